@@ -50,7 +50,7 @@ from randsmooth.certification import Engine, load_model, quantise
 from randsmooth.certification.algorithm import ESTIMATE
 from randsmooth.certification.backends import lacks_bfloat16, make_backend, weighed
 from randsmooth.certification.scheduler import count_classes
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian, Stream, grid_sampler
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def float_engines(network: nn.Module, precisions: Iterable[str]) -> dict[str, En
     """An engine for each float backend of this processor in each of the precisions."""
     found = {}
     for backend, precision in itertools.product(("torch", "openvino"), precisions):
-        with contextlib.suppress(InputError):
+        with contextlib.suppress(Problem):
             name = backend if precision == "32" else f"{backend} in bfloat16"
             found[name] = Engine(
                 network, sigma=SIGMA, device=CPU, backend=backend, precision=precision

@@ -41,7 +41,7 @@ from randsmooth import data
 from randsmooth.certification import Engine
 from randsmooth.certification.engine import usual_batch
 from randsmooth.data import DATASETS, TensorImages
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.methods import METHODS
 from randsmooth.training import TrainingSettings, resolve
 from randsmooth.training.networks import new_model
@@ -187,7 +187,7 @@ class Bench:
         )
         engine.prepare(x.shape)
         if engine.size != batch:
-            raise InputError(
+            raise Problem(
                 f"{batch} samples do not fit into the memory of {self.device}"
             )
         first = rate(

@@ -23,7 +23,7 @@ import plain
 from harness import Figure, finish, options_of, rate, ratio
 from randsmooth import data
 from randsmooth.data import TensorImages
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
@@ -183,7 +183,7 @@ def figures() -> Iterator[Figure]:
     for case in CASES:
         try:
             load(case.dataset)
-        except InputError as error:
+        except Problem as error:
             print(
                 f"{case.method} on {case.dataset}: target {case.target:g}x, not measured: {error}",
                 flush=True,

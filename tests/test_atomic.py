@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from randsmooth import atomic
-from randsmooth.atomic import InUse, claimed, write_atomically
-from randsmooth.errors import InputError
+from randsmooth.atomic import claimed, write_atomically
+from randsmooth.errors import Busy, Problem
 
 # A process that holds the lock of a path until its stdin ends; on another machine if it is given a name.
 HOLDER = """
@@ -78,7 +78,7 @@ def test_a_claimed_output_has_one_writer_and_none_of_the_scrap_of_a_killed_one(
         for path in scrap:
             path.touch()
         begun = time.monotonic()
-        with pytest.raises(InUse) as refused, claimed(out):
+        with pytest.raises(Busy) as refused, claimed(out):
             pass
         assert "page[1].html" in str(refused.value) and "--out" in str(refused.value)
         assert (
@@ -100,7 +100,7 @@ def test_a_lock_ends_with_its_process_and_on_other_machines_with_its_signs_of_li
 ) -> None:
     for host, least in (("", 0.0), ("node7", 0.9)):
         process = holder(tmp_path / "a", host)
-        with pytest.raises(InUse), claimed(tmp_path / "a"):
+        with pytest.raises(Busy), claimed(tmp_path / "a"):
             pass
         process.kill()
         process.communicate()
@@ -117,7 +117,7 @@ def test_a_lock_of_a_process_that_was_killed_before_it_wrote_its_name_is_nobodys
     (tmp_path / ".a.lock").touch()
     with claimed(tmp_path / "a") as check:
         check()
-        with pytest.raises(InUse), claimed(tmp_path / "a"):
+        with pytest.raises(Busy), claimed(tmp_path / "a"):
             pass
     assert list(tmp_path.iterdir()) == []
 
@@ -144,7 +144,7 @@ def test_a_run_that_was_silent_for_too_long_learns_that_its_lock_is_gone(
         said = process.communicate("end\n", timeout=60)[1]
         assert (
             process.returncode == 1
-            and "InputError" in said
+            and "randsmooth.errors.Busy" in said
             and str(tmp_path / "a") in said
         )
         check()
@@ -154,7 +154,7 @@ def test_a_run_that_was_silent_for_too_long_learns_that_its_lock_is_gone(
 def test_an_output_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        pytest.raises(InputError, match=r"file cannot be made .*choose another"),
+        pytest.raises(Problem, match=r"file cannot be made .*choose another"),
         claimed(tmp_path / "file" / "a"),
     ):
         pass
@@ -162,5 +162,5 @@ def test_an_output_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
     with pytest.raises(OSError) as refused, claimed(tmp_path / "a"):
         pass
     assert refused.value.filename == str(tmp_path / "a") and not isinstance(
-        refused.value, InputError
+        refused.value, Problem
     )

@@ -30,7 +30,7 @@ settings = rs.CertificationSettings(sigma=0.5, n=1000)
 other = rs.certify(nn.Flatten().eval(), (np.zeros((2, 8, 8)), [0, 1]), settings, out="o.parquet")
 radii: list[float] = table.radius.tolist()
 counts: int = int(rs.SmoothedClassifier(model, sigma=0.25).certify(x, n=100).counts.sum())
-print(rs.metrics.acr(table), rs.read("m.parquet").header.n, rs.ABSTAIN, rs.InputError("no"))
+print(rs.metrics.acr(table), rs.read("m.parquet").header.n, rs.ABSTAIN, rs.Problem("no"))
 """
 
 MISTAKES = """

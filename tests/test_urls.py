@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem, Unreachable
 from randsmooth.urls import (
-    StoreError,
     delivered,
     fetched,
     place_of,
@@ -94,7 +93,7 @@ def test_what_is_needed_is_copied_and_no_more(memory: MemoryFileSystem) -> None:
         "net.onnx",
         "net.onnx.data",
     ]
-    with pytest.raises(InputError, match="memory://bucket/none"):
+    with pytest.raises(Problem, match="memory://bucket/none"):
         fetched("memory://bucket/none")
 
 
@@ -104,14 +103,14 @@ def test_a_file_is_delivered_and_nothing_is_left_here(
     url = "memory://bucket/a.parquet"
     with delivered(url) as path:
         path.write_bytes(b"table")
-        with pytest.raises(InputError, match=url), delivered(url):
+        with pytest.raises(Problem, match=url), delivered(url):
             pass
     assert (
         memory.find("/") == ["/bucket/a.parquet"]
         and memory.cat("/bucket/a.parquet") == b"table"
     )
     assert files_below(cache / "unsent") == []
-    with pytest.raises(InputError) as refused, delivered(url):
+    with pytest.raises(Problem) as refused, delivered(url):
         pass
     assert (
         url in str(refused.value)
@@ -151,7 +150,7 @@ def test_a_folder_is_delivered_whole_and_resumed_from_there(
         ("memory://bucket/m/a", True, "is a"),
     ):
         memory.pipe("/bucket/m/a", b"a file")
-        with pytest.raises(InputError, match=said), delivered(place, folder=is_folder):
+        with pytest.raises(Problem, match=said), delivered(place, folder=is_folder):
             pass
 
 
@@ -192,14 +191,14 @@ def test_what_a_store_does_not_do_is_told_and_the_finished_file_stays_here(
         RuntimeError("no credentials"),
     ):
         Failing.faults = [fault]
-        with pytest.raises(StoreError) as refused, delivered(url):
+        with pytest.raises(Unreachable) as refused, delivered(url):
             raise AssertionError(
                 "nothing is made before it is known that it can be sent"
             )
         assert url in str(refused.value) and str(fault) in str(refused.value), fault
     for broken in (OSError("slow down"), 3):  # the server is busy; fewer bytes arrive
         Failing.faults = [None, broken]
-        with pytest.raises(StoreError) as refused, delivered(url) as path:
+        with pytest.raises(Unreachable) as refused, delivered(url) as path:
             path.write_bytes(b"whole")
         assert str(path) in str(refused.value) and "resume=True" in str(
             refused.value

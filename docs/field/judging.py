@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from randsmooth import metrics, report
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.inferred import REPOSITORIES
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.metrics import Comparison
 from randsmooth.papers.find_certificates import ARCHS
 from randsmooth.report import Entry
@@ -71,7 +71,7 @@ def network(dataset: str, arch: str | None) -> str:
 
 
 def judge(place: Place, table: Certificates) -> Judged:
-    """The figures of a log. Raises InputError where it holds no image."""
+    """The figures of a log. Raises Problem where it holds no image."""
     return Judged(
         place, table, report.measure(table, f"{place.repository}/{place.path}")
     )
@@ -121,5 +121,5 @@ def against(one: Judged, reference: Judged) -> Comparison | str:
     try:
         a, b = metrics.pair(one.table, reference.table)
         return metrics.compare([(a, b)])[0]
-    except InputError as reason:
+    except Problem as reason:
         return str(reason)

@@ -27,7 +27,7 @@ from randsmooth.certificates.logs.inferred import (
     split_at_repository,
 )
 from randsmooth.data.registry import HOME
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian
 
 LIST = "PATHS.txt"  # OWNER+NAME/path of every log that six repositories released, one a line
@@ -69,11 +69,11 @@ def default_folders() -> list[Path]:
     """The folder of published logs beside the one of data sets.
 
     Raises:
-        InputError: the variable is not set, or there is no such folder.
+        Problem: the variable is not set, or there is no such folder.
     """
     beside = Path(os.environ.get(HOME, "")).resolve().parent / "published-logs"
     if not os.environ.get(HOME) or not beside.is_dir():
-        raise InputError(
+        raise Problem(
             f"no folder of logs was given, nor lies one beside ${HOME}: make field CLONES=..."
         )
     return [beside]
@@ -123,7 +123,7 @@ def _read(path: Path, place: Place, said: Path) -> list[Log]:
         return [Log(place, said, certificates.read(path))]
     except PredictionLog:
         return []
-    except (InputError, OSError) as reason:  # without the folder of this machine
+    except (Problem, OSError) as reason:  # without the folder of this machine
         return [
             Log(
                 place,
@@ -171,7 +171,7 @@ def _completed(log: Log, told: set[tuple[int, float]]) -> Log:
                 table = log_at_alpha(
                     infer(log.table, log.path, n=n, alpha=alpha), COMMON_ALPHA
                 )
-    except InputError as reason:
+    except Problem as reason:
         return replace(log, table=None, fault=str(reason))
     return replace(log, table=table)
 

@@ -21,7 +21,7 @@ from docs.field.pairs import USUAL, pairs_of
 from docs.field.rows import JUDGED, Row, judge_all, rows_of, write_csv
 
 from randsmooth.atomic import write_atomically
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.escape import say
 from randsmooth.progress import Progress, console, silent
 
@@ -35,11 +35,11 @@ MARKED = re.compile(
 def judge_folders(
     folders: Sequence[Path], progress: Progress = silent
 ) -> tuple[list[Row], Curves]:
-    """The rows of field.csv and what curves.json holds. Raises InputError where a folder is none, or holds no log."""
+    """The rows of field.csv and what curves.json holds. Raises Problem where a folder is none, or holds no log."""
     known = listed(folders) or _listed_before()
     logs = walk(folders, known)
     if not logs:
-        raise InputError(
+        raise Problem(
             f"no log below {', '.join(map(str, folders))}; give folders of clones"
         )
     with progress("reading", len(logs), "logs") as reporter:
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         rows, curves = judge_folders(asked.folders or default_folders(), console)
-    except InputError as reason:
+    except Problem as reason:
         say(f"error: {reason}", file=sys.stderr)
         return 2
     write_atomically(page.CSV, write_csv(rows).encode())

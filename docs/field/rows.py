@@ -10,7 +10,7 @@ from docs.field.logs import Log, Place
 from docs.field.printed import printed
 
 from randsmooth import metrics
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.escape import to_csv
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.progress import Reporter
@@ -67,9 +67,9 @@ def judge_all(
         progress.advance(1)
         try:
             if log.table is None:
-                raise InputError(log.fault)
+                raise Problem(log.fault)
             judged.append(judge(log.place, log.table))
-        except InputError as reason:
+        except Problem as reason:
             refused.append({**_by(log.place), "status": REFUSED, "reason": str(reason)})
     return judged, refused
 

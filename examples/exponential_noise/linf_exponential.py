@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from randsmooth import InputError
+from randsmooth import Problem
 from randsmooth.noise import Noise, Stream
 
 
@@ -45,7 +45,7 @@ class LinfExponential(Noise):
 
     def __post_init__(self) -> None:
         if not 0.0 < self.lam < math.inf:
-            raise InputError(
+            raise Problem(
                 f"lam={self.lam} must be above 0; 1 / (2 d) is usual for d pixels in [0, 1]"
             )
 
@@ -96,7 +96,7 @@ class LinfExponential(Noise):
 
     def _known(self) -> int:
         if self.d is None:
-            raise InputError(
+            raise Problem(
                 f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their numbers"
             )
         return self.d

@@ -4,6 +4,7 @@ from . import bounds as bounds
 from . import certificates as certificates
 from . import certification as certification
 from . import data as data
+from . import errors as errors
 from . import launch as launch
 from . import methods as methods
 from . import metrics as metrics
@@ -26,7 +27,7 @@ from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify
 from .certification import load_model as load_model
 from .certification import measure_accuracy as measure_accuracy
-from .errors import InputError as InputError
+from .errors import Problem as Problem
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser
 from .models import Ensemble as Ensemble

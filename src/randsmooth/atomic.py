@@ -12,17 +12,13 @@ from typing import BinaryIO
 from filelock import SoftFileLease, Timeout
 from platformdirs import user_cache_dir
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Busy
 
 CACHE = "RANDSMOOTH_CACHE"  # environment variable: the cache folder, instead of the user's own
 BEAT, LEASE = (
     5.0,
     60.0,
 )  # seconds between two signs of life; and without one, after which an owner counts as dead
-
-
-class InUse(InputError):
-    """Another process holds what this one would write."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -73,18 +69,18 @@ def opened_anew(path: Path) -> BinaryIO:
 
 
 def make_folder(folder: Path) -> None:
-    """Make `folder`, and those above it, unless they are there. InputError, with the reason, where it cannot be made.
+    """Make `folder`, and those above it, unless they are there. Problem, with the reason, where it cannot be made.
 
     Example:
         >>> make_folder(Path(__file__) / "runs")
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the folder .../atomic.py/runs cannot be made (...): choose another place
+        randsmooth.errors.BadValue: the folder .../atomic.py/runs cannot be made (...): choose another place
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
+        raise BadValue(
             f"the folder {folder} cannot be made ({error.strerror}): choose another place"
         ) from None
 
@@ -121,7 +117,7 @@ def claimed(
 
     The lock is the file `.NAME.KIND` beside `out`, on whatever file system that is. It ends with this process, which
     other processes of this machine see at once. To those of other machines its owner gives signs of life, and one who
-    gave none for LEASE seconds has lost it. What is given raises InputError if that happened to this process.
+    gave none for LEASE seconds has lost it. What is given raises Problem if that happened to this process.
 
     Args:
         out: what is to be written.
@@ -129,8 +125,8 @@ def claimed(
         kind: of the lock; those of several kinds do not exclude each other.
 
     Raises:
-        InUse: another run is writing it.
-        InputError: the folder that it is to lie in cannot be made.
+        Busy: another run is writing it.
+        Problem: the folder that it is to lie in cannot be made.
         OSError: no lock can be made beside it.
     """
     path, named = out.absolute(), output or out
@@ -145,7 +141,7 @@ def claimed(
 
     def check() -> None:
         if lock.compromise is not None:
-            raise InputError(
+            raise Busy(
                 f"the lock of {named} was lost, since this run gave no sign of life for {LEASE:g} s: what is finished "
                 "is kept; run the same command again once no other does"
             )
@@ -158,7 +154,7 @@ def claimed(
 
 
 def _acquire(lock: SoftFileLease, named: Path | str) -> None:
-    """Take the lock of whoever is dead. InUse where its owner lives on this machine, or gives a sign of life."""
+    """Take the lock of whoever is dead. Busy where its owner lives on this machine, or gives a sign of life."""
     seen, begun = _state(lock.lock_file), time.monotonic()
 
     def is_alive() -> (
@@ -177,7 +173,7 @@ def _acquire(lock: SoftFileLease, named: Path | str) -> None:
     try:
         lock.acquire(timeout=2 * LEASE, poll_interval=BEAT / 5, cancel_check=is_alive)
     except Timeout:
-        raise InUse(
+        raise Busy(
             f"another run is writing {named}; wait for it or use another --out"
         ) from None
 

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongFile
 
 HEAD = 4096  # bytes that are looked at
 TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
@@ -30,7 +30,7 @@ BEGINNINGS: tuple[tuple[bytes, str], ...] = (
 
 
 def check_itself(path: Path) -> None:
-    """Raise InputError where what lies at `path` stands for a file, or for its download, and is not the file itself.
+    """Raise Problem where what lies at `path` stands for a file, or for its download, and is not the file itself.
 
     Those are: nothing, a pointer of Git LFS or git-annex, and the page or the message of a server.
 
@@ -42,10 +42,10 @@ def check_itself(path: Path) -> None:
         ...     check_itself(path)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: ...net.pth is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it
+        randsmooth.errors.WrongFile: ...net.pth is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it
     """
     if path.is_file() and (instead := stands_for(_head(path))):
-        raise InputError(f"{path} {instead}")
+        raise WrongFile(f"{path} {instead}")
 
 
 def what_it_is(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound, Problem, TooLarge, WrongFile
 
 MOST_BYTES = (
     2**26
@@ -37,15 +37,15 @@ def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
     """What the file at `path` holds.
 
     Raises:
-        InputError: there is no file, or one that cannot be read or holds more than `most` bytes.
+        Problem: there is no file, or one that cannot be read or holds more than `most` bytes.
     """
     try:
         if not path.is_file():  # nor a pipe or a device, which may have no end
-            raise InputError(f"no file at {path}")
+            raise NotFound(f"no file at {path}")
         _check_size(path.stat().st_size, path, most)
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({shown(error)})") from None
+        raise WrongFile(f"{path} cannot be read ({shown(error)})") from None
 
 
 def parse_json(text: bytes | str, where: object) -> Any:
@@ -56,7 +56,7 @@ def parse_json(text: bytes | str, where: object) -> Any:
         where: what to call it in an error: its file, and the place in it.
 
     Raises:
-        InputError: it is no JSON, or what JSON leaves open: a key given twice, half a character, NaN, infinity or a
+        Problem: it is no JSON, or what JSON leaves open: a key given twice, half a character, NaN, infinity or a
             number of more than 300 digits; or it is nested deeper than MOST_DEPTH, longer than MOST_BYTES, or of more
             than MOST_VALUES values.
     """
@@ -66,7 +66,7 @@ def parse_json(text: bytes | str, where: object) -> Any:
         map(raw.count, (b",", b"[", b"{"))
     )  # at most; a text may hold some, too
     if values > MOST_VALUES:
-        raise InputError(
+        raise TooLarge(
             f"{where} holds up to {values:,} values; expected at most {MOST_VALUES:,}"
         )
     try:
@@ -85,7 +85,7 @@ def parse_json(text: bytes | str, where: object) -> Any:
     except (
         ValueError
     ) as error:  # JSONDecodeError, UnicodeDecodeError and UnicodeEncodeError among them
-        raise InputError(f"{where} is not JSON ({shown(error)})") from None
+        raise WrongFile(f"{where} is not JSON ({shown(error)})") from None
 
 
 def parse_yaml(text: bytes | str, where: object, most: int = MOST_YAML_BYTES) -> Any:
@@ -98,7 +98,7 @@ def parse_yaml(text: bytes | str, where: object, most: int = MOST_YAML_BYTES) ->
         most: bytes that it may have.
 
     Raises:
-        InputError: as `parse_json`; or it uses an alias of an anchor, by which a
+        Problem: as `parse_json`; or it uses an alias of an anchor, by which a
             short text can grow without bound, a key that is no word, or a value of another kind.
 
     Example:
@@ -114,14 +114,14 @@ def parse_yaml(text: bytes | str, where: object, most: int = MOST_YAML_BYTES) ->
             value, ensure_ascii=False, default=str
         ).encode()  # no half of a character
         return value
-    except InputError:
+    except Problem:
         raise
     except RecursionError:
         raise _too_deep(where) from None
     except (
         Exception
     ) as error:  # of YAML's, and those of Python for `!!int ''` or 0000-00-00
-        raise InputError(f"{where} is not YAML ({shown(error)})") from None
+        raise WrongFile(f"{where} is not YAML ({shown(error)})") from None
 
 
 def shown(error: object) -> str:
@@ -135,31 +135,31 @@ def shown(error: object) -> str:
 def refused(
     what: str, kinds: type[Exception] | tuple[type[Exception], ...] = Exception
 ) -> Iterator[None]:
-    """Turn an error of these `kinds` in the block into an InputError: `what`, and the error's words.
+    """Turn an error of these `kinds` in the block into a Problem: `what`, and the error's words.
 
     Example:
         >>> with refused("a.csv is no CSV file in UTF-8", UnicodeDecodeError):
         ...     b"\\xff".decode()
         Traceback (most recent call last):
-        randsmooth.errors.InputError: a.csv is no CSV file in UTF-8: 'utf-8' codec can't decode byte 0xff ...
+        randsmooth.errors.WrongFile: a.csv is no CSV file in UTF-8: 'utf-8' codec can't decode byte 0xff ...
     """
     try:
         yield
-    except InputError:
+    except Problem:
         raise
     except kinds as error:
-        raise InputError(f"{what}: {shown(error) or type(error).__name__}") from error
+        raise WrongFile(f"{what}: {shown(error) or type(error).__name__}") from error
 
 
 def _check_size(size: int, where: object, most: int = MOST_BYTES) -> None:
     if size > most:
-        raise InputError(
+        raise WrongFile(
             f"{where} is {size:,} bytes long; expected at most {most:,}: it is damaged or no file of ours"
         )
 
 
-def _too_deep(where: object) -> InputError:
-    return InputError(
+def _too_deep(where: object) -> Problem:
+    return WrongFile(
         f"{where} is nested deeper than {MOST_DEPTH} levels: it is damaged or no file of ours"
     )
 
@@ -200,7 +200,7 @@ def _check_node(
     if depth > MOST_DEPTH:
         raise _too_deep(where)
     if id(node) in seen:
-        raise InputError(
+        raise WrongFile(
             f"{where} uses YAML anchors (& and *): write what they stand for in their place"
         )
     seen.add(id(node))

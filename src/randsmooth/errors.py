@@ -1,33 +1,225 @@
-"""The error for input that cannot be used, the words in which it names things, and notes that are no errors."""
+"""What can go wrong with what a user gives: a tree of problems, each a value with parts, and notes that are no errors.
+
+A caller catches one kind, or all by their root:
+
+* Problem
+  * BadValue
+    * UnknownName
+    * MissingValue
+    * Conflict
+    * TooFewSamples
+  * NotFound
+  * WrongFile
+    * ForeignFile
+  * WrongData
+  * WrongModel
+    * ModelFailed
+  * WrongTable
+  * NotComparable
+  * OutputExists
+  * Busy
+  * TooLarge
+  * Unreachable
+  * SeveralProblems
+
+`str()` of a problem speaks Python: `resume=True`. The command line spells the settings in it in its own way.
+"""
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-LONGEST = 200  # characters of a value that an error repeats
+LONGEST_VALUE = 200  # characters of a value that a problem repeats
 CODE = "\n\n# open_model.py\n"  # begins the lines of an error that are to be pasted into a file
+UNSAID: Any = ...  # the value of a setting that is named alone
 
 
-class InputError(ValueError):
-    """What the user gave cannot be used. The message names the value, what was expected and the way out.
+@dataclass(frozen=True)
+class Setting:
+    """A setting that a problem names, alone or with a value.
+
+    Attributes:
+        name: The keyword of the Python function.
+        value: What it is, or is to be.
+        of: The setting that holds it, of an argument of a method ("set") or of a model ("model_arg").
 
     Example:
-        >>> raise InputError("n=5 proves nothing; give at least n=10")
-        Traceback (most recent call last):
-        randsmooth.errors.InputError: n=5 proves nothing; give at least n=10
+        >>> print(Setting("resume", True), Setting("out"), Setting("rule", "grid"))
+        resume=True out rule='grid'
     """
 
-
-class ForeignFile(InputError):
-    """A file that holds something other than certificates."""
-
-
-class SeveralErrors(InputError):
-    """Several things that cannot be used, reported together: a sentence for each, which are its `args`."""
+    name: str
+    value: Any = UNSAID
+    of: Literal["set", "model_arg"] | None = None
 
     def __str__(self) -> str:
-        return "\n".join(self.args)
+        if self.value is UNSAID:
+            return self.name
+        plain = str(self.value) if isinstance(self.value, Path) else self.value
+        written = repr(plain)
+        if len(written) > LONGEST_VALUE:
+            written = f"{written[:LONGEST_VALUE]}…"
+        return f"{self.name}={written}"
+
+
+# A text, or a text with settings between its parts.
+Words = str | Setting | tuple[str | Setting, ...]
+Spell = Callable[[Setting], str]  # how a setting is written
+
+
+def spelt(words: Words, spell: Spell = str) -> str:
+    """Return `words` as one text, in which `spell` writes the settings.
+
+    Example:
+        >>> spelt((Setting("resume", True), " goes on, another ", Setting("out"), " begins anew"))
+        'resume=True goes on, another out begins anew'
+    """
+    parts = words if isinstance(words, tuple) else (words,)
+    return "".join(part if isinstance(part, str) else spell(part) for part in parts)
+
+
+class Problem(ValueError):
+    """Something that the user gave cannot be used. Its text names the value, what was expected and the way out.
+
+    Args:
+        message: what is wrong, in words; where it is left out, they are made of `field`, `value` and `expected`.
+        field: the setting that is wrong.
+        value: what it was.
+        expected: what it can be, or must be.
+        fix: what to do about it.
+        file: the file or folder that it is about, which the message names.
+
+    Example:
+        >>> problem = BadValue(field="alpha", value=2, expected="must lie in (0, 1)", fix=Setting("alpha", 0.001))
+        >>> print(problem)
+        alpha=2 must lie in (0, 1); alpha=0.001
+        >>> problem.field, problem.value
+        ('alpha', 2)
+    """
+
+    def __init__(
+        self,
+        message: Words = "",
+        *,
+        field: str | None = None,
+        value: Any = UNSAID,
+        expected: Words = "",
+        fix: Words = "",
+        file: Path | str | None = None,
+    ) -> None:
+        # Pickle makes it of its arguments, and restores the attributes from its dictionary.
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.value = value
+        self.expected = expected
+        self.fix = fix
+        self.file = file
+
+    def words(self, spell: Spell = str) -> str:
+        """Return the problem in a sentence, in which `spell` writes the settings."""
+        if self.message or self.field is None:
+            fault = spelt(self.message, spell)
+        else:
+            setting = spell(Setting(self.field, self.value))
+            fault = f"{setting} {spelt(self.expected, spell)}"
+        fix = spelt(self.fix, spell)
+        return f"{fault}; {fix}" if fix else fault
+
+    def __str__(self) -> str:
+        return self.words()
+
+
+class BadValue(Problem):
+    """A setting or an argument has a value that cannot be used."""
+
+
+class UnknownName(BadValue):
+    """A name is not among those that are known."""
+
+
+class MissingValue(BadValue):
+    """A setting is needed, and nothing says what it is."""
+
+
+class Conflict(BadValue):
+    """Two settings, or two ways of saying one, exclude each other."""
+
+
+class TooFewSamples(BadValue):
+    """So few samples prove nothing at this level."""
+
+
+class NotFound(Problem):
+    """A file, a folder, or a part of one is not there."""
+
+
+class WrongFile(Problem):
+    """A file is damaged, or holds something else than it should."""
+
+
+class ForeignFile(WrongFile):
+    """A file holds something other than certificates."""
+
+
+class WrongData(Problem):
+    """Images, features or labels cannot be used as they are."""
+
+
+class WrongModel(Problem):
+    """A model cannot be used for this."""
+
+
+class ModelFailed(WrongModel):
+    """A model fails on its inputs, or answers with what are no logits."""
+
+
+class WrongTable(Problem):
+    """A table of certificates does not hold what is asked of it."""
+
+
+class NotComparable(Problem):
+    """Two things are compared that are about different images, models or radii."""
+
+
+class OutputExists(Problem):
+    """Something is there already where a result is to be written."""
+
+
+class Busy(Problem):
+    """Another process writes what this one would write."""
+
+
+class TooLarge(Problem):
+    """Something is larger than what is read, or than the memory."""
+
+
+class Unreachable(Problem):
+    """A store, a cluster or a device does not answer, or refuses."""
+
+
+class SeveralProblems(Problem):
+    """Several problems, reported together.
+
+    Example:
+        >>> print(SeveralProblems(Problem("a is empty"), Problem("b is empty")))
+        a is empty
+        b is empty
+    """
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__()
+        self.args = problems
+
+    def words(self, spell: Spell = str) -> str:
+        return "\n".join(problem.words(spell) for problem in self.args)
+
+
+def each_problem(error: Problem) -> tuple[Problem, ...]:
+    """Return the problems that `error` reports together, or itself."""
+    return error.args if isinstance(error, SeveralProblems) else (error,)
 
 
 def about(path: Path | str, error: Exception) -> str:
@@ -55,7 +247,7 @@ def article(noun: str) -> str:
     return f"an {noun}" if noun[:1].lower() in set("aeiou") else f"a {noun}"
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
+def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownName:
     """The error for a `name` that is not among the `known` ones, with the nearest as a suggestion.
 
     Example:
@@ -66,8 +258,15 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[near[0]]!r}? Expected" if near else "expected"
-    quoted = repr(name) if len(repr(name)) < LONGEST else f"{str(name)[:LONGEST]!r}…"
-    return InputError(f"unknown {kind} {quoted}: {hint} one of: {', '.join(known)}")
+    quoted = repr(name)
+    if len(quoted) >= LONGEST_VALUE:
+        quoted = f"{str(name)[:LONGEST_VALUE]!r}…"
+    return UnknownName(
+        f"unknown {kind} {quoted}: {hint} one of: {', '.join(known)}",
+        field=kind,
+        value=name,
+        expected=", ".join(known),
+    )
 
 
 def check_known(kind: str, known: Collection[Any], *names: object) -> None:
@@ -76,7 +275,7 @@ def check_known(kind: str, known: Collection[Any], *names: object) -> None:
     Example:
         >>> check_known("rule", ["fixed", "grid"], "grid", "gird")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown rule 'gird': did you mean 'grid'? Expected one of: fixed, grid
+        randsmooth.errors.UnknownName: unknown rule 'gird': did you mean 'grid'? Expected one of: fixed, grid
     """
     for name in names:
         if name not in known:

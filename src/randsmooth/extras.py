@@ -14,7 +14,7 @@ from typing import Any
 
 import lazy_loader
 
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 
 # Packages that report to their makers, and the variable that each reads when it is imported. Processes that are
 # started from here inherit them.
@@ -63,7 +63,7 @@ VERSIONED = (
 )  # packages that numbers pass through
 
 
-class MissingPackage(InputError, ImportError):
+class MissingPackage(Problem, ImportError):
     """A `package` that an extra of randsmooth installs is missing. The message says which, and the way without."""
 
     def __init__(self, what: str, package: str, instead: str = "") -> None:

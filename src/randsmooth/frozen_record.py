@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import BadValue, Problem, unknown
 
 # Whole numbers as people write them: 1000, 100_000, 1e5, 2.5e3, 100k, 1.5M.
 WRITTEN = re.compile(
@@ -33,7 +33,7 @@ ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 class FrozenRecord(BaseModel):
-    """A frozen pydantic model without unknown fields, whose faults are an `InputError` that names field and value.
+    """A frozen pydantic model without unknown fields, whose faults are an `Problem` that names field and value.
 
     `model_validate` raises pydantic's own error instead, for callers that have other names for the fields.
     """
@@ -47,7 +47,7 @@ class FrozenRecord(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                raise InputError(sentence(error, type(self))) from None
+                raise BadValue(sentence(error, type(self))) from None
 
         __init__.__pydantic_base_init__ = (
             True  # or `model_validate` would call it, and lose which field was at fault
@@ -55,7 +55,7 @@ class FrozenRecord(BaseModel):
 
         def __setattr__(self, name: str, value: Any) -> None:
             given = f"{name}={shown(repr(value))}"
-            raise InputError(
+            raise BadValue(
                 f"{type(self).__name__} cannot be changed: make another with .replace({given})"
             )
 
@@ -86,8 +86,8 @@ class FrozenRecord(BaseModel):
         ):  # as a header is: 200.0 in a file is no 200
             try:
                 return whole_number(value)
-            except InputError as error:
-                raise InputError(f"{info.field_name}={error}") from None
+            except Problem as error:
+                raise BadValue(f"{info.field_name}={error}") from None
         return value
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -125,10 +125,10 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
         fields: settings by name, each in place of the one in `settings`.
 
     Raises:
-        InputError: `settings` is something else, or a field is unknown, of a wrong type or unusable.
+        Problem: `settings` is something else, or a field is unknown, of a wrong type or unusable.
     """
     if not isinstance(settings, kind | None):
-        raise InputError(
+        raise BadValue(
             f"settings={shown(repr(settings))} is a {type(settings).__name__}; expected {kind.__name__}(...), or the "
             "settings as keywords"
         )
@@ -168,14 +168,14 @@ def whole_number(value: Any) -> Any:
     """The whole number that a word or a float stands for; anything but these and a bool is returned as it is.
 
     Raises:
-        InputError: the word or the float is no whole number.
+        Problem: the word or the float is no whole number.
 
     Example:
         >>> [whole_number(value) for value in ("1000", "100_000", "1e5", "2.5e3", "100k", "1M", 1e5, None)]
         [1000, 100000, 100000, 2500, 100000, 1000000, 100000, None]
         >>> whole_number("1.5")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: '1.5' must be a whole number, such as 1000, 100_000, 1e5 or 100k
+        randsmooth.errors.BadValue: '1.5' must be a whole number, such as 1000, 100_000, 1e5 or 100k
     """
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -184,7 +184,7 @@ def whole_number(value: Any) -> Any:
         if number == number.to_integral_value():
             return int(number)
     if isinstance(value, str | float | bool):
-        raise InputError(
+        raise BadValue(
             f"{shown(repr(value))} must be a whole number, such as 1000, 100_000, 1e5 or 100k"
         )
     return value

@@ -6,7 +6,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from randsmooth.errors import InputError, Note, check_known
+from randsmooth.errors import BadValue, Note, Problem, WrongModel, check_known
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Registry(Mapping[str, T], Generic[T]):
         >>> shapes["orderd"]
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: unknown shape 'orderd': did you mean 'ordered'? Expected one of: ordered, plain
+        randsmooth.errors.UnknownName: unknown shape 'orderd': did you mean 'ordered'? Expected one of: ordered, plain
     """
 
     def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:
@@ -63,23 +63,23 @@ class Registry(Mapping[str, T], Generic[T]):
         """Make `entry` known as `name` in this process.
 
         Raises:
-            InputError: the name is taken.
+            Problem: the name is taken.
         """
         if name in self:
-            raise InputError(
+            raise BadValue(
                 f"{self.kind} {name!r} is registered already: choose another name"
             )
         self._entries[name] = entry
 
     def check(self, name: str) -> None:
-        """Raise InputError unless there is an entry called `name`, which is not imported for this."""
+        """Raise Problem unless there is an entry called `name`, which is not imported for this."""
         check_known(self.kind, self, name)
 
     def source(self, name: str) -> str:
         """Who brings the entry: "randsmooth", the name of another package, or "this program" for what was added.
 
         Raises:
-            InputError: there is no such entry.
+            Problem: there is no such entry.
         """
         self.check(name)
         if name in self._own:
@@ -111,7 +111,7 @@ class Registry(Mapping[str, T], Generic[T]):
             shape 'plain' from this program cannot be described (AttributeError: 'int' object has no attribute ...)
 
         Raises:
-            InputError: there is no such entry.
+            Problem: there is no such entry.
         """
         self.check(name)
         try:
@@ -124,14 +124,14 @@ class Registry(Mapping[str, T], Generic[T]):
                 raise
             what = f"{self.kind} {name!r} {self.credit(name)} cannot be described ({type(error).__name__}: {error})"
             return " ".join(
-                (str(error) if isinstance(error, InputError) else what).split()
+                (str(error) if isinstance(error, Problem) else what).split()
             )
 
     def __getitem__(self, name: str) -> T:
         """The entry called `name`.
 
         Raises:
-            InputError: there is none, and the nearest name is suggested; two packages bring it; or the package that
+            Problem: there is none, and the nearest name is suggested; two packages bring it; or the package that
                 brings it cannot be imported.
         """
         if name not in self._entries:
@@ -139,7 +139,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return self._entries[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The entry called `name`, `default` where there is none. Raises InputError for one that cannot be loaded."""
+        """The entry called `name`, `default` where there is none. Raises Problem for one that cannot be loaded."""
         return self[name] if name in self else default  # noqa: SIM401 this is the method that the rule would call
 
     def __iter__(self) -> Iterator[str]:
@@ -156,7 +156,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self.check(name)
         point, *others = [self._own[name]] if name in self._own else self._others[name]
         if others:
-            raise InputError(
+            raise BadValue(
                 f"{self.kind} {name!r} is in several packages, {self.source(name)}: uninstall all but one"
             )
         try:
@@ -166,7 +166,7 @@ class Registry(Mapping[str, T], Generic[T]):
         ) as error:  # a stranger's module may raise anything while it is imported
             if name in self._own:
                 raise
-            raise InputError(
+            raise WrongModel(
                 f"{self.kind} {point.name!r} of the package {_package(point)} cannot be loaded ({point.value}: "
                 f"{type(error).__name__}: {error}): update or uninstall that package"
             ) from error

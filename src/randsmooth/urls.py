@@ -15,7 +15,7 @@ from typing import Any
 
 from randsmooth.atomic import cache_folder, claimed
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, OutputExists, Unreachable
 from randsmooth.extras import needs
 
 Place = Path | str
@@ -46,10 +46,6 @@ WITH_COMPANIONS = (
 LAST = "config.json"  # of a model folder: what is there before it is not yet a model
 # Stores of objects: one appears whole when all of it has arrived, and has no folder that must be made first.
 OF_OBJECTS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci", "memory"}
-
-
-class StoreError(InputError):
-    """A store did not do what it was asked."""
 
 
 def is_url(place: object) -> bool:
@@ -148,7 +144,7 @@ def with_urls(text: str) -> str:
 
 
 def kind_at(url: str) -> str | None:
-    """ "file", "directory", or None where there is nothing. StoreError where that cannot be known."""
+    """ "file", "directory", or None where there is nothing. Unreachable where that cannot be known."""
     with _opened(url, "read") as (fs, path):
         try:
             return str(fs.info(path)["type"])
@@ -157,16 +153,16 @@ def kind_at(url: str) -> str | None:
 
 
 def check_there(url: str) -> str:
-    """The kind of what is at `url`, "file" or "directory". StoreError where there is nothing.
+    """The kind of what is at `url`, "file" or "directory". Unreachable where there is nothing.
 
     Example:
         >>> check_there("memory://bucket/nothing")
         Traceback (most recent call last):
         ...
-        randsmooth.urls.StoreError: there is nothing at memory://bucket/nothing
+        randsmooth.errors.Unreachable: there is nothing at memory://bucket/nothing
     """
     if (kind := kind_at(url)) is None:
-        raise StoreError(f"there is nothing at {without_credentials(url)}")
+        raise Unreachable(f"there is nothing at {without_credentials(url)}")
     return kind
 
 
@@ -183,7 +179,7 @@ def fetched(
         wanted: which files of a folder are needed, by their paths in it.
 
     Raises:
-        StoreError: there is nothing at the URL, or it cannot be read.
+        Unreachable: there is nothing at the URL, or it cannot be read.
 
     Example:
         >>> fetched("runs/a.parquet").as_posix()
@@ -251,7 +247,7 @@ def delivered(
     is sent last.
 
     Raises:
-        InputError: there is a folder in place of a file, or a file in place of a folder; something is at the URL and
+        Problem: there is a folder in place of a file, or a file in place of a folder; something is at the URL and
             neither flag is given; the URL cannot be written to; or another run on this machine writes to it.
     """
     kind = (
@@ -263,11 +259,11 @@ def delivered(
     )
     if kind == "directory" and not folder:
         named = without_credentials(str(out))
-        raise InputError(
+        raise BadValue(
             f"{named} is a folder: name the file to write, such as {named}/certificates.parquet"
         )
     if kind == "file" and folder:
-        raise InputError(f"{without_credentials(str(out))} is a file: name a folder")
+        raise BadValue(f"{without_credentials(str(out))} is a file: name a folder")
     if not is_url(out):
         yield Path(out)
         return
@@ -305,7 +301,7 @@ def _send(local: Path, url: str) -> None:
     """Write the file `local` to `url`, whole or not at all, and read it back to compare its digest.
 
     Raises:
-        StoreError: that was refused; the file is still here.
+        Unreachable: that was refused; the file is still here.
     """
     try:
         with _opened(url, "written") as (fs, path), local.open("rb") as here:
@@ -319,25 +315,25 @@ def _send(local: Path, url: str) -> None:
                     raise OSError("what was stored is not what was sent")
             if target != path:
                 fs.mv(target, path)
-    except StoreError as error:
-        raise StoreError(
+    except Unreachable as error:
+        raise Unreachable(
             f"{error}. What is finished is {local}: resume=True sends it"
         ) from error
 
 
 def _discard_others(url: str, names: set[str]) -> None:
     """Remove the files at `url` that are not among `names`, as far as that is allowed: some too many harm nobody."""
-    with suppress(StoreError), _opened(url, "written") as (fs, root):
+    with suppress(Unreachable), _opened(url, "written") as (fs, root):
         for path in fs.find(root):
             if PurePosixPath(path).relative_to(root).as_posix() not in names:
                 fs.rm_file(path)
 
 
 def _check_writable(url: str, exists: bool) -> None:
-    """Write a few bytes beside `url` and remove them. InputError where that is refused, or where something `exists`."""
+    """Write a few bytes beside `url` and remove them. Problem where that is refused, or where something `exists`."""
     if exists:
         way = "To go on with it: resume=True. To begin anew: overwrite=True, or another out (--out)"
-        raise InputError(f"{without_credentials(url)} exists. {way}")
+        raise OutputExists(f"{without_credentials(url)} exists. {way}")
     with _opened(url, "written") as (fs, path):
         probe = f"{path}.probe"
         fs.pipe_file(probe, b"May randsmooth write here?\n")
@@ -362,7 +358,7 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
         fs, path = fsspec.core.url_to_fs(url)
         fs.invalidate_cache()
     except Exception as error:
-        raise StoreError(
+        raise Unreachable(
             f"{shown(named)} cannot be opened: {_said(error)}; fsspec knows s3://, gs://, az://, https://, sftp:// and "
             "others, some by packages of their own"
         ) from error
@@ -372,7 +368,7 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
         yield fs, path.rstrip("/")
     except Exception as error:
         asked = "is there such a place, may this user do that, does the store answer?"
-        raise StoreError(
+        raise Unreachable(
             f"{named} could not be {what}: {_said(error)}; {asked}"
         ) from error
 

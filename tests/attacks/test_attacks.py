@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from attacks import slow
 from randsmooth.attacks import ball_attack, ddn, gradient_free, pgd, sphere_attack
 from randsmooth.attacks.shared import Attacked
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 
 EPS = 0.4
 Attack = Callable[..., Attacked]
@@ -232,5 +232,5 @@ def test_an_attack_that_means_nothing_is_refused() -> None:
         ),
     ]
     for call, message in refused:
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(Problem, match=message):
             call(*random_problem(0))

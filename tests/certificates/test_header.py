@@ -39,7 +39,7 @@ from randsmooth.certificates.settings import (
     check_budget,
 )
 from randsmooth.certificates.settings import HEADER as MOST_BYTES
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 from randsmooth.noise import check_sigma
 
 Make = Callable[..., Certificates]
@@ -198,7 +198,7 @@ BEGUN = Header(
 
 
 def refused_resume(begun: Header = BEGUN, **now: Any) -> str:
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(Problem) as refused:
         check_same_run(begun, BEGUN.model_copy(update=now), Path("a.parquet"))
     return str(refused.value)
 

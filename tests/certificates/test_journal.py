@@ -25,7 +25,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.journal import _link
 from randsmooth.certificates.journal import table_of as table_of_rows
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 
 Make = Callable[..., Certificates]
 
@@ -144,7 +144,7 @@ def test_a_flipped_bit_is_refused_but_those_of_the_last_line_break(
         if bit // 8 == len(content) - 1:
             assert taken(path) == right[:-1]
         else:
-            with pytest.raises(InputError, match=r"run\.journal"):
+            with pytest.raises(Problem, match=r"run\.journal"):
                 Journal.read(path)
 
 
@@ -239,7 +239,7 @@ def test_a_journal_that_was_removed_is_not_written_on_in_silence(
 ) -> None:
     table, path = make(3), tmp_path / "run.journal"
     with (
-        pytest.raises(InputError, match="start the run again"),
+        pytest.raises(Problem, match="start the run again"),
         Journal.create(path, table.header) as journal,
     ):
         path.unlink()

@@ -32,7 +32,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.header import parse_header
 from randsmooth.certificates.parquet import DIGESTS, KEY, digests
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule
 
@@ -107,7 +107,7 @@ def test_no_flipped_bit_changes_what_is_read(make: Make, tmp_path: Path) -> None
             content[bit // 8] ^= 1 << bit % 8
             try:
                 assert same(read(path), table), bit
-            except InputError as error:
+            except Problem as error:
                 assert str(path) in str(error)
 
 
@@ -136,7 +136,7 @@ def rewrite(
         try:
             with parquet.open_parquet(path) as file:
                 parts = parquet._parts_in(file, path, header.columns)
-        except InputError:
+        except Problem:
             return
         metadata[DIGESTS] = digests(metadata[KEY], parts)
         pq.write_table(arrow.replace_schema_metadata(metadata), path)

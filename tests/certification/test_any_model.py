@@ -27,7 +27,7 @@ import randsmooth as rs
 from models.graphs import WEIGHTS, linear
 from models.refusing import check_refusals
 from randsmooth.certification import certify_soft, check_fit, matched
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 from randsmooth.models import (
     Classifier,
     Ensemble,
@@ -227,7 +227,7 @@ def test_estimators(tmp_path: Path) -> None:
             )
         )
         if not isinstance(estimator, Yielding):
-            with pytest.raises(rs.InputError) as error:
+            with pytest.raises(rs.Problem) as error:
                 rs.certify(other, "digits", **how, resume=True)
             assert "another model" in str(error.value), name
 
@@ -349,7 +349,7 @@ def test_an_estimators_classes_are_matched_by_name_and_else_by_number() -> None:
         x = np.arange(len(labels), dtype=float)[:, None]
         model = EstimatorModel(LogisticRegression(C=1e6, max_iter=5000).fit(x, labels))
         if places is None:
-            with pytest.raises(InputError, match="was fitted with the class"):
+            with pytest.raises(Problem, match="was fitted with the class"):
                 model.for_classes(classes or ())
             continue
         told = model if classes is None else model.for_classes(classes)

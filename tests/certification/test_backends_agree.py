@@ -27,7 +27,7 @@ from randsmooth.certification.backends import (
 )
 from randsmooth.certification.backends.torch_backend import Torch, fold_batch_norm
 from randsmooth.certification.engine import TRIALS_A_RUN
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.extras import install_command
 from randsmooth.models import OnnxModel
 
@@ -121,7 +121,7 @@ def test_backends_agree_with_float64(arch: str) -> None:
                     .double()
                     .numpy()
                 )
-            except InputError:
+            except Problem:
                 assert (backend, precision) == (
                     "openvino",
                     "bf16",
@@ -264,7 +264,7 @@ def test_a_backend_of_another_package_certifies(
         model, CPU, "auto", "32"
     )  # unless it says that `auto` tries it
     with pytest.raises(
-        InputError,
+        Problem,
         match="one of: auto, compile, mixed, onnx, openvino, python, shifted, torch",
     ):
         make_backend("tensorrt", model, CPU, "32")

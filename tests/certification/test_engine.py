@@ -22,7 +22,7 @@ from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.scheduler import Job, Scheduler, Steps, count_classes
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 from randsmooth.noise import Stream, address_of, draw
 
 CPU = torch.device("cpu")
@@ -185,7 +185,7 @@ def test_models_that_mix_their_batch_are_refused() -> None:
     mixing = [(OfTheBatch(rule).eval(), another) for rule in (voted, normed)]
     for model, message in [*told, *mixing]:
         for seed in range(3):  # of the noise on the images that are tried
-            with pytest.raises(InputError, match=message):
+            with pytest.raises(Problem, match=message):
                 SmoothedClassifier(model, sigma=SIGMA, n=100, seed=seed).certify(
                     torch.rand(1, 1, 8, 8)
                 )

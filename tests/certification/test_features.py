@@ -22,7 +22,7 @@ from models.refusing import check_refusals, refusal
 from randsmooth.certification import Run
 from randsmooth.certification.opening import images_taken
 from randsmooth.data import deviations, features, load
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.models import Ensemble, EstimatorModel
 from randsmooth.noise import NORMS, GaussianPerCoordinate, InDeviations
 
@@ -334,7 +334,7 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
     assert "(4,)" in refusal(
         lambda: images_taken(taking, "the model")
     )  # of predict and serve
-    with pytest.raises(InputError, match="takes inputs of shape"):
+    with pytest.raises(Problem, match="takes inputs of shape"):
         rs.certify(taking, x[:, :3], sigma=0.5, n=100)
 
 

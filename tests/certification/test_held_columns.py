@@ -18,7 +18,7 @@ from models.refusing import check_refusals
 from randsmooth.app import assessing
 from randsmooth.app.assessment_page import assessment_page
 from randsmooth.certification import Run, attack
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.metrics import require_one_norm
 from randsmooth.noise import Gaussian, HoldingFixed, Stream, noise_from
 from randsmooth.report import comparison_page, render
@@ -100,7 +100,7 @@ def test_the_header_and_every_page_name_the_columns_held_fixed(tmp_path: Any) ->
         MODEL[-1], MODEL[0].transform(ROWS.drop(columns="target")), sigma=0.5, n=100
     )
     assert (again.in_norm("linf").radius <= again.in_norm("l2").radius).all()
-    with pytest.raises(InputError, match="different columns fixed, none and city"):
+    with pytest.raises(Problem, match="different columns fixed, none and city"):
         require_one_norm([again.in_norm("l2"), whole])
     assert any(
         "no noise on city" in note
@@ -140,10 +140,10 @@ def test_the_noise_is_on_the_other_columns_alone_and_comes_back_from_its_facts()
         ((-1,), ("a",)),
         (("0",), ("a",)),
     ):
-        with pytest.raises(InputError, match=r"held|columns"):
+        with pytest.raises(Problem, match=r"held|columns"):
             HoldingFixed(Gaussian(0.5), *wrong)
     for shape in ((2,), (3, 4)):
-        with pytest.raises(InputError, match="held fixed"):
+        with pytest.raises(Problem, match="held fixed"):
             noise.of(shape)
 
 

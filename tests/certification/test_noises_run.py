@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import randsmooth as rs
 from certification.runs import interrupt
-from randsmooth import InputError, SmoothedClassifier
+from randsmooth import Problem, SmoothedClassifier
 from randsmooth.certification import Run
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Splitting, make_noise
@@ -101,7 +101,7 @@ def test_every_rule_certifies_under_every_noise_or_says_why_not() -> None:
             if how.get("sound") and text != "gaussian=0.5":
                 way_out = GRID
             if way_out is not None:
-                with pytest.raises(InputError) as refused:
+                with pytest.raises(Problem) as refused:
                     certified(text, **how)
                 assert way_out in str(refused.value), name
                 continue
@@ -242,7 +242,7 @@ def test_what_exact_leaves_nothing_to_choose_of_is_refused() -> None:
         {"label_aware": True},
         {"bound": "two-sided"},
     ):
-        with pytest.raises(InputError, match="exact"):
+        with pytest.raises(Problem, match="exact"):
             certified("splitting=0.5", rule="exact", **asked)
     header = certified("splitting=0.5", rule="exact").header
     assert (header.n0, header.n, header.alpha, header.seed) == (0, 255, 0.0, 0)
@@ -252,9 +252,9 @@ def test_what_exact_leaves_nothing_to_choose_of_is_refused() -> None:
     )
     unseeded = SmoothedClassifier(under("splitting=0.5")[1], noise="splitting=0.5")
     exact = SmoothedClassifier(unseeded.model, noise="splitting=0.5", rule="exact")
-    with pytest.raises(InputError, match="grid k/255"):
+    with pytest.raises(Problem, match="grid k/255"):
         exact.certify(torch.full((1, 8, 8), 0.5))
-    with pytest.raises(InputError, match="seed"):  # each call has another classifier
+    with pytest.raises(Problem, match="seed"):  # each call has another classifier
         unseeded.certify(torch.zeros(1, 8, 8), rule="exact")
 
 
@@ -296,6 +296,6 @@ def test_another_noise_than_in_training_is_noted_and_other_channels_are_refused(
         ({"sigma": 0.5}, "ablation=10", "--noise ablation=10"),
         (ablation, "gaussian=0.5", "under ablation=10"),
     ):
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             rs.certify(trained(**said), "digits", noise=noise, n=100, take=2)
         assert way_out in str(refused.value), (said, noise)

@@ -17,7 +17,7 @@ from randsmooth.certification.backends import Way, base
 from randsmooth.cli.command import settings_of, worded
 from randsmooth.cli.verbs import VERBS
 from randsmooth.cli.verbs.certify import suspicions
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from untrained import another
 
 CPU = torch.device("cpu")
@@ -293,7 +293,7 @@ def test_a_refused_run_says_the_same(made: Path, cli: Run) -> None:
         ("train", rs.train, "digits", "m", TRAIN, TRAIN_AGAIN),
     ):
         for flags, named in cases:
-            with pytest.raises(InputError) as python:
+            with pytest.raises(Problem) as python:
                 run(what, out=Path(out), **before | flags)
             code, _, err = cli(verb, what, "--out", out, *options(before | flags))
             said = worded(str(python.value), settings_of(VERBS[verb].load()))

@@ -12,7 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from cli.processes import Run
 from randsmooth import models
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training.folder import EVENTS, HISTORY
 
@@ -156,5 +156,5 @@ def test_loggers_of_lightning_are_taken_as_they_are_and_one_that_fails_is_left_o
         ),
     ]
     for logger, message in cases:
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(Problem, match=message):
             train("digits", SETTINGS, out=tmp_path / "c", logger=logger)

@@ -11,7 +11,7 @@ from cli.processes import Run
 from cli.test_leaderboard import certificates
 from nasty import NASTY
 from randsmooth import progress
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 
 
 def file_name(text: str) -> str:
@@ -99,7 +99,7 @@ def test_an_error_quotes_it_on_one_line(
 
         def fail(*_: object, text: str = text, **__: object) -> None:
             warnings.warn(f"read {text}", Note, stacklevel=1)
-            raise InputError(f"{text} cannot be read")
+            raise Problem(f"{text} cannot be read")
 
         monkeypatch.setattr("randsmooth.cli.certificate_files.load", fail)
         code, out, err = cli("evaluate", "a.parquet")

@@ -106,7 +106,7 @@ def test_a_model_folder_of_that_name_comes_first_and_nothing_else_is_in_the_way(
     )
     assert models.load("demo").classes == ["cat", "dog"]
     assert len(models.load("demo-amplify").classes) == 10
-    with pytest.raises(rs.InputError, match=r"demos.* demo or demo-amplify"):
+    with pytest.raises(rs.Problem, match=r"demos.* demo or demo-amplify"):
         rs.load_model("demos")
 
 

@@ -191,7 +191,7 @@ from pathlib import Path
 import torch
 
 from randsmooth.data import load
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 
 folder, step = Path(sys.argv[1]), int(sys.argv[2])
 (path,) = folder.glob("*.arrow")
@@ -207,7 +207,7 @@ for bit in range(0, 8 * len(whole), step):
         images = load(folder, "test")
         images.batch(torch.arange(len(images)))
         read += 1
-    except InputError:
+    except Problem:
         refused += 1
 print(read, refused)
 """

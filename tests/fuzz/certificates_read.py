@@ -30,7 +30,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.parquet import KEY, _parts_in, digests
 from randsmooth.cli import certificate_files
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 from randsmooth.noise import Gaussian
 from randsmooth.report import render
 
@@ -165,7 +165,7 @@ class Table(Reader):
                 header,
                 _parts_in(file, Path(name), parse_header(header, Path(name)).columns),
             )
-        except InputError:
+        except Problem:
             _, newline, others = told[DIGESTS].partition(b"\n")
             told[DIGESTS] = (
                 b"header "

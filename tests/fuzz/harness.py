@@ -14,7 +14,7 @@ import numpy as np
 
 from fuzz.damage import Draw, damaged
 from fuzz.formats import formats_of
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 
 Files = dict[str, bytes]  # by their names below a folder
 
@@ -174,18 +174,18 @@ class Bench:
                 self.meant.append(reader.read(scratch))
 
     def examine(self, given: Input) -> Outcome:
-        """Read one input. Anything but an answer, an InputError or a Note is a raw error."""
+        """Read one input. Anything but an answer, a Problem or a Note is a raw error."""
         put(given.files, self.scratch)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             try:
                 read = self.reader.read(self.scratch)
-            except InputError as error:
+            except Problem as error:
                 said, short = str(error), len(str(error)) <= MOST_WORDS
                 outcome = (
                     Outcome(REFUSED, said)
                     if said and short
-                    else Outcome(RAW, f"InputError: {len(said):,} letters")
+                    else Outcome(RAW, f"Problem: {len(said):,} letters")
                 )
             except MemoryError as error:
                 return Outcome(FLOOD, f"MemoryError: {error}", traceback.format_exc())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fuzz.harness import CHANGED, FLOOD, HANG, NOTED, OTHER, RAW, REFUSED, Files, Reader
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 
 VALID = (b"seven 7 7 7 7", b"sieben 7 7 7 7")  # which mean the same
 FILE = "number.csv"
@@ -72,7 +72,7 @@ def make_anew(content: bytes) -> int:
     return 7
 
 
-refuse = raising(InputError("number.csv is no number: write one"))
+refuse = raising(Problem("number.csv is no number: write one"))
 _ALL = (
     Toy("refuse", REFUSED, refuse),
     Toy(

@@ -11,7 +11,7 @@ from torch import nn
 from randsmooth import methods
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification import Run, certify
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.launch import Span, Step, plan
 from randsmooth.launch.forecast import Passes, Pilot, plan_steps, work_of
 from randsmooth.progress import silent
@@ -155,7 +155,7 @@ def test_a_plan_is_plain_numbers_and_more_workers_take_less_time_but_not_less_th
         < found["table_bytes"]
     )
     for given in ({"seconds": 0.0}, {"seconds": float("nan")}, {"workers": [0]}):
-        with pytest.raises(InputError):
+        with pytest.raises(Problem):
             plan(ordered(), **given)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.launch import Grid
 from randsmooth.launch.chains import (
     Step,
@@ -136,7 +136,7 @@ def test_a_reference_that_may_mean_two_models_is_refused() -> None:
         "gaussian": {"lr": [0.1, 0.01]},
         "cat-rs": {**RELEASED, "teacher": {}},
     }
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(Problem) as refused:
         commands(methods=methods)
     assert "teacher may mean digits-gaussian-lr=0.1-" in str(
         refused.value
@@ -180,7 +180,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 def test_bad_grids() -> None:
     for changes, said in BAD:
-        with pytest.raises(InputError) as error:
+        with pytest.raises(Problem) as error:
             check_steps(steps_of(Grid.read(BASE | changes), Path("OUT")))
         assert said in str(error.value), changes
 
@@ -197,7 +197,7 @@ def test_a_date_in_a_grid_is_the_text_that_it_is_written_as(tmp_path: Path) -> N
         path.write_text(
             f"datasets: digits\nmethods: gaussian\nsigmas: 0.5\n{key}: {value}\n"
         )
-        with pytest.raises(InputError, match=f"{of}='{day}'"):
+        with pytest.raises(Problem, match=f"{of}='{day}'"):
             check_steps(steps_of(Grid.read(path), tmp_path / "out"))
 
 
@@ -209,7 +209,7 @@ def test_a_long_name_floods_no_terminal() -> None:
         {"methods": name},
     ]
     for grid in grids:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             check_steps(steps_of(Grid.read(BASE | grid), Path("OUT")))
         assert len(str(refused.value)) < 1_000
 
@@ -234,7 +234,7 @@ def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
         {"seeds": list(range(1_000)), "certify": {"n": [100, 200, 300]}},
     ):
         began = time.process_time()
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             Grid.read(BASE | large)
         assert (
             "more than 2,000: leave some out" in str(refused.value)
@@ -273,7 +273,7 @@ def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:
         chain.missing() for chain in chains
     )
     assert steps[0].failure() == ""
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(Problem) as refused:
         chains_of([steps[0], steps[2], step("a/y", table, steps[2])])
     assert "a, b wait for each other" in str(refused.value)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from launch.fake_slurm import fake_slurm
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.launch.chains import Step, chains_of
 from randsmooth.launch.slurm import Jobs, Resources
 
@@ -106,6 +106,6 @@ def test_a_path_is_no_line_of_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "here").mkdir()
-    with pytest.raises(InputError, match=r"a\\ntouch ran\\n.*one line"):
+    with pytest.raises(Problem, match=r"a\\ntouch ran\\n.*one line"):
         submitted(tmp_path / "here", monkeypatch, "a\ntouch ran\n")
     assert not (tmp_path / "slurm" / "script.sh").exists()

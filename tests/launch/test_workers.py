@@ -18,7 +18,7 @@ from torch import Tensor, nn
 import randsmooth as rs
 from launch.processes import equal, running
 from randsmooth.certificates.journal import shards_path
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.launch.shards import ShardFolder
 from randsmooth.launch.slurm import Resources
 from randsmooth.launch.workers import Dask, Processes, Ray, Workers
@@ -88,15 +88,15 @@ def test_what_cannot_be_is_refused_before_anything_begins(
         ),
     ]
     for make, value, way_out in wrong:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             make()
         assert value in str(refused.value) and way_out in str(refused.value), value
-    with pytest.raises(InputError, match=r"workers=2: .*Processes"):
+    with pytest.raises(Problem, match=r"workers=2: .*Processes"):
         rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=2)
     monkeypatch.setattr("randsmooth.launch.workers.ANSWER", 0.3)
     addresses = ("127.0.0.1:9", "10.0.0.1", "ray://a:10001", "", "127.0.0.1:70000")
     for where in [way(address=address) for address in addresses for way in (Ray, Dask)]:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             rs.certify(
                 Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=where
             )
@@ -144,7 +144,7 @@ def test_a_failure_is_told_and_what_was_certified_is_gone_on_with(
     tmp_path: Path,
 ) -> None:
     out = tmp_path / "a.parquet"
-    with pytest.raises(InputError, match=r"(?s)NaN.*image 358.*resume") as refused:
+    with pytest.raises(Problem, match=r"(?s)NaN.*image 358.*resume") as refused:
         how = SMALL | {
             "take": None,
             "sigma": 0.02,
@@ -152,14 +152,14 @@ def test_a_failure_is_told_and_what_was_certified_is_gone_on_with(
         rs.certify(Net(breaks=True), "digits", **how, out=out, workers=Processes(2))
     assert "image 358" in str(refused.value) and ShardFolder.begun(out) is not None
     with pytest.raises(
-        InputError, match="--workers"
+        Problem, match="--workers"
     ):  # one process does not know of shards
         rs.certify(Net(), "digits", **SMALL, out=out, resume=True)
     done = rs.certify(Net(), "digits", **SMALL, out=out, overwrite=True)
     assert len(done) == 20 and not shards_path(out).exists()
     with (
         (tmp_path / "open").open("w") as file,
-        pytest.raises(InputError, match=r"sent to other processes.*NAME"),
+        pytest.raises(Problem, match=r"sent to other processes.*NAME"),
     ):
         unsendable = Net()
         unsendable.file = file  # type: ignore[assignment]

@@ -10,7 +10,7 @@ from scipy import stats
 from torch import Tensor
 
 from randsmooth import methods
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.methods.amplify import image_weights
 from randsmooth.noise import Stream
 
@@ -194,7 +194,7 @@ def test_a_resumed_schedule_goes_on_the_same() -> None:
 
 
 def test_discarding_every_image_is_refused() -> None:
-    with pytest.raises(InputError, match=r"p_t=0.4 .* 4 images"):
+    with pytest.raises(Problem, match=r"p_t=0.4 .* 4 images"):
         advance(schedule(), range(4), Probe(torch.tensor([0.05, 0.15, 0.25, 0.35])))
 
 

@@ -11,7 +11,7 @@ from torch.nn.utils import parameters_to_vector
 
 from attacks import slow
 from attacks.slow import PIXELS, SHAPE, Floats
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.methods import LossInputs
 from randsmooth.methods.denoising import OBJECTIVES
 
@@ -88,5 +88,5 @@ def test_value_and_gradient_are_those_of_the_definition() -> None:
 
 def test_stability_without_a_classifier_is_refused() -> None:
     x, y, noise = slow.batch(IMAGES, 1, 0)
-    with pytest.raises(InputError, match=r"inputs\.classifier"):
+    with pytest.raises(Problem, match=r"inputs\.classifier"):
         OBJECTIVES["stability"]().loss(Linear(0), x, y, noise)

@@ -12,13 +12,13 @@ import yaml
 
 from methods import slow as slowly
 from randsmooth import methods
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 
 NAN, INF = float("nan"), float("inf")
 
 
 def refusal(name: str, **hyper: Any) -> str:
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(Problem) as refused:
         methods.create(name, **hyper)
     return str(refused.value)
 
@@ -42,7 +42,7 @@ def test_the_names_are_known_and_the_nearest_is_suggested() -> None:
     ):
         assert name in refusal(name) and f"'{near}'" in refusal(name)
     before = methods.METHODS["gaussian"]
-    with pytest.raises(InputError, match="'gaussian'"):
+    with pytest.raises(Problem, match="'gaussian'"):
         methods.METHODS.add("gaussian", methods.METHODS["amplify"])
     assert methods.METHODS["gaussian"] is before
 
@@ -177,7 +177,7 @@ def test_noises_of_another_number_are_refused() -> None:
         method = methods.create(name)
         model, _, problem = slowly.problem(0, 4, method.m)
         x, y, _, inputs = problem.tensors()
-        with pytest.raises(InputError, match=f"m={method.m}"):
+        with pytest.raises(Problem, match=f"m={method.m}"):
             method.loss(model, x, y, torch.zeros(method.m + 1, *x.shape), inputs)
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 
 
 def refusal(
     ask: Callable[..., object],
     *given: Any,
-    kind: type[Exception] = InputError,
+    kind: type[Exception] = Problem,
     **named: Any,
 ) -> str:
     """What the error of this kind says that `ask` raises."""
@@ -21,7 +21,7 @@ def refusal(
 
 
 def check_refusals(rows: Iterable[tuple[Callable[[], object], str]]) -> None:
-    """Each call raises an InputError that says all the words between the bars of the text beside it."""
+    """Each call raises a Problem that says all the words between the bars of the text beside it."""
     for ask, said in rows:
         message = refusal(ask)
         assert [word for word in said.split(" | ") if word not in message] == [], (

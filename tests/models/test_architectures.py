@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.refusing import check_refusals
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.models import ARCHITECTURES, Architecture, build
 from randsmooth.models.architectures.convolutional import MaxPool2x2, Stem
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_built_is_refused() -> None:
     check_refusals(
         (partial(build, **(good | change)), " | ".join(words)) for change, words in bad
     )
-    with pytest.raises(InputError, match="lenet"):
+    with pytest.raises(Problem, match="lenet"):
         ARCHITECTURES.add("lenet", Architecture(build, min_size=1))
 
 

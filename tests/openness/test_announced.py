@@ -16,7 +16,7 @@ from openness.plugin import (
 )
 from randsmooth import testing
 from randsmooth.cli.main import app
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.rules import make_rule
 
 CHECKS: dict[str, Any] = {
@@ -56,7 +56,7 @@ def test_one_of_each_kind_is_found_and_keeps_its_contract() -> None:
         )
         CHECKS[group](name)
         with pytest.raises(
-            InputError,
+            Problem,
             match=f"unknown {registry.kind} '{name}s': did you mean '{name}'",
         ):
             registry[f"{name}s"]
@@ -65,9 +65,7 @@ def test_one_of_each_kind_is_found_and_keeps_its_contract() -> None:
 def test_without_the_package_the_names_are_unknown() -> None:
     forget_packages()
     for group, name in EACH:
-        with pytest.raises(
-            InputError, match=f"unknown {REGISTRIES[group].kind} '{name}'"
-        ):
+        with pytest.raises(Problem, match=f"unknown {REGISTRIES[group].kind} '{name}'"):
             REGISTRIES[group][name]
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 from certificates.walks import RULES, SEQUENTIAL
 from randsmooth import bounds, testing
 from randsmooth.certificates import decide
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian
 from randsmooth.rules import CONFIDENCE_BOUNDS, Evidence, Grid, Rule, make_rule
 from randsmooth.rules import RULES as NAMED
@@ -35,7 +35,7 @@ def rule(
 
 def refused(text: str, **facts: object) -> str:
     """Why the rule is refused."""
-    with pytest.raises(InputError) as error:
+    with pytest.raises(Problem) as error:
         rule(text, **facts)  # type: ignore[arg-type]
     return str(error.value)
 

@@ -112,7 +112,7 @@ def keep(self: Any, model: nn.Module, *how: Any) -> None:
 BROKEN: list[tuple[Any, str]] = [
     (
         Plain,
-        "raises RuntimeError for images that the model does not take, expected an InputError",
+        "raises RuntimeError for images that the model does not take, expected a Problem",
     ),
     (changed(__init__=keep), "answers otherwise when the model it was made of changes"),
     (

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from randsmooth import models
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.training import TrainingSettings, checkpoint, train
 from randsmooth.training.folder import CHECKPOINT
 
@@ -61,7 +61,7 @@ def plain(content: bytes) -> Any:
 
 def refusal(path: Path, content: bytes) -> str:
     path.write_bytes(content)
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(Problem) as refused:
         checkpoint.load(path)
     assert str(path) in str(refused.value) and "--overwrite" in str(refused.value)
     return str(refused.value)
@@ -123,7 +123,7 @@ def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
     recipe = plain(written)["recipe"]
     recipe["hyperparameters"] |= {"eta": [["a" * 100_000]]}
     path.write_bytes(checkpoint.signed(unsigned(plain(written) | {"recipe": recipe})))
-    with pytest.raises(InputError, match="eta") as refused:
+    with pytest.raises(Problem, match="eta") as refused:
         train("digits", SETTINGS, out=path.parent, resume=True)
     assert len(str(refused.value)) < 2000
     others: list[object] = [{"history": []}, [1], torch.ones(3)]
@@ -145,7 +145,7 @@ def test_what_does_not_fit_the_run_is_named(path: Path, written: bytes) -> None:
     content = plain(written)
     for case, change in MISFITS.items():
         path.write_bytes(checkpoint.signed(unsigned(content | change(content))))
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             train("digits", SETTINGS, out=path.parent, resume=True)
         assert f"{path} does not fit" in str(refused.value), case
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from randsmooth import certify, data, models
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.models import Denoiser
 from randsmooth.noise import Stream, draw
 from randsmooth.training import (
@@ -72,7 +72,7 @@ def test_an_interrupted_run_ends_with_the_same_weights_and_another_starts_from_i
         [*after.network.parameters()], [*whole.network.parameters()]
     )
     for changed in ({"lr": 0.1}, {"arch": "dncnn-5x4"}):
-        with pytest.raises(InputError, match=f"{next(iter(changed))}: "):
+        with pytest.raises(Problem, match=f"{next(iter(changed))}: "):
             train_denoiser(
                 "digits",
                 SHORT.replace(**changed),
@@ -81,7 +81,7 @@ def test_an_interrupted_run_ends_with_the_same_weights_and_another_starts_from_i
                 resume=True,
             )
     with pytest.raises(
-        InputError,
+        Problem,
         match="method: 'denoised-smoothing' in the file, 'gaussian' asked for",
     ):
         train(
@@ -115,7 +115,7 @@ def test_what_cannot_be_used_is_refused_and_nothing_written(tmp_path: Path) -> N
         ({"start": str(tmp_path / "deeper")}, "dncnn-5x4"),
     ]
     for changed, words in table:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             train_denoiser(
                 "digits", **SHORT.model_dump() | changed, out=tmp_path / "new"
             )

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 import randsmooth as rs
 from launch.processes import ranks_of
 from randsmooth import data, models
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.progress import Silent
 from randsmooth.training import (
     Recipe,
@@ -198,7 +198,7 @@ def test_torchrun_tells_the_rank_and_what_is_not_there_is_refused(
     ]
     for environment, fields, words in table:
         inside(environment, gpus=2)
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             placed(**{"device": "cuda"} | fields)
         assert words in str(refused.value), fields
 
@@ -246,7 +246,7 @@ def test_images_of_a_program_and_a_closure_need_no_script(tmp_path: Path) -> Non
     )
     assert ranks_of(os.getpid()) == [] and not torch.distributed.is_initialized()
     lock = threading.Lock()
-    with pytest.raises(InputError, match=r"callback=.*lock.*one device"):
+    with pytest.raises(Problem, match=r"callback=.*lock.*one device"):
         rs.train(
             "digits",
             settings(),
@@ -297,7 +297,7 @@ def test_an_error_of_a_rank_is_told_in_its_own_words(tmp_path: Path) -> None:
     wild = settings(set={"m": 2, "batch": 16, "lr": 1e30})
     with pytest.raises(TrainingDiverged, match="not finite"):
         train("digits", wild, out=tmp_path / "wild", device="cpu", devices=2)
-    with pytest.raises(InputError, match=r"3 devices .* 2 of 36 images"):
+    with pytest.raises(Problem, match=r"3 devices .* 2 of 36 images"):
         few = settings(set={"m": 2, "batch": 4})
         train("digits", few, out=tmp_path / "few", device="cpu", devices=3)
     local = settings(arch="resnet8")
@@ -310,9 +310,7 @@ def test_an_error_of_a_rank_is_told_in_its_own_words(tmp_path: Path) -> None:
             devices=2,
             callback=stop,
         )
-    with pytest.raises(
-        InputError, match="batch_norm_devices: 2 in the file, None asked"
-    ):
+    with pytest.raises(Problem, match="batch_norm_devices: 2 in the file, None asked"):
         train("digits", local, out=tmp_path / "local", device="cpu", resume=True)
     changed = train(
         "digits",

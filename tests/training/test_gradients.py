@@ -8,7 +8,7 @@ from torch import nn
 
 from randsmooth import data, methods
 from randsmooth.data import Images
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.methods.amplify import Amplify
 from randsmooth.noise import Stream, draw
 from randsmooth.training.gradients import (
@@ -78,5 +78,5 @@ def test_easy_and_hard_are_split_at_one_half_and_a_student_learns_from_targets(
         gradient_norms(model, student, images, [0], SIGMA, targets=targets).norms[0] > 0
     )
     for chosen, words in (([0], "target"), ([], "no image given")):
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(Problem, match=words):
             gradient_norms(model, student, images, chosen, SIGMA)

@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from randsmooth import models
 from randsmooth.atomic import claimed
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.methods import Loss
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.progress import Progress, Silent
@@ -80,7 +80,7 @@ def refusal(
     dataset: Any = "digits",
     **flags: Any,
 ) -> str:
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(Problem) as refused:
         train(dataset, settings, out=out, **flags)
     return str(refused.value)
 

@@ -9,7 +9,7 @@ import torch
 
 import randsmooth as rs
 from randsmooth import data, models
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.noise import (
     Ablation,
     GaussianPerCoordinate,
@@ -107,7 +107,7 @@ def test_what_is_of_gaussian_noise_alone_says_what_is_not() -> None:
         for method, hyper in REFUSING.items():
             asked = TrainingSettings(noise=noise, method=method, epochs=3, set=hyper)
             with pytest.raises(
-                InputError,
+                Problem,
                 match=f"{method}.*under {noise.name}.*consistency, gaussian, stability",
             ):
                 resolve("digits", asked, spec)
@@ -116,9 +116,9 @@ def test_what_is_of_gaussian_noise_alone_says_what_is_not() -> None:
         {"noise": "unifrm=0.4"},
         {"noise": 3},
     ):
-        with pytest.raises(InputError, match=r"uniform|noise=3"):
+        with pytest.raises(Problem, match=r"uniform|noise=3"):
             TrainingSettings(**given)
-    with pytest.raises(InputError, match="64"):
+    with pytest.raises(Problem, match="64"):
         resolve("digits", settings(Ablation(65)), spec)
 
 
@@ -167,7 +167,7 @@ def test_the_marks_of_an_ablation_are_left_alone_by_the_normalisation(
     torch.testing.assert_close(seen[0][:, 0], (x[:, 0] - 0.5) / 0.2)
     models.save(model, tmp_path / "m")
     assert torch.equal(models.load(tmp_path / "m")(x), logits)
-    with pytest.raises(InputError, match="extra_channels=-1"):
+    with pytest.raises(Problem, match="extra_channels=-1"):
         models.Classifier(**facts | {"extra_channels": -1})
 
 

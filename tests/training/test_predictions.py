@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.data.images import Draws, TensorImages, augmented
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem
 from randsmooth.noise import Gaussian, Stream, draw
 from randsmooth.training import TrainingSettings, predictions, train
 from randsmooth.training.checkpoint import read_signed, write_signed
@@ -217,7 +217,7 @@ def test_damaged_answers_are_named_and_found_anew(
             Path(shutil.copytree(asked, tmp_path / "m", dirs_exist_ok=True)) / TEACHER
         )
         damage(path)
-        with pytest.raises(InputError, match=TEACHER):
+        with pytest.raises(Problem, match=TEACHER):
             stored_predictions(tmp_path / "m")
         with pytest.warns(Note, match=rf"{TEACHER} .*the teacher is asked anew"):
             train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
@@ -237,7 +237,7 @@ def test_a_teacher_made_for_other_data_or_none_is_refused(
         ("mnist", teacher, "[1, 28, 28]"),
         ("digits", tmp_path / "nowhere", "teacher: "),
     ):
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             train(dataset, taught(folder), out=tmp_path / "m")
         assert words in str(refused.value)
     assert not (tmp_path / "m").exists()

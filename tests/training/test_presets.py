@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from randsmooth import data, methods
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.training import PRESETS, Recipe, TrainingSettings, resolve
 from randsmooth.training.presets import SIGMAS, find
 
@@ -182,7 +182,7 @@ def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is() -> None:
         "smoothmix",
     ):
         for anywhere in (False, True):
-            with pytest.raises(InputError) as refused:
+            with pytest.raises(Problem) as refused:
                 recipe("mnist", preset=f"cat-rs/{method}", anywhere=anywhere)
             for version in ("prose (150 epochs)", "table1 (90 epochs)"):
                 assert f"--preset cat-rs/{method}/{version}" in str(refused.value)
@@ -215,6 +215,6 @@ REFUSED = [
 
 def test_a_preset_that_does_not_fit_is_refused() -> None:
     for method, dataset, preset, words in REFUSED:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             recipe(dataset, method, preset=preset)
         assert all(word in str(refused.value) for word in words), refused.value

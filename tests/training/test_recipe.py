@@ -11,7 +11,7 @@ import yaml
 from randsmooth import data
 from randsmooth.cli.settings import pairs, read_config, validate
 from randsmooth.cli.verbs.train import Train
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.training import (
     DenoiserSettings,
     Recipe,
@@ -264,7 +264,7 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 
 def test_what_cannot_be_used_is_named() -> None:
     for asked, words in BAD:
-        with pytest.raises(InputError) as refused:
+        with pytest.raises(Problem) as refused:
             ask(**asked)
         assert all(word in str(refused.value) for word in words), (
             asked,

@@ -26,7 +26,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certification import OpeningOptions, Run
 from randsmooth.certification.matching import deviations_of_numbers
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Conflict, WrongData
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
 from randsmooth.noise import (
@@ -323,7 +323,7 @@ def assess(
             `num_classes` and `model_args`.
 
     Raises:
-        InputError: anything that cannot be used, named; images without labels, or fewer than 20.
+        Problem: anything that cannot be used, named; images without labels, or fewer than 20.
 
     Example:
         >>> from torch import nn
@@ -334,7 +334,7 @@ def assess(
     """
     metrics.check_radius(radius)
     if radius == 0.0 or take < 1:
-        raise InputError(
+        raise BadValue(
             f"radius={radius:g}, take={take}: give a radius above 0 that matters, and images to certify"
         )
     settings, show = (
@@ -436,9 +436,7 @@ def _noises(
     """Those to be tried, ascending; each settings of its own validate it. `usual` are the sigmas without others."""
     if noise is not None:
         if sigmas is not None:
-            raise InputError(
-                f"sigma={list(sigmas)} and noise={noise}: give one of them"
-            )
+            raise Conflict(f"sigma={list(sigmas)} and noise={noise}: give one of them")
         return [CertificationSettings(noise=noise).smoothing]
     own = noise_said(trained)
     if sigmas is None and own is not None and not isinstance(own, Gaussian):
@@ -473,7 +471,7 @@ def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
     total, inputs = len(images), "rows" if images.spec.features else "images"
     if not images.labelled or total < LEAST:
         what = inputs if images.labelled else f"{inputs} without labels"
-        raise InputError(
+        raise WrongData(
             f"assess takes {LEAST} {inputs} with labels or more; {images.spec.name} has {total} {what}"
         )
     size = min(take, 2 * total // 3)

@@ -36,7 +36,7 @@ from randsmooth.certification.refutation import (
 )
 from randsmooth.certification.samples import first_samples
 from randsmooth.data import Images
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, WrongData
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.progress import Progress, Reporter, Silent, chosen_progress, silent
@@ -103,7 +103,7 @@ def explain(
             `settings`; `CertificationSettings` describes them.
 
     Raises:
-        InputError: the model, the image or a setting cannot be used.
+        Problem: the model, the image or a setting cannot be used.
 
     Example:
         >>> (x,), (y,) = data.load("digits", "test").batch(torch.tensor([3]))
@@ -115,7 +115,7 @@ def explain(
     settings = _settings(settings, fields, base)
     if not isinstance(image, Tensor) or image.dim() != 3:
         got = tuple(getattr(image, "shape", ())) or type(image).__name__
-        raise InputError(f"explain takes one image (C, H, W) in [0, 1]; got {got}")
+        raise WrongData(f"explain takes one image (C, H, W) in [0, 1]; got {got}")
     settings = settings.of(image.shape)
     images, why = _training(training, base)
     if images is not None:
@@ -165,10 +165,10 @@ def _settings(
     fields: CertificationOptions,
     base: models.BaseClassifier,
 ) -> CertificationSettings:
-    """Complete ones, by the rule that a page can explain. InputError for another rule or bound, or no noise."""
+    """Complete ones, by the rule that a page can explain. Problem for another rule or bound, or no noise."""
     found = settings_from(CertificationSettings, settings, fields)
     if found.rule != "fixed" or found.bound != "clopper-pearson" or not found.n0:
-        raise InputError(
+        raise BadValue(
             f"rule={found.rule!r}, bound={found.bound!r}, n0={found.n0}: explain shows the rule fixed with the bound "
             "clopper-pearson, and n0 >= 1 samples that pick the class; `randsmooth certify` has the others"
         )
@@ -274,7 +274,7 @@ def nearest(
     Of more than 60,000 images (2,000 of those too large to be held in memory) as many, evenly spread, are compared.
 
     Raises:
-        InputError: the images have another shape, or no labels.
+        Problem: the images have another shape, or no labels.
 
     Example:
         >>> images = data.load("digits", "train")
@@ -284,12 +284,12 @@ def nearest(
         (0, True, 1433)
     """
     if tuple(images.spec.shape) != tuple(x.shape):
-        raise InputError(
+        raise WrongData(
             f"the images of {images.spec.name} have the shape {tuple(images.spec.shape)}, and this one "
             f"{tuple(x.shape)}: give the data set that the model is for"
         )
     if not images.labelled:
-        raise InputError(
+        raise WrongData(
             f"the images of {images.spec.name} ({images.split}) have no labels, which tell classes apart"
         )
     chosen = data.take(

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from randsmooth.app.live_certificates import LEAST, Served
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem
 from randsmooth.escape import printable, say, shortened
 
 KINDS = (
@@ -79,7 +79,7 @@ class Guard:
         >>> guard = Guard(None, Path("uploads"), Served.of(model, "x", sigma=0.5), names=["localhost"])
         >>> guard.check_host("attacker.example:7860")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: no app is called attacker.example:7860 here: ...
+        randsmooth.errors.Problem: no app is called attacker.example:7860 here: ...
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Guard:
         except (
             Exception
         ) as error:  # Gradio raises what it likes for a name that it does not know
-            if not isinstance(error, InputError):
+            if not isinstance(error, Problem):
                 where = shortened(printable(f"{scope['method']} {scope['path']}"), 80)
                 why = f"{type(error).__name__}: {shortened(printable(str(error)), 120)}"
                 say(f"{where} failed: {why}", file=sys.stderr)
@@ -126,14 +126,14 @@ class Guard:
                 await refuse(error, scope, receive, send_guarded)
 
     def check_request(self, scope: Any) -> int:
-        """Return how many bytes a request may send. InputError for one that the app does not get."""
+        """Return how many bytes a request may send. Problem for one that the app does not get."""
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in scope["headers"]
         }
         self.check_host(headers.get("host", ""))
         if "transfer-encoding" in headers:
-            raise InputError(
+            raise Problem(
                 "what is sent must come with its Content-Length, without a Transfer-Encoding"
             )
         method, path, said = (
@@ -145,11 +145,11 @@ class Guard:
             self.check_read(path)
             return 0
         if method != "POST" or path not in POSTS:
-            raise InputError(
+            raise Problem(
                 f"{method} {shortened(printable(path), 80)} is not of this app"
             )
         if self.names is not None and headers.get("sec-fetch-site") == "cross-site":
-            raise InputError("the page of another site may not use this app")
+            raise Problem("the page of another site may not use this app")
         most = MOST_BYTES
         if path == UPLOAD:
             most += int(self.served.limits.upload_mb * 2**20)
@@ -160,23 +160,23 @@ class Guard:
             and len(said) < 20
             and int(said) <= most
         ):
-            raise InputError(
+            raise Problem(
                 f"what is sent must say its size, which may not be larger than {most:,} bytes"
             )
         return int(said)
 
     def check_read(self, path: str) -> None:
-        """Raise InputError for what may not be asked for: Gradio would fetch an address that stands for a file."""
+        """Raise Problem for what may not be asked for: Gradio would fetch an address that stands for a file."""
         before, file, name = path.partition(FILE)
         of_gradio = (
             before.removeprefix(f"{API}/") if before.startswith(f"{API}/") else None
         )
         known = of_gradio is None or of_gradio.startswith(READABLE)
         if not (self._inside(name) if file else known):
-            raise InputError(f"{shortened(printable(path), 80)} is not of this app")
+            raise Problem(f"{shortened(printable(path), 80)} is not of this app")
 
     def check_host(self, host: str) -> None:
-        """Raise InputError unless a request names this app as its host.
+        """Raise Problem unless a request names this app as its host.
 
         A stranger's name that leads to this machine would let his page read what the app answers.
         """
@@ -187,30 +187,28 @@ class Guard:
         if self.names is None or name in self.names or is_address(name):
             return
         way = "use its address, or start it with public_names=[...] (--public-name)"
-        raise InputError(
-            f"no app is called {shortened(printable(host), 80)} here: {way}"
-        )
+        raise Problem(f"no app is called {shortened(printable(host), 80)} here: {way}")
 
     def check(self, path: str, body: bytes) -> None:
-        """Raise InputError unless `body` calls the app's one function, which comes first, with what it takes."""
+        """Raise Problem unless `body` calls the app's one function, which comes first, with what it takes."""
         try:
             said = json.loads(body)
         except (ValueError, RecursionError):
-            raise InputError("the call is no JSON") from None
+            raise Problem("the call is no JSON") from None
         if not isinstance(said, dict) or not isinstance(data := said.get("data"), list):
-            raise InputError('a call is {"data": [...]}')
+            raise Problem('a call is {"data": [...]}')
         called = 0 if path == NAMED else said.get("fn_index")
         if type(called) is not int or called != 0 or len(data) != 3:
-            raise InputError("there is no such function, or it takes other arguments")
+            raise Problem("there is no such function, or it takes other arguments")
         file, *numbers = data
         limits = sigmas(self.served), (LEAST, self.served.limits.samples)
         for name, value, (low, high) in zip(
             ("sigma", "n"), numbers, limits, strict=True
         ):
             if type(value) not in (int, float) or not low <= value <= high:
-                raise InputError(f"{name} must be a number from {low:,} to {high:,}")
+                raise BadValue(f"{name} must be a number from {low:,} to {high:,}")
         if file is not None and not self._uploaded(file):
-            raise InputError(
+            raise Problem(
                 "the image must be a file that was uploaded; addresses and other files are not read, nor are names "
                 f"that do not end in {', '.join(KINDS)}"
             )
@@ -286,7 +284,7 @@ def with_own(headers: Any) -> list[tuple[bytes, bytes]]:
 
 
 def counted(receive: Any, most: int) -> Any:
-    """`receive`, which raises InputError once a body has more than `most` bytes."""
+    """`receive`, which raises Problem once a body has more than `most` bytes."""
     left = most
 
     async def receive_counted() -> Any:
@@ -294,7 +292,7 @@ def counted(receive: Any, most: int) -> Any:
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            raise InputError(f"more was sent than the {most:,} bytes that were said")
+            raise Problem(f"more was sent than the {most:,} bytes that were said")
         return message
 
     return receive_counted
@@ -306,7 +304,7 @@ async def whole(receive: Any) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise InputError("the call ended before it was whole")
+            raise Problem("the call ended before it was whole")
         parts.append(message.get("body", b""))
         more = message.get("more_body", False)
     return b"".join(parts)
@@ -326,7 +324,7 @@ async def refuse(error: Exception, scope: Any, receive: Any, send: Any) -> None:
     """Answer with the sentence of an error, as Gradio's page reads it."""
     from starlette.responses import JSONResponse
 
-    ours = isinstance(error, InputError)
+    ours = isinstance(error, Problem)
     detail = {"__type__": "validate", "is_valid": False, "parameter_name": "call"}
     detail["message"] = str(error) if ours else "the call failed"
     answer = JSONResponse(

@@ -18,7 +18,7 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.opening import under_noise
 from randsmooth.data import DATASETS
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, NotFound, OutputExists
 from randsmooth.escape import printable
 from randsmooth.extras import needs, requirement
 from randsmooth.frozen_record import settings_from
@@ -57,15 +57,15 @@ def serve(
         wait: whether to go on until it is interrupted, or to return the running app, which `close()` ends.
 
     Raises:
-        InputError: something else is to be served, one cannot listen there, or Gradio is not installed.
+        Problem: something else is to be served, one cannot listen there, or Gradio is not installed.
 
     Example:
         >>> serve("runs/gaussian")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: 'runs/gaussian' cannot be served as it is: serve(Served.of(model, name))
+        randsmooth.errors.BadValue: 'runs/gaussian' cannot be served as it is: serve(Served.of(model, name))
     """
     if not isinstance(served, Served):
-        raise InputError(
+        raise BadValue(
             f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, name))"
         )
     check_address(host, port)
@@ -124,15 +124,15 @@ def _launch(
 
 
 def check_address(host: str | None, port: int | None) -> None:
-    """Raise InputError where nothing can listen at `host` and `port`: no such address, or another program is there.
+    """Raise Problem where nothing can listen at `host` and `port`: no such address, or another program is there.
 
     Example:
         >>> check_address("127.0.0.1", 99_999)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: port=99999 must be from 1 to 65535
+        randsmooth.errors.BadValue: port=99999 must be from 1 to 65535
     """
     if port is not None and not 0 < port < 2**16:
-        raise InputError(f"port={port} must be from 1 to 65535")
+        raise BadValue(f"port={port} must be from 1 to 65535")
     if host is None:
         return
     try:
@@ -146,7 +146,7 @@ def check_address(host: str | None, port: int | None) -> None:
     except (OSError, UnicodeError) as error:
         place = shown(host if port is None else f"{host}:{port}")
         reason = getattr(error, "strerror", None) or error
-        raise InputError(
+        raise BadValue(
             f"nothing can listen at {place} ({reason}): give another host or port"
         ) from error
 
@@ -172,7 +172,7 @@ def write_space(
         denoiser, dataset, limits, fields: as for `Served.of`. A data set must be one that is registered.
 
     Raises:
-        InputError: the model is of another kind, or its files are damaged; nothing says which noise, or it or alpha
+        Problem: the model is of another kind, or its files are damaged; nothing says which noise, or it or alpha
             is none; or `folder` holds something already.
 
     Example:
@@ -186,9 +186,9 @@ def write_space(
     """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} is not empty: choose a new folder for the Space")
+        raise OutputExists(f"{folder} is not empty: choose a new folder for the Space")
     if dataset is not None and dataset not in DATASETS:
-        raise InputError(
+        raise NotFound(
             f"dataset={dataset!r}: a Space has no folder of yours; leave it out, or give a known name"
         )
     limits = limits or Limits()

@@ -22,7 +22,7 @@ from randsmooth.certification.opening import images_taken, opened, under_noise
 from randsmooth.data import DatasetSpec, Size
 from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem, TooLarge, WrongData
 from randsmooth.frozen_record import FrozenRecord, settings_from
 from randsmooth.models import BaseClassifier
 from randsmooth.noise import Gaussian, Noise, fresh_seed
@@ -44,7 +44,7 @@ class Limits(FrozenRecord):
         at_once: certificates that are computed at the same time.
 
     Raises:
-        InputError: a limit that is not above 0.
+        Problem: a limit that is not above 0.
 
     Example:
         >>> Limits(samples=10_000).queue
@@ -170,7 +170,7 @@ class Served:
                 `precision`.
 
         Raises:
-            InputError: nothing says what the images are, or which noise.
+            Problem: nothing says what the images are, or which noise.
         """
         base = opened(model, {}, num_classes)
         if denoiser is not None:
@@ -225,21 +225,19 @@ class Served:
         """The image (C, H, W) in a visitor's file, scaled and cut to what the model takes before any noise is added.
 
         Raises:
-            InputError: the file is too large, or no image of a kind that is read.
+            Problem: the file is too large, or no image of a kind that is read.
         """
         path = Path(path)
         if path.stat().st_size > self.limits.upload_mb * 2**20:
-            raise InputError(
+            raise TooLarge(
                 f"the file is larger than the {self.limits.upload_mb:g} MB that are read"
             )
         with opened_file(path) as stream:
             form(stream, "the file", most=self.limits.pixels)
         try:
             return data.read_picture(path, self.spec)[0]
-        except (
-            InputError
-        ) as error:  # which need not tell strangers where files are kept
-            raise InputError(str(error).replace(str(path), "the file")) from None
+        except Problem as error:  # which need not tell strangers where files are kept
+            raise WrongData(str(error).replace(str(path), "the file")) from None
 
     def watched(
         self, x: Tensor, sigma: float, n: int, *, began: float | None = None
@@ -252,14 +250,14 @@ class Served:
             began: when its time began, by `time.monotonic`; default: now.
 
         Raises:
-            InputError: a sigma or n beyond the limits.
+            Problem: a sigma or n beyond the limits.
         """
         if not LEAST <= n <= self.limits.samples:
-            raise InputError(
+            raise BadValue(
                 f"n={n} samples: choose from {LEAST} to {self.limits.samples:,}"
             )
         if self.fixed and sigma != self.usual:
-            raise InputError(
+            raise BadValue(
                 f"sigma={sigma:g}: this model is for {self.settings.smoothing.text} alone"
             )
         start = time.monotonic()

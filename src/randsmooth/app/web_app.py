@@ -9,7 +9,7 @@ from typing import Any
 from randsmooth.app.guard import KINDS, sigmas
 from randsmooth.app.live_certificates import LEAST, Served, as_data, refusal, shown
 from randsmooth.app.page import in_norm
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
 from randsmooth.report import web
@@ -121,7 +121,7 @@ def _certifier(served: Served) -> Any:
             x = served.read(path)
             for moment in served.watched(x, float(sigma), int(n), began=began):
                 yield shown(served, x, moment), as_data(served, moment)
-        except InputError as error:
+        except Problem as error:
             yield (
                 refusal(f"{str(error)[0].upper()}{str(error)[1:]}."),
                 {"error": str(error)},

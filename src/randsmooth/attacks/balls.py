@@ -282,7 +282,7 @@ def ball_of(norm: str, std: Tensor | None = None) -> Ball:
     It is for the norms "ellipsoid" and "deviations".
 
     Raises:
-        InputError: it is another norm.
+        Problem: it is another norm.
 
     Example:
         >>> ball_of("ellipsoid", torch.tensor([1.0, 10.0])).length(torch.tensor([3.0, 40.0]))

@@ -19,7 +19,7 @@ from randsmooth.attacks.shared import (
     unit,
     within_ball,
 )
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, check_known
 
 Look = Callable[[FixedNoise, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -50,7 +50,7 @@ def pgd(
         Attacked: the images, and under which noises each was classified correctly before.
 
     Raises:
-        InputError: no step, or a length that is not a finite number above 0 (eps may be infinite).
+        Problem: no step, or a length that is not a finite number above 0 (eps may be infinite).
 
     Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021 (SmoothMix), algorithm 1.
 
@@ -91,7 +91,7 @@ def gradient_free(
         Attacked, as of `pgd`.
 
     Raises:
-        InputError: as `pgd`, and for a single noise.
+        Problem: as `pgd`, and for a single noise.
 
     Source: Salman et al. 2019, appendix B ("gradient-free").
 
@@ -104,7 +104,7 @@ def gradient_free(
     """
     check(steps, eps=eps)
     if len(noise) < 2:
-        raise InputError(
+        raise BadValue(
             "gradient-free needs m >= 2 noises, better 8: with one, its direction ignores the model"
         )
     return _climb(
@@ -140,7 +140,7 @@ def ddn(
         Attacked: the smallest misclassified iterate of each image, within eps; the image itself where none was found.
 
     Raises:
-        InputError: no step, or eps that is not a finite number above 0.
+        Problem: no step, or eps that is not a finite number above 0.
 
     Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al. 2019.
 
@@ -262,7 +262,7 @@ def ball_attack(
         Attacked: the noises; `right` compares with the label, or with the target's top class.
 
     Raises:
-        InputError: no step, or eps that is not a finite number above 0.
+        Problem: no step, or eps that is not a finite number above 0.
 
     Source: Jeong et al. 2023 (CAT-RS), section 3.2 and algorithm 1.
 
@@ -324,7 +324,7 @@ def sphere_attack(
         Attacked: the noises, with the norms that they had, and which were classified correctly before.
 
     Raises:
-        InputError: no step, eps that is not a finite number above 0, or another `norm`.
+        Problem: no step, eps that is not a finite number above 0, or another `norm`.
 
     Source: Sun et al. 2025, algorithm 1.
 

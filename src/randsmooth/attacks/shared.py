@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 TINY = 1e-12
 DAMP = 1e-8  # what the released codes of CAT-RS and Sun et al. add to the norm of a gradient, of a loss divided by m
@@ -38,12 +38,12 @@ class Attacked(NamedTuple):
 
 
 def check(steps: int, **lengths: float) -> None:
-    """Raise InputError unless the attack takes at least one step and every length is finite and above 0."""
+    """Raise Problem unless the attack takes at least one step and every length is finite and above 0."""
     if steps < 1:
-        raise InputError(f"steps={steps}: an attack takes at least 1")
+        raise BadValue(f"steps={steps}: an attack takes at least 1")
     for name, length in lengths.items():
         if not 0.0 < length < math.inf:
-            raise InputError(f"{name}={length} must be a finite length above 0")
+            raise BadValue(f"{name}={length} must be a finite length above 0")
 
 
 @contextmanager

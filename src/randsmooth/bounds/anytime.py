@@ -8,7 +8,7 @@ from scipy import special
 
 from randsmooth.bounds.binomial import Floats, check_counts
 from randsmooth.bounds.levels import check_alpha
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 ROUNDING = (
     1e-6  # nats; the error of `log_e` at ten million samples is below a tenth of it
@@ -32,7 +32,7 @@ def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
         q0: failure probability at the threshold, in (0, 1).
 
     Raises:
-        InputError: counts that cannot be, or q0 outside (0, 1).
+        Problem: counts that cannot be, or q0 outside (0, 1).
 
     Example:
         >>> round(math.exp(log_e(10, 10, 0.5)), 2)  # the mean of (p / 0.5)^10 over p from 0.5 to 1
@@ -41,7 +41,7 @@ def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
     check_counts(s, n)
     s, n, q0 = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (s, n, q0)))
     if not np.all((q0 > 0.0) & (q0 < 1.0)):
-        raise InputError(f"q0 must lie strictly between 0 and 1; got {q0.tolist()}")
+        raise BadValue(f"q0 must lie strictly between 0 and 1; got {q0.tolist()}")
     f = n - s
     mass = special.betainc(f + 1.0, s + 1.0, q0)
     far = mass < FAR
@@ -69,7 +69,7 @@ def anytime_q_upper(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         q, rounded up to a relative 1e-12; 1.0 (p_lower = 0) where nothing is rejected.
 
     Raises:
-        InputError: counts that cannot be, or alpha outside (0, 1).
+        Problem: counts that cannot be, or alpha outside (0, 1).
 
     Example:
         >>> p_lower = 1.0 - anytime_q_upper([90, 900], [100, 1000], alpha=0.05)

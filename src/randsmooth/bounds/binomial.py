@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from randsmooth.bounds.levels import check_alpha
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -17,18 +17,18 @@ STEPS = 60  # of bisection: far below the rounding of the distribution function
 
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> None:
-    """Raise InputError unless every 0 <= k <= n and n >= 1.
+    """Raise Problem unless every 0 <= k <= n and n >= 1.
 
     Example:
         >>> check_counts([0, 7, 10], 10)
         >>> check_counts(11, 10)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: successes must lie in 0..n, of n >= 1 samples; got k=11 of n=10
+        randsmooth.errors.BadValue: successes must lie in 0..n, of n >= 1 samples; got k=11 of n=10
     """
     k, n = np.asarray(k), np.asarray(n)
     if np.any((k < 0) | (k > n) | (n < 1)):
-        raise InputError(
+        raise BadValue(
             f"successes must lie in 0..n, of n >= 1 samples; got k={k.tolist()} of n={n.tolist()}"
         )
 
@@ -110,7 +110,7 @@ def any_class_q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         q below 1/2, or 1.0 where nothing is claimed.
 
     Raises:
-        InputError: counts that cannot be, or alpha outside (0, 1).
+        Problem: counts that cannot be, or alpha outside (0, 1).
 
     Example:
         >>> any_class_q_upper([50, 90, 100], 100, alpha=0.001).round(4).tolist()
@@ -136,7 +136,7 @@ def randomised_q_upper(
         alpha: probability of failure, in (0, 1).
 
     Raises:
-        InputError: as `q_upper`, or a u outside (0, 1).
+        Problem: as `q_upper`, or a u outside (0, 1).
 
     Source: Voracek, "Treatment of Statistical Estimation Problems in Randomized Smoothing", NeurIPS 2024.
 
@@ -149,7 +149,7 @@ def randomised_q_upper(
     check_alpha(alpha)
     k, n, u = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (k, n, u)))
     if np.any((u <= 0.0) | (u >= 1.0)):
-        raise InputError(
+        raise BadValue(
             f"the uniform numbers must lie strictly between 0 and 1; got {u.tolist()}"
         )
     plain = q_upper(k, n, alpha)

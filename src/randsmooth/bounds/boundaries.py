@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints
 from randsmooth.bounds.levels import GRAIN, check_alpha, check_level, check_probability
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 RATIO = 1.1  # from one look to the next
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
@@ -41,14 +41,14 @@ def looks(cap: int) -> Ints:
         The counts (K,).
 
     Raises:
-        InputError: the cap is no whole number >= 1.
+        Problem: the cap is no whole number >= 1.
 
     Example:
         >>> looks(200).tolist()
         [32, 64, 96, 128, 160, 192, 200]
     """
     if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
-        raise InputError(f"cap={cap!r} must be a whole number of samples, at least 1")
+        raise BadValue(f"cap={cap!r} must be a whole number of samples, at least 1")
     steps = max(0, math.floor(math.log(cap / GRAIN) / math.log(RATIO))) + 1
     batches = np.ceil(RATIO ** np.arange(steps) - 1e-9).astype(
         np.int64
@@ -58,11 +58,11 @@ def looks(cap: int) -> Ints:
 
 
 def check_looks(looks: ArrayLike) -> Ints:
-    """`looks` as integers (K,); InputError unless they are whole numbers >= 1 that increase, at least one."""
+    """`looks` as integers (K,); Problem unless they are whole numbers >= 1 that increase, at least one."""
     values = np.asarray(looks)
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
     if not whole or values[0] < 1 or np.any(values[1:] <= values[:-1]):
-        raise InputError(
+        raise BadValue(
             f"looks={looks!r} must be whole numbers >= 1 that increase, such as 32, 64, 96"
         )
     return values.astype(np.int64)
@@ -106,7 +106,7 @@ def boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
         alpha: probability of a false claim, in [1e-15, 1).
 
     Raises:
-        InputError: an argument is out of its range.
+        Problem: an argument is out of its range.
 
     Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the recursion).
 
@@ -163,7 +163,7 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
         looks, alpha: as for `boundary`. The most frequent class is judged by `claim` and `give_up`.
 
     Raises:
-        InputError: an argument is out of its range, or the other classes would take more than a thousandth of alpha.
+        Problem: an argument is out of its range, or the other classes would take more than a thousandth of alpha.
 
     Example:
         >>> table = any_class_boundary(0.3, [32, 64, 96], alpha=0.05)
@@ -179,7 +179,7 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
         or not _grows(table.claim, table.looks, q0)
     ):
         said = f"at q0={q0:.4g}, so near 1/2, other classes would take more than a thousandth of alpha={alpha:g}"
-        raise InputError(
+        raise BadValue(
             f"{said}: let n0 other samples pick the class (--n0 100), or ask for a larger radius"
         )
     return table
@@ -233,7 +233,7 @@ def claims_by_deadline(
         The successes (K,); looks + 1 where none claims.
 
     Raises:
-        InputError: an argument is out of its range.
+        Problem: an argument is out of its range.
 
     Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the recursion).
 
@@ -247,7 +247,7 @@ def claims_by_deadline(
     check_level(alpha)
     looks = check_looks(looks)
     if not 1 <= deadline <= looks[-1]:
-        raise InputError(
+        raise BadValue(
             f"deadline={deadline} must lie between the first sample and the last look, {looks[-1]}"
         )
     spent = alpha * np.minimum(1.0, looks / deadline) ** DEADLINE_POWER
@@ -266,7 +266,7 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
         q: failure probability, in (0, 1).
 
     Raises:
-        InputError: looks that do not increase, more or fewer claims than looks, or q outside (0, 1).
+        Problem: looks that do not increase, more or fewer claims than looks, or q outside (0, 1).
 
     Example:
         >>> round(crossing_probability([5], [5], q=0.5), 5)  # five heads in five tosses
@@ -277,7 +277,7 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
     looks, claim = check_looks(looks), np.asarray(claim)
     check_probability("q", q)
     if claim.shape != looks.shape:
-        raise InputError(
+        raise BadValue(
             f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} looks"
         )
     alive, start, crossed = (

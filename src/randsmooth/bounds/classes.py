@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints, q_upper, upper
 from randsmooth.bounds.levels import check_alpha
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 FOR_THE_PAIR = 0.1  # share of alpha for what the two classes hold together; the rest is for how they divide it
 
@@ -30,7 +30,7 @@ def two_sided_bounds(
         alpha: probability that one of the two fails.
 
     Raises:
-        InputError: shapes that do not match, a class outside 0..K-1, alpha out of range.
+        Problem: shapes that do not match, a class outside 0..K-1, alpha out of range.
 
     Source: Cohen et al. 2019, theorem 1; the bounds are Clopper-Pearson's.
 
@@ -74,7 +74,7 @@ def pairwise_bounds(
         alpha: probability that the radius is wrong.
 
     Raises:
-        InputError: shapes that do not match, a class outside 0..K-1, alpha out of range.
+        Problem: shapes that do not match, a class outside 0..K-1, alpha out of range.
 
     Source: Cohen et al. 2019, theorem 1, for the radius; the conditional test of two multinomial probabilities.
 
@@ -131,7 +131,7 @@ def top_k_bounds(
         alpha: probability that a bound fails.
 
     Raises:
-        InputError: k outside 1..K-1, shapes that do not match, a class outside 0..K-1, alpha out of range.
+        Problem: k outside 1..K-1, shapes that do not match, a class outside 0..K-1, alpha out of range.
 
     Source: Jia et al. 2020 (ICLR), with Clopper-Pearson bounds.
 
@@ -148,17 +148,17 @@ def top_k_bounds(
 
 
 def _class_counts(counts: ArrayLike, label: ArrayLike) -> tuple[Ints, Ints]:
-    """Both as integers; InputError unless counts are (N, K >= 2) and >= 0, with a class 0..K-1 in `label` each row."""
+    """Both as integers; Problem unless counts are (N, K >= 2) and >= 0, with a class 0..K-1 in `label` each row."""
     counts, label = np.asarray(counts, np.int64), np.asarray(label, np.int64)
     if counts.ndim != 2 or counts.shape[1] < 2 or label.shape != counts.shape[:1]:
-        raise InputError(
+        raise BadValue(
             f"counts {counts.shape} must have the shape (N, K), K >= 2, and labels {label.shape} (N,)"
         )
     if np.any(counts < 0):
-        raise InputError(f"class counts must be >= 0; the smallest is {counts.min()}")
+        raise BadValue(f"class counts must be >= 0; the smallest is {counts.min()}")
     if np.any(outside := (label < 0) | (label >= counts.shape[1])):
         said = f"class {label[outside][0]} must lie in 0..{counts.shape[1] - 1}"
-        raise InputError(
+        raise BadValue(
             f"{said}; leave out the images on which the classifier abstained"
         )
     return counts, label
@@ -170,7 +170,7 @@ def _own_and_rivals(
     """The count (N,) of each row's label, the k largest others (N, k), descending, and the row's samples (N,)."""
     counts, label = _class_counts(counts, label)
     if not 1 <= k < counts.shape[1]:
-        raise InputError(
+        raise BadValue(
             f"k={k} must lie in 1..{counts.shape[1] - 1}, below the number of classes"
         )
     rows = np.arange(len(counts))

@@ -9,7 +9,7 @@ from scipy import special
 
 from randsmooth.bounds.binomial import Floats, check_counts
 from randsmooth.bounds.levels import check_alpha, check_probability
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 NEAR_HALF = 400  # the most numbers of hits about half of those drawn at which the length is checked
 ROUNDING = 1e-9  # relative: a tail this little below the level counts as above it, which widens the interval
@@ -32,7 +32,7 @@ def finite_share_interval(
         alpha: probability of failure, in (0, 1).
 
     Raises:
-        InputError: numbers that cannot be, or alpha out of range.
+        Problem: numbers that cannot be, or alpha out of range.
 
     Source: Buonaccorsi 1987, "A note on confidence intervals for proportions in finite populations".
 
@@ -44,7 +44,7 @@ def finite_share_interval(
     """
     check_alpha(alpha)
     if not 0 <= hits <= drawn <= total:
-        raise InputError(
+        raise BadValue(
             f"hits={hits} of drawn={drawn} of total={total}: each must be at most the next, and none < 0"
         )
     return _lowest(hits, drawn, total, alpha), total - _lowest(
@@ -63,7 +63,7 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
         alpha: probability that the interval fails, in (0, 1).
 
     Raises:
-        InputError: a total or a width below 0, or alpha out of range.
+        Problem: a total or a width below 0, or alpha out of range.
 
     Example:
         >>> enough_drawn(800, width=200, alpha=0.05)
@@ -73,7 +73,7 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
     """
     check_alpha(alpha)
     if not (total >= 0 and width >= 0.0):
-        raise InputError(f"total={total} and width={width} must not be below 0")
+        raise BadValue(f"total={total} and width={width} must not be below 0")
     many = bisect_left(
         range(total),
         True,
@@ -135,7 +135,7 @@ def assured_accuracy(
         rho: failure probability of this statement, in (0, 1).
 
     Raises:
-        InputError: counts outside 0..m, m < 1, alpha or rho outside (0, 1).
+        Problem: counts outside 0..m, m < 1, alpha or rho outside (0, 1).
 
     Source: Cohen et al. 2019, appendix B, with the exact quantile in place of Bernstein's inequality.
 

@@ -4,7 +4,7 @@ import math
 from numbers import Real
 from typing import Any
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 GRAIN = 32  # samples in a batch, and at the first look
 SMALLEST_ALPHA = (
@@ -13,20 +13,20 @@ SMALLEST_ALPHA = (
 
 
 def check_alpha(alpha: float) -> None:
-    """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1).
+    """Raise Problem unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1).
 
     Example:
         >>> check_alpha(0.001)
         >>> check_alpha(0.0)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: alpha=0.0 must lie strictly between 0 and 1; the literature uses 0.001
+        randsmooth.errors.BadValue: alpha=0.0 must lie strictly between 0 and 1; the literature uses 0.001
     """
     check_probability("alpha", alpha, "; the literature uses 0.001")
 
 
 def check_level(alpha: float) -> None:
-    """Raise InputError unless `alpha` is a level that a user may ask for: in [1e-15, 1).
+    """Raise Problem unless `alpha` is a level that a user may ask for: in [1e-15, 1).
 
     Bounds that divide a level among several looks or classes may themselves use smaller ones.
 
@@ -35,19 +35,19 @@ def check_level(alpha: float) -> None:
         >>> check_level(1e-16)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: alpha=1e-16 is below 1e-15, where exact boundaries end; 0.001 is usual
+        randsmooth.errors.BadValue: alpha=1e-16 is below 1e-15, where exact boundaries end; 0.001 is usual
     """
     check_alpha(alpha)
     if alpha < SMALLEST_ALPHA:
-        raise InputError(
+        raise BadValue(
             f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual"
         )
 
 
 def check_probability(name: str, value: Any, hint: str = "") -> None:
-    """Raise InputError unless `value` lies strictly inside (0, 1)."""
+    """Raise Problem unless `value` lies strictly inside (0, 1)."""
     if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-        raise InputError(f"{name}={value!r} must lie strictly between 0 and 1{hint}")
+        raise BadValue(f"{name}={value!r} must lie strictly between 0 and 1{hint}")
 
 
 def smallest_n(alpha: float) -> int:

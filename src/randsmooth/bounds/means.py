@@ -8,7 +8,7 @@ from scipy import special
 
 from randsmooth.bounds.binomial import Floats, check_counts
 from randsmooth.bounds.levels import check_alpha
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, TooFewSamples
 
 ROUNDING = 1e-9  # what float64 sums of a million values in [0, 1] may be off by
 MOST_BET = (
@@ -35,7 +35,7 @@ def hoeffding_lower(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         alpha: probability of failure, in (0, 1).
 
     Raises:
-        InputError: a mean outside [0, 1], n < 1, alpha out of range.
+        Problem: a mean outside [0, 1], n < 1, alpha out of range.
 
     Source: Zhai et al. 2020 (MACER), eq. 23 and CERTIFYHOEFFDING of algorithm 2.
 
@@ -62,7 +62,7 @@ def bernstein_lower(
         variance: the sample variance S^2, with n - 1 in the denominator (see `sample_variance`).
 
     Raises:
-        InputError: a variance that no values in [0, 1] with this mean have, n < 2; and as `hoeffding_lower`.
+        Problem: a variance that no values in [0, 1] with this mean have, n < 2; and as `hoeffding_lower`.
 
     Source: Maurer & Pontil 2009, theorem 4; Zhai et al. 2020 (MACER), eq. 26 and CERTIFYBERNSTEIN of algorithm 2.
 
@@ -88,7 +88,7 @@ def sample_variance(total: ArrayLike, squares: ArrayLike, n: ArrayLike) -> Float
     """S^2 of n values from their sum and their sum of squares, never below 0 (Zhai et al. 2020, eq. 25).
 
     Raises:
-        InputError: n < 2.
+        Problem: n < 2.
 
     Example:
         >>> values = np.array([0.1, 0.5, 0.9])
@@ -125,7 +125,7 @@ def betting_lower(values: ArrayLike, alpha: float) -> Floats:
         (...) bounds.
 
     Raises:
-        InputError: a value outside [0, 1], none at all, or alpha out of range.
+        Problem: a value outside [0, 1], none at all, or alpha out of range.
 
     Source: Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting": the capital process
         of section 4, one-sided, with the bets of their equation for a fixed n.
@@ -138,7 +138,7 @@ def betting_lower(values: ArrayLike, alpha: float) -> Floats:
     check_alpha(alpha)
     x = np.asarray(values, np.float64)
     if x.ndim == 0 or x.shape[-1] == 0:
-        raise InputError(
+        raise BadValue(
             f"values of shape {x.shape} must hold at least one value, in the last axis"
         )
     rows = _in_range("value", x).reshape(-1, x.shape[-1])
@@ -198,7 +198,7 @@ def finite_mean_interval(
         largest: what no number exceeds.
 
     Raises:
-        InputError: a number outside [0, largest], more than `total` numbers, or alpha out of range.
+        Problem: a number outside [0, largest], more than `total` numbers, or alpha out of range.
 
     Source: Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting", section 5.
 
@@ -212,7 +212,7 @@ def finite_mean_interval(
     check_alpha(alpha)
     x = _in_range("number", np.ravel(drawn), largest) / largest
     if len(x) > total or total < 1:
-        raise InputError(f"{len(x)} numbers cannot have been drawn of total={total}")
+        raise BadValue(f"{len(x)} numbers cannot have been drawn of total={total}")
     low = x.sum() / total
     high = low + (total - len(x)) / total  # what the numbers not drawn leave possible
     means = np.linspace(low, high, MEANS)
@@ -258,21 +258,23 @@ def _log_capitals(
 
 
 def _in_range(name: str, values: ArrayLike, most: ArrayLike = 1.0) -> Floats:
-    """The `values` as float64; raise InputError unless all lie in [0, most]."""
+    """The `values` as float64; raise Problem unless all lie in [0, most]."""
     values = np.asarray(values, np.float64)
     if np.any(outside := ~((values >= 0.0) & (values <= most))):
         found, limit = (
             np.broadcast_to(v, outside.shape)[outside][0] for v in (values, most)
         )
-        raise InputError(
+        raise BadValue(
             f"{name}={found:.4g} must lie in [0, {limit:.4g}]; divide a sum by n"
         )
     return values
 
 
 def _at_least_two(n: ArrayLike) -> Floats:
-    """n as float64; raise InputError below 2, where no sample variance exists."""
+    """n as float64; raise Problem below 2, where no sample variance exists."""
     n = np.asarray(n, np.float64)
     if np.any(n < 2):
-        raise InputError(f"a sample variance needs n >= 2 samples; got n={np.min(n):g}")
+        raise TooFewSamples(
+            f"a sample variance needs n >= 2 samples; got n={np.min(n):g}"
+        )
     return n

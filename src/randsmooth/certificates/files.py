@@ -22,7 +22,15 @@ from randsmooth.certificates.logs.lines import (
 from randsmooth.certificates.logs.tsv import read_tsv
 from randsmooth.certificates.settings import images_planned
 from randsmooth.certificates.table import Certificates
-from randsmooth.errors import ForeignFile, InputError, Note, about
+from randsmooth.errors import (
+    ForeignFile,
+    Note,
+    NotFound,
+    Problem,
+    WrongFile,
+    WrongTable,
+    about,
+)
 from randsmooth.noise import round_down
 from randsmooth.urls import Place, delivered, fetched
 
@@ -52,7 +60,7 @@ def read(place: Place) -> Certificates:
     Of an unfinished run, `read` takes the journal, OUT.parquet.partial: the table holds the images finished so far.
 
     Raises:
-        InputError: there is no such file, it is damaged, or it holds no certificates.
+        Problem: there is no such file, it is damaged, or it holds no certificates.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -75,7 +83,7 @@ def read(place: Place) -> Certificates:
             if near
             else "`randsmooth certify` writes them"
         )
-        raise InputError(f"{path} is {what}; {hint}")
+        raise WrongFile(f"{path} is {what}; {hint}")
     if path.suffix == UNFINISHED:
         return read_unfinished(path)
     if path.suffix != ".parquet":
@@ -99,7 +107,7 @@ def find_certificates(folder: Path) -> list[Path]:
     """The files at any depth below `folder` that may hold certificates, by suffix or by their first line, sorted.
 
     Raises:
-        InputError: no such folder.
+        Problem: no such folder.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -110,7 +118,7 @@ def find_certificates(folder: Path) -> list[Path]:
         ['gaussian.tsv']
     """
     if not folder.is_dir():
-        raise InputError(
+        raise NotFound(
             f"{folder} is no folder; give one that holds certificates or logs"
         )
     found = list[Path]()
@@ -171,7 +179,7 @@ def read_folder(
             radii tell.
 
     Raises:
-        InputError: no such folder.
+        Problem: no such folder.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -209,7 +217,7 @@ def read_file_of(
     try:
         table = infer(read(path), place, sigma=sigma, n=n, alpha=alpha)
         return FolderFile(path, place, table)
-    except (InputError, OSError) as reason:
+    except (Problem, OSError) as reason:
         predictions, foreign = (
             type(reason) is kind for kind in (PredictionLog, ForeignFile)
         )
@@ -266,7 +274,7 @@ def write_tsv(table: Certificates, path: Place) -> None:
     recover p_A from a radius by inverting that bound at the sigma, n and alpha that accompany the file.
 
     Raises:
-        InputError: the table was made in another way, so that its log would be misread.
+        Problem: the table was made in another way, so that its log would be misread.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -294,22 +302,22 @@ def write_tsv(table: Certificates, path: Place) -> None:
 
 
 def _check_a_log_can_say(table: Certificates) -> None:
-    """Raise InputError unless all rows are CERTIFY's: Gaussian noise, n samples each, one-sided Clopper-Pearson."""
+    """Raise Problem unless all rows are CERTIFY's: Gaussian noise, n samples each, one-sided Clopper-Pearson."""
     header = table.header
     if table.sigmas is not None:
-        raise InputError(
+        raise WrongTable(
             f"{table.name or 'this log'} has a sigma for each image, which a TSV log of ours cannot say"
         )
     if header.distribution is not None or table.converted is not None:
         noise = f"{header.noise_words}, {table.norm} radii"
-        raise InputError(
+        raise WrongTable(
             f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the Parquet file"
         )
     usual = header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
     if not usual or header.n0 == 0 or header.label_aware or not table.labelled:
         said = f"{table.name or 'this table'} was certified otherwise than readers of a TSV log assume"
         way = "Keep the Parquet file, or certify with --rule fixed, --bound clopper-pearson, n0 and labels"
-        raise InputError(f"{said}, who would recover a false p_A. {way}")
+        raise WrongTable(f"{said}, who would recover a false p_A. {way}")
 
 
 def check_file(path: Path | str) -> str:
@@ -317,7 +325,7 @@ def check_file(path: Path | str) -> str:
 
     Raises:
         ForeignFile: a Parquet file that holds no certificates.
-        InputError: the file is damaged or cut short, or its columns contradict each other.
+        Problem: the file is damaged or cut short, or its columns contradict each other.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -361,7 +369,7 @@ def _check_table(path: Path) -> str:
         if len(wrong):
             row = wrong[0]
             image = f"image {table.idx[row]}, whose counts give {right[row]}"
-            raise InputError(
+            raise WrongFile(
                 f"{path} holds {name}={found[row]} for {image}: it was changed. Readers go by the counts"
             )
     part = (

@@ -32,7 +32,7 @@ from randsmooth.certificates.table import (
     marked,
 )
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, Conflict, MissingValue, WrongFile, check_known
 from randsmooth.noise import Noise
 from randsmooth.rules import (
     MOST_SAMPLES,
@@ -128,7 +128,7 @@ def from_counts(
         name: what to call the table in a comparison.
 
     Raises:
-        InputError: columns that are missing, given twice, of several lengths or no counts; images with different
+        Problem: columns that are missing, given twice, of several lengths or no counts; images with different
             numbers of samples under a rule that does not stop by itself; looks that the rule does not take; a budget
             that certifies nothing; or no noise, or two.
 
@@ -141,7 +141,7 @@ def from_counts(
         ([0, -1], [0.979, 0.0], None)
     """
     if sigma is None and noise is None:
-        raise InputError(
+        raise MissingValue(
             "say under which noise the counts were made: sigma=0.5, or another as noise='uniform=0.6'"
         )
     made_under = CertificationSettings(sigma=sigma, noise=noise, alpha=alpha)
@@ -160,7 +160,7 @@ def from_counts(
     columns, origin = _columns(counts)
     given = {key: value for key, value in own.items() if value is not None}
     if twice := sorted(columns.keys() & given.keys()):
-        raise InputError(
+        raise Conflict(
             f"{twice[0]} is given twice: as an argument, and in {origin or 'the columns'}"
         )
     found = _arrays(columns | given)
@@ -181,7 +181,7 @@ def from_counts(
             found["counts0"].shape[1] if "counts0" in found else int(largest) + 1
         )
         if len(made) * (K + 1) > MOST_VALUES:
-            raise InputError(
+            raise BadValue(
                 f"{len(made):,} images of {K:,} classes are more than a table holds: make several"
             )
     n0, marks = _selection(found, bound, K if lumped else made.shape[1])
@@ -231,13 +231,13 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
     """The known columns in what `from_counts` was given first, and the name of the file that they come from, if any.
 
     Raises:
-        InputError: a file that cannot be read, or holds something else than its columns should; or no counts.
+        Problem: a file that cannot be read, or holds something else than its columns should; or no counts.
     """
     where: object = "the table of counts"
     if isinstance(counts, str | Path):
         where = Path(counts)
         if where.suffix == ".parquet":
-            raise InputError(
+            raise WrongFile(
                 f"{where} is a Parquet file; let pandas read it: from_counts(pandas.read_parquet(...))"
             )
         counts = _columns_of_file(where)
@@ -255,7 +255,7 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
             if (match := WIDE.fullmatch(name)) and match[1] == stem
         )
         if wide and (wide != list(range(len(wide))) or stem in found):
-            raise InputError(
+            raise BadValue(
                 f"{where} has columns up to {stem}_{wide[-1]}, not all from {stem}_0 on, or {stem} too"
             )
         if wide:
@@ -263,7 +263,7 @@ def _columns(counts: Any) -> tuple[dict[str, Any], str]:
                 [np.asarray(counts[f"{stem}_{k}"]) for k in wide], axis=1
             )
     if not found.keys() & {"counts", "n_A", "path"}:
-        raise InputError(
+        raise BadValue(
             f"{where} holds no counts but {shown(', '.join(names))}; expected label and counts, or n_A"
         )
     return found, where.name if isinstance(where, Path) else ""
@@ -280,7 +280,7 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
         else [k for k, n in Counter(first.split(mark)).items() if n > 1]
     )
     if twice:  # which takes pandas long where there are many
-        raise InputError(
+        raise WrongFile(
             f"{path} has more than one column {shown(repr(twice[0]))}: keep one of them"
         )
     import pandas as pd  # here, since it takes long to load
@@ -294,7 +294,7 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
             else:
                 frame = pd.read_csv(text, sep=mark, index_col=False)
     except (TypeError, ValueError, OverflowError, pd.errors.ParserWarning) as error:
-        raise InputError(
+        raise WrongFile(
             f"{path} cannot be read as a table of counts: {shown(error)}"
         ) from None
     return {str(name).strip(): frame[name].tolist() for name in frame.columns}
@@ -304,7 +304,7 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given of N images, as arrays that agree in their lengths; `counts` (N, K), or (N,) of the picked class.
 
     Raises:
-        InputError: there are no counts, or one of the others is impossible.
+        Problem: there are no counts, or one of the others is impossible.
     """
     found: dict[str, Any] = {}
     if "path" in given:
@@ -321,7 +321,7 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
             [path[-1] if len(path) else 0 for path in found["path"]], np.int64
         )
     else:
-        raise InputError(
+        raise BadValue(
             "counts are missing: how often each class came out, or n_A, how often the picked class did"
         )
     N = len(found["counts"])
@@ -335,7 +335,7 @@ def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found["seconds"] = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
     except (TypeError, ValueError):
-        raise InputError(
+        raise BadValue(
             f"seconds holds something else than the times of {N} images; leave it out"
         ) from None
     return found
@@ -347,7 +347,7 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
     Floats without a fraction are whole numbers: another program may have written 990.0.
 
     Raises:
-        InputError: they have another shape, or one is no number, has a fraction, or lies outside 0..MOST_SAMPLES.
+        Problem: they have another shape, or one is no number, has a fraction, or lies outside 0..MOST_SAMPLES.
     """
     least = NO_CLASS.get(name, 0)
     try:
@@ -357,14 +357,14 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
         ):  # each row a list of its own, as in a DataFrame
             found = np.array([np.asarray(row) for row in found])
     except ValueError:
-        raise InputError(f"{name} has rows of different lengths") from None
+        raise BadValue(f"{name} has rows of different lengths") from None
     if found.ndim != len(shape) or any(
         n not in (None, m) for n, m in zip(shape, found.shape, strict=True)
     ):
         expected = ", ".join("any" if n is None else str(n) for n in shape)
-        raise InputError(f"{name} has shape {found.shape}; expected ({expected})")
+        raise BadValue(f"{name} has shape {found.shape}; expected ({expected})")
     if found.size and found.dtype.kind not in "iuf":
-        raise InputError(
+        raise BadValue(
             f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from {least}"
         )
     with np.errstate(invalid="ignore"):  # of infinity
@@ -373,7 +373,7 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
         )
     if len(wrong):
         value, row = found[tuple(wrong[0])], f" in row {wrong[0][0]}" if shape else ""
-        raise InputError(
+        raise BadValue(
             f"{name} holds {value}{row}: expected whole numbers, {least} to {MOST_SAMPLES:,}"
         )
     return found.astype(np.int64)
@@ -383,10 +383,10 @@ def _budget(found: Mapping[str, Any], rule: str) -> int:
     """The n of the rule: as given, or how many samples all images have.
 
     Raises:
-        InputError: it is not known, or images have different numbers of samples under the fixed rule.
+        Problem: it is not known, or images have different numbers of samples under the fixed rule.
     """
     if rule != "fixed" and "path" not in found:
-        raise InputError(
+        raise BadValue(
             f"rule {shown(repr(rule))} decides at its looks: give path, the counts at each of them"
         )
     said = [found.get("n", np.zeros(0, np.int64))]
@@ -395,11 +395,11 @@ def _budget(found: Mapping[str, Any], rule: str) -> int:
     numbers = np.unique(np.concatenate(said)).tolist()
     if len(numbers) > 1:
         several = f"by n and counts, images have from {numbers[0]:,} to {numbers[-1]:,} samples, and a table has one n"
-        raise InputError(
+        raise BadValue(
             f"{several}: make one for each. Where samples stopped once they sufficed, give rule and path"
         )
     if not numbers:
-        raise InputError(
+        raise MissingValue(
             "n is missing: how many samples of each image were counted (--n)"
         )
     check_samples("n", numbers[0])
@@ -410,27 +410,27 @@ def _selection(found: Mapping[str, Any], bound: str, K: int) -> tuple[int | None
     """n0, None where it is not known, and counts0 (N, K), which then mark the class.
 
     Raises:
-        InputError: nothing says how the class was picked, or what says it contradicts itself.
+        Problem: nothing says how the class was picked, or what says it contradicts itself.
     """
     counts0, picked = found.get("counts0"), found.get("picked")
     if counts0 is not None:
         sums, (_, classes) = np.unique(counts0.sum(axis=1)).tolist(), counts0.shape
         if classes != K or len(sums) > 1:
-            raise InputError(
+            raise BadValue(
                 f"counts0 counts {classes} classes of {K} in n0={shown(sums)}; else give picked instead"
             )
         if picked is not None and not np.array_equal(picked, counts0.argmax(axis=1)):
-            raise InputError(
+            raise Conflict(
                 "picked is not the most frequent class of counts0: give one of them"
             )
         return int(sums[0]) if sums else 1, counts0
     if picked is None and bound == "any-class" and found["counts"].ndim > 1:
         picked = found["counts"].argmax(axis=1)
     if picked is None:
-        raise InputError(f"picked is missing: {PICKED}")
+        raise MissingValue(f"picked is missing: {PICKED}")
     wrong = np.flatnonzero(picked >= K)
     if len(wrong):
-        raise InputError(
+        raise BadValue(
             f"picked={picked[wrong[0]]} in row {wrong[0]} is not among the {K} classes"
         )
     return None, marked(picked, K)
@@ -446,7 +446,7 @@ def _with_others(found: Mapping[str, Any], rule: Rule, counts0: Ints) -> Ints:
     )
     if np.any(wrong := (n_a > samples) | (samples == 0)):
         row = int(np.flatnonzero(wrong)[0])
-        raise InputError(
+        raise BadValue(
             f"row {row}: {n_a[row]} times in {samples[row]} samples is what rule {rule.name} cannot give"
         )
     return np.column_stack(
@@ -485,7 +485,7 @@ def as_certificates(given: CertificatesLike) -> Certificates:
             radius. Of counts, `from_counts` makes a table.
 
     Raises:
-        InputError: a column that is unknown, missing or impossible.
+        Problem: a column that is unknown, missing or impossible.
 
     Example:
         >>> table = as_certificates({"radius": [0.0, 0.4, 0.7], "correct": [False, True, False]})
@@ -497,7 +497,7 @@ def as_certificates(given: CertificatesLike) -> Certificates:
     if isinstance(given, Certificates):
         return given
     if ATTRS in getattr(given, "attrs", ()):
-        raise InputError(
+        raise BadValue(
             "this DataFrame was made of a table, and says less: give the table, or table.rows(...) of it"
         )
     if not (isinstance(given, Mapping) or hasattr(given, "columns")):
@@ -509,7 +509,7 @@ def as_certificates(given: CertificatesLike) -> Certificates:
     ):  # which may hold no others, for they are misspelt ones; a DataFrame may
         check_known("column", RADII, *names)
     if "radius" not in names:
-        raise InputError(
+        raise MissingValue(
             f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts"
         )
     return from_radii(**{name: columns[name] for name in names if name in RADII})
@@ -540,7 +540,7 @@ def from_radii(
         name: what to call the table in a comparison.
 
     Raises:
-        InputError: arrays of several lengths, classes that are none, a radius that is negative or not finite, or one
+        Problem: arrays of several lengths, classes that are none, a radius that is negative or not finite, or one
             above 0 where the certification abstained.
 
     Example:
@@ -554,12 +554,12 @@ def from_radii(
         TypeError,
         ValueError,
     ):  # also several tables, of which a metric takes one, and a single one for a list
-        raise InputError(
+        raise BadValue(
             f"{shown(repr(radius))} is no array of radii: expected numbers, a table or columns"
         ) from None
     right = reach > 0.0 if correct is None else np.asarray(correct)
     if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
-        raise InputError(
+        raise BadValue(
             f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}"
         )
     classes = (
@@ -578,7 +578,7 @@ def from_radii(
     if np.any(wrong):
         row = int(np.argmax(wrong))
         said = f"radius={reach[row]}, label={classes[row]}, predict={answers[row]} in row {row}"
-        raise InputError(
+        raise BadValue(
             f"{said}: expected a finite radius, 0 where predict=-1 abstains, and classes from 0"
         )
     places = (

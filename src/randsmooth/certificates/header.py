@@ -22,7 +22,15 @@ from randsmooth.certificates.settings import (
     precision_named,
 )
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import (
+    MissingValue,
+    Note,
+    OutputExists,
+    Problem,
+    TooLarge,
+    WrongFile,
+    WrongTable,
+)
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import NOISES, NORMS, Gaussian, Noise, noise_from
 from randsmooth.rules import RULES, Rule, make_rule
@@ -68,7 +76,7 @@ class Facts(FrozenRecord):
             (name, value) for name, value in self if name != "machines"
         )  # which check themselves
         if (size := len(self.model_dump_json())) > HEADER:
-            raise InputError(
+            raise TooLarge(
                 f"the header takes {size:,} bytes; expected at most {HEADER:,}: keep long lists elsewhere"
             )
         return self
@@ -159,7 +167,7 @@ class Header(Facts):
             table since (counts thinned, another alpha); other words than randsmooth's are left out on reading.
 
     Raises:
-        InputError: a fact that is unknown, of another type, or beyond its limit.
+        Problem: a fact that is unknown, of another type, or beyond its limit.
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=10_000, alpha=0.001, bound="clopper-pearson")
@@ -167,7 +175,7 @@ class Header(Facts):
         1000
         >>> Header(sigma="0.5")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: ...
+        randsmooth.errors.BadValue: ...
     """
 
     field_is: ClassVar[str] = "fact of a header"
@@ -226,11 +234,11 @@ class Header(Facts):
 
     @property
     def smoothing(self) -> Noise:
-        """The noise of the samples. InputError where neither `distribution` nor sigma says it."""
+        """The noise of the samples. Problem where neither `distribution` nor sigma says it."""
         if self.distribution is not None:
             return noise_from(self.distribution)
         if self.sigma is None:
-            raise InputError(
+            raise MissingValue(
                 "what a table proves needs the sigma of its noise: give --sigma of a log"
             )
         return Gaussian(self.sigma)
@@ -274,12 +282,12 @@ class Header(Facts):
         """The settings that this certification was made with, for another like it.
 
         Raises:
-            InputError: the header does not tell them, as that of a log, or they are no longer usable.
+            Problem: the header does not tell them, as that of a log, or they are no longer usable.
         """
         needed = ("n0", "n", "alpha", "precision") if self.names_noise else ("sigma",)
         missing = [name for name in needed if getattr(self, name) is None]
         if missing:
-            raise InputError(
+            raise WrongTable(
                 f"the header does not say its {missing[0]} (of a TSV log?)"
             )
         facts = {
@@ -295,14 +303,14 @@ def rule_of(header: Header) -> Rule:
     """The rule that `header` names.
 
     Raises:
-        InputError: the noise, n or alpha is unknown, or there is no such rule or bound.
+        Problem: the noise, n or alpha is unknown, or there is no such rule or bound.
 
     Example:
         >>> rule_of(Header(sigma=0.5, n=1000, alpha=0.001)).name
         'fixed'
     """
     if not header.names_noise or header.n is None or header.alpha is None:
-        raise InputError(
+        raise WrongTable(
             "judging counts needs the noise or sigma, n and alpha in the header"
         )
     bound = header.bound or CLOPPER_PEARSON
@@ -343,7 +351,7 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     """The header in `text`, which was read from `path`, with its guarantee and notes made anew.
 
     Raises:
-        InputError: it is damaged, in another format, beyond the limits of a header, or names a rule of a package that
+        Problem: it is damaged, in another format, beyond the limits of a header, or names a rule of a package that
             is not installed.
 
     Example:
@@ -353,20 +361,20 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         >>> parse_header('{"version": 99}', Path("run.parquet"))
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: run.parquet is in format 99; this randsmooth reads format 1: upgrade it
+        randsmooth.errors.WrongFile: run.parquet is in format 99; this randsmooth reads format 1: upgrade it
     """
     where = f"{path} has a damaged header: it"
     if len(text) > HEADER:
-        raise InputError(
+        raise WrongFile(
             f"{where} takes {len(text):,} bytes; expected at most {HEADER:,}"
         )
     raw = parse_json(text, where)
     if not isinstance(raw, dict):
-        raise InputError(f"{where} is no mapping of names to facts")
+        raise WrongFile(f"{where} is no mapping of names to facts")
     version = raw.get("version")
     if type(version) is not int or version != VERSION:
         found = shown(repr(version))
-        raise InputError(
+        raise WrongFile(
             f"{path} is in format {found}; this randsmooth reads format {VERSION}: upgrade it"
         )
     facts = raw.get("distribution")
@@ -374,13 +382,13 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     rule = str(raw.get("rule", "fixed")).partition("=")[0]
     for kind, name, known in (("noise", noise, NOISES), ("rule", rule, RULES)):
         if isinstance(name, str) and name not in known:
-            raise InputError(
+            raise WrongFile(
                 f"{path}: {kind} {shown(repr(name))} is not installed: install the package that brings it"
             )
     try:
         return _in_own_words(Header(**raw), path)
-    except InputError as error:
-        raise InputError(f"{path} has a damaged header: {error}") from error
+    except Problem as error:
+        raise WrongFile(f"{path} has a damaged header: {error}") from error
 
 
 def _in_own_words(header: Header, path: Path) -> Header:
@@ -454,12 +462,12 @@ class ClassifierDifference(NamedTuple):
 def check_same_run(
     begun: Header, now: Header, path: Path, *, several: bool = False
 ) -> None:
-    """Raise InputError unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
+    """Raise Problem unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
 
     Where `several` machines may take part, since each row says which made it, this one may be another.
 
     Raises:
-        InputError: it may not. The message names everything that differs, and says whether the model or its arithmetic
+        Problem: it may not. The message names everything that differs, and says whether the model or its arithmetic
             is another.
 
     Example:
@@ -467,11 +475,11 @@ def check_same_run(
         >>> check_same_run(begun, begun, Path("runs/mine.parquet"))
         >>> check_same_run(begun, begun.replace(n=2000), Path("runs/mine.parquet"))
         Traceback (most recent call last):
-        randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
+        randsmooth.errors.OutputExists: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked ...
     """
     if differs := evidence_difference(begun, now, IN_THE_FILE, several=several):
         ways = "resume=True, with all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
-        raise InputError(
+        raise OutputExists(
             f"{path} was begun differently ({differs}). To go on with it: {ways}"
         )
 

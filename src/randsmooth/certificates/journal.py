@@ -27,7 +27,7 @@ from randsmooth.certificates.table import (
     numbered,
 )
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import BadValue, Note, Problem, WrongFile
 from randsmooth.urls import Place
 
 UNFINISHED = ".partial"  # suffix of a journal
@@ -38,9 +38,9 @@ COUNTS = ("counts0", "counts", "path")
 
 
 def check_parquet(out: Place) -> None:
-    """Raise InputError unless `out` is called as a table is."""
+    """Raise Problem unless `out` is called as a table is."""
     if not str(out).endswith(".parquet"):
-        raise InputError(
+        raise BadValue(
             f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file"
         )
 
@@ -133,15 +133,13 @@ class JournalRow:
         """The row that `to_json` wrote as `line`; `where` names the line in errors.
 
         Raises:
-            InputError: `to_json` cannot have written it.
+            Problem: `to_json` cannot have written it.
         """
         raw = parse_json(line, where)
         try:
             return cls(**{name: _of_json(name, value) for name, value in raw.items()})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(
-                f"{where} is no row of a journal: {shown(error)}"
-            ) from None
+            raise WrongFile(f"{where} is no row of a journal: {shown(error)}") from None
 
 
 READERS: dict[str, Any] = {
@@ -210,7 +208,7 @@ class Journal:
         """What the journal at `path` holds; None if not even its header was finished. Changes nothing on the disk.
 
         Raises:
-            InputError: a finished line is damaged, lost, doubled or of another file.
+            Problem: a finished line is damaged, lost, doubled or of another file.
         """
         journal = None
         for place, (text, checksum, end) in enumerate(_lines(path), start=1):
@@ -224,8 +222,8 @@ class Journal:
         try:
             if journal is not None:
                 table_of(journal.header, journal.rows)
-        except InputError as error:
-            raise InputError(
+        except Problem as error:
+            raise WrongFile(
                 f"{path}: {error}; use --overwrite to start again"
             ) from error
         return journal
@@ -235,11 +233,11 @@ class Journal:
         """The journal at `path` with its finished rows, to go on with.
 
         Raises:
-            InputError: it belongs to a run with another header (all differences are named), a finished line is damaged,
+            Problem: it belongs to a run with another header (all differences are named), a finished line is damaged,
                 or it is a link, whose file would be written to.
         """
         if path.is_symlink():
-            raise InputError(
+            raise WrongFile(
                 f"{path} is a link, and a journal is not written elsewhere: put the file there itself"
             )
         journal = cls.read(path)
@@ -272,11 +270,11 @@ class Journal:
         """Wait until the disk reports all rows as written, and return how many more these are.
 
         Raises:
-            InputError: the file was removed meanwhile.
+            Problem: the file was removed meanwhile.
         """
         assert self.file is not None
         if os.fstat(self.file.fileno()).st_nlink == 0:
-            raise InputError(
+            raise WrongFile(
                 f"{self.path} was removed while its run was writing to it: start the run again"
             )
         start = time.monotonic()
@@ -349,7 +347,7 @@ def journal_header(path: Path) -> Header | None:
 def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
     """The finished lines of a journal without their checksums, the checksum of each, and the bytes up to its end.
 
-    Raises InputError at the first line whose checksum is not that of all up to it.
+    Raises Problem at the first line whose checksum is not that of all up to it.
     """
     checksum, end = "", 0
     with path.open("rb") as file:
@@ -361,7 +359,7 @@ def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
             if stored != checksum.encode():
                 keep = f"delete all from this line on to --resume with the {place - 2} images before it, or "
                 why = "damaged (its checksum is not that of the lines up to it)"
-                raise InputError(
+                raise WrongFile(
                     f"{path}, line {place} is {why}: {keep * (place > 2)}use --overwrite to start again"
                 )
             yield text, checksum, end
@@ -375,7 +373,7 @@ def table_of(
     if odd := next(
         (row for row in rows if not len(row.counts0) == len(row.counts) == K), None
     ):
-        raise InputError(f"image {odd.idx} counts {len(odd.counts)} classes, not {K}")
+        raise WrongFile(f"image {odd.idx} counts {len(odd.counts)} classes, not {K}")
     machines, machine = numbered([row.machine for row in rows])
     names = (
         "idx",
@@ -394,7 +392,7 @@ def table_of(
     if machines:
         header, columns["machine"] = header.replace(machines=machines), machine
     if len(images) not in (0, ADDRESS * N):
-        raise InputError(
+        raise WrongFile(
             f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of {N:,} images"
         )
     if images:
@@ -408,11 +406,11 @@ def read_unfinished(path: Path) -> Certificates:
     Its name says how many of how many they are, and so does a `Note`.
 
     Raises:
-        InputError: the journal is damaged, or not one image is finished.
+        Problem: the journal is damaged, or not one image is finished.
     """
     journal = Journal.read(path)
     if journal is None or not journal.rows:
-        raise InputError(
+        raise WrongFile(
             f"{path} is the journal of a run that has not finished any image yet"
         )
     header, finished = journal.header, len(journal.rows)

@@ -29,7 +29,14 @@ from randsmooth.certificates.table import (
     name_images,
     numbered,
 )
-from randsmooth.errors import InputError, SeveralErrors, about
+from randsmooth.errors import (
+    OutputExists,
+    Problem,
+    SeveralProblems,
+    WrongFile,
+    WrongTable,
+    about,
+)
 from randsmooth.urls import (
     Place,
     beside,
@@ -50,7 +57,7 @@ OF_A_SHARD = (
 )  # facts in which the shards of one run differ
 
 
-class NotWhole(InputError):
+class NotWhole(WrongTable):
     """Shards that do not hold every image.
 
     Attributes:
@@ -98,7 +105,7 @@ def merge(
 
     Raises:
         NotWhole: images are missing; it has all of them, and the commands that make them.
-        InputError: a file cannot be read, is no shard, holds the same share as another file or one of another cut, or
+        Problem: a file cannot be read, is no shard, holds the same share as another file or one of another cut, or
             is of another run, in what is said; or `out` exists.
 
     Example:
@@ -119,7 +126,7 @@ def merge(
     out = place_of(out)
     check_parquet(out)
     if out in places:
-        raise InputError(f"{out} is one of the shards: give another out (--out)")
+        raise OutputExists(f"{out} is one of the shards: give another out (--out)")
     with delivered(out, overwrite=overwrite) as path, claimed(path):
         _check_absent(path, overwrite)
         table = _merged(places, path.stem, chosen)
@@ -136,7 +143,7 @@ def _merged(places: Sequence[Place], name: str, chosen: Ints | None) -> Certific
 
 
 def _check_absent(out: Path, overwrite: bool) -> None:
-    """Raise InputError for a table at `out`, and for the images of a run into it that is not finished."""
+    """Raise Problem for a table at `out`, and for the images of a run into it that is not finished."""
     journal = journal_path(out)
     if not overwrite and (
         out.exists() or (journal.exists() and journal.stat().st_size)
@@ -146,7 +153,7 @@ def _check_absent(out: Path, overwrite: bool) -> None:
             if out.exists()
             else f"{journal} holds the images of an unfinished run"
         )
-        raise InputError(f"{what}; use overwrite=True, or another out (--out)")
+        raise OutputExists(f"{what}; use overwrite=True, or another out (--out)")
 
 
 @dataclass(frozen=True)
@@ -166,20 +173,20 @@ class _Part:
 
     @classmethod
     def of(cls, path: Place, table: Certificates, chosen: Ints | None) -> _Part:
-        """Raises InputError for a table that is no shard, or has lost what a shard holds."""
+        """Raises Problem for a table that is no shard, or has lost what a shard holds."""
         header = table.header
         chosen = chosen_by(header.selection) if chosen is None else chosen
         if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
-            raise InputError(
+            raise WrongFile(
                 f"{path} is no shard: its header tells {tells}. Give what `certify --shard` wrote"
             )
         if table.image is None and len(table):
-            raise InputError(
+            raise WrongFile(
                 f"{path} has lost its column 'image', which shards have: make it again"
             )
         if not np.isin(table.idx, chosen).all():
-            raise InputError(
+            raise WrongFile(
                 f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out"
             )
         return cls(path, table, Shard.parse(header.shard), chosen)
@@ -242,7 +249,7 @@ def _read_parts(
     """The shards in these files, and the files that are not there; for a table that is not there its journal is read.
 
     Raises:
-        InputError: none is there, or some cannot be read as shards, all of which are named.
+        Problem: none is there, or some cannot be read as shards, all of which are named.
     """
     found = {place: _there(place) for place in places}
     absent = [path for path, at in found.items() if at is None]
@@ -255,17 +262,17 @@ def _read_parts(
         try:
             table = _read(file)
             parts += [] if table is None else [_Part.of(file, table, chosen)]
-        except (InputError, OSError) as error:
+        except (Problem, OSError) as error:
             faults.append(about(file, error))
     if faults:
-        raise SeveralErrors(*faults)
+        raise SeveralProblems(*map(Problem, faults))
     if not parts:
         named = (
             f"{absent[0]} is not there"
             if absent
             else "no shard is given, of which any image is finished"
         )
-        raise InputError(f"{named}; `randsmooth certify --shard` writes shards")
+        raise WrongFile(f"{named}; `randsmooth certify --shard` writes shards")
     return sorted(
         parts, key=lambda part: (part.shard.of, part.shard.number, str(part.path))
     ), absent
@@ -292,7 +299,7 @@ def _read(place: Place) -> Certificates | None:
 
 
 def _check_one_run(parts: Sequence[_Part]) -> None:
-    """Raise InputError unless all shards are of the run of the first, each about the images that it was begun with."""
+    """Raise Problem unless all shards are of the run of the first, each about the images that it was begun with."""
     first, *others = parts
     odd = {part.path: how for part in others if (how := part.difference(first))}
     faults = [
@@ -303,7 +310,7 @@ def _check_one_run(parts: Sequence[_Part]) -> None:
     if faults := faults + [
         f"{part.path} {changed}" for part in parts if part.has_other_images()
     ]:
-        raise SeveralErrors(*faults)
+        raise SeveralProblems(*map(Problem, faults))
 
 
 def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
@@ -316,7 +323,7 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     for part in parts:
         if part.shard.of != of or given[part.shard] is not part:
             held = f"{part.path} holds shard {part.shard}, {parts[0].path} {parts[0].shard}"
-            raise InputError(
+            raise WrongFile(
                 f"{held}: give each share of one cut once, such as 1/2 and 2/2"
             )
     nowhere = [

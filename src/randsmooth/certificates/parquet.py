@@ -28,7 +28,7 @@ from randsmooth.certificates.table import (
     from_evidence,
 )
 from randsmooth.documents import shown
-from randsmooth.errors import ForeignFile, InputError
+from randsmooth.errors import ForeignFile, Problem, TooLarge, WrongFile, WrongTable
 from randsmooth.parquet_layout import Layout, layout_of, read_layout
 from randsmooth.rules import Evidence
 from randsmooth.urls import Place, delivered, fetched
@@ -71,7 +71,7 @@ def write_parquet(table: Certificates, path: Place) -> None:
     synced to the disk.
 
     Raises:
-        InputError: the table has no counts, holds an image twice, or its radii were converted to another norm.
+        Problem: the table has no counts, holds an image twice, or its radii were converted to another norm.
 
     Example:
         >>> from randsmooth.certificates import from_counts
@@ -80,7 +80,7 @@ def write_parquet(table: Certificates, path: Place) -> None:
         ['idx', 'label', 'predict', 'radius', 'correct']
     """
     if table.converted is not None:
-        raise InputError(
+        raise WrongTable(
             f"{table.name or 'this table'} has {table.norm} radii, for reports: write it before `in_norm`"
         )
     header = table.header.model_dump_json().encode()
@@ -124,7 +124,7 @@ def read_parquet(place: Place) -> Certificates:
 
     Raises:
         ForeignFile: a Parquet file that holds no certificates.
-        InputError: the file is damaged or cut short, or its evidence contradicts its header.
+        Problem: the file is damaged or cut short, or its evidence contradicts its header.
 
     Example:
         >>> from randsmooth.certificates import from_counts
@@ -150,8 +150,8 @@ def read_parquet(place: Place) -> Certificates:
     ]
     try:
         return from_evidence(header, **columns, paths=paths, name=path.stem)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    except Problem as error:
+        raise WrongFile(f"{path}: {error}") from error
 
 
 def digests(header: bytes, parts: Parts) -> bytes:
@@ -179,15 +179,15 @@ def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) ->
     wrong = [line.partition(b" ")[0].decode() for line in found if line not in stored]
     if wrong or len(found) != len(stored):
         what = ", ".join(wrong) or "list of columns"
-        raise InputError(
+        raise WrongFile(
             f"{path} is damaged: not what was written, by sha256, is its {what}. {ANOTHER_COPY}"
         )
 
 
-def _without_header(path: Path, holds: set[bytes]) -> InputError:
+def _without_header(path: Path, holds: set[bytes]) -> Problem:
     """The error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
-        return InputError(
+        return WrongFile(
             f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}"
         )
     return ForeignFile(
@@ -197,17 +197,17 @@ def _without_header(path: Path, holds: set[bytes]) -> InputError:
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page checksums included, is an InputError.
+    """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page checksums included, is an Problem.
 
     Raises:
-        InputError: it is damaged, cut short or no Parquet file, or states more than a
+        Problem: it is damaged, cut short or no Parquet file, or states more than a
             table of its size holds.
     """
     try:
         _check_made(read_layout(path), path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
-    except InputError:
+    except Problem:
         raise
     except (
         pa.ArrowException,
@@ -218,13 +218,13 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
         RuntimeError,
         MemoryError,
     ) as error:
-        raise InputError(
+        raise WrongFile(
             f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})"
         ) from error
 
 
 def check_numeric(file: pq.ParquetFile, name: str, path: Path) -> None:
-    """Raise InputError where a column holds no numbers or truth values, of one size."""
+    """Raise Problem where a column holds no numbers or truth values, of one size."""
     kind = file.schema_arrow.field(name).type
     if not pa.types.is_primitive(kind):
         raise _broken(path, name, f"holds {kind}, not numbers")
@@ -245,7 +245,7 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
     """The evidence in `file`, with as many classes as the first row counts; without a row, `classes`.
 
     Raises:
-        InputError: a column is missing, occurs twice, has another type, or is larger than that of any table.
+        Problem: a column is missing, occurs twice, has another type, or is larger than that of any table.
     """
     schema = file.schema_arrow
     names = [
@@ -308,12 +308,12 @@ def _from_arrow(
 
 
 def _check_made(layout: Layout, path: Path) -> None:
-    """Raise InputError for more than a table in a file of that size holds."""
+    """Raise Problem for more than a table in a file of that size holds."""
     packed = path.stat().st_size
     most = _most_bytes(packed)
     if layout.made > most:
         states = f"{path} states {layout.made:,} bytes of numbers and takes {packed:,}"
-        raise InputError(
+        raise WrongFile(
             f"{states}; expected at most {most:,} in such a file. {ANOTHER_COPY}"
         )
 
@@ -327,7 +327,7 @@ def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
         classes: how many the counts are of, by the header; 0: it does not say.
 
     Raises:
-        InputError: there are more than any table has, or than the classes allow.
+        Problem: there are more than any table has, or than the classes allow.
     """
     numbers = {name: sum(chunk.values for chunk in layout.of([name])) for name in TYPES}
     for name, values in numbers.items():
@@ -346,11 +346,11 @@ def _most_bytes(packed: int) -> int:
 
 
 def _check_size(rows: int, numbers: int, what: str) -> None:
-    """Raise InputError for more than any table holds, before it is made."""
+    """Raise Problem for more than any table holds, before it is made."""
     if rows > MOST_ROWS or numbers > MOST_VALUES:
         most = f"a table has at most {MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
-        raise InputError(f"{what} holds {rows:,} rows with {numbers:,} counts; {most}")
+        raise TooLarge(f"{what} holds {rows:,} rows with {numbers:,} counts; {most}")
 
 
-def _broken(path: Path, name: str, fault: str) -> InputError:
-    return InputError(f"{path} is damaged: its column {name!r} {fault}")
+def _broken(path: Path, name: str, fault: str) -> Problem:
+    return WrongFile(f"{path} is damaged: its column {name!r} {fault}")

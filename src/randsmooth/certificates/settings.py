@@ -20,7 +20,7 @@ from pydantic import model_validator
 
 from randsmooth import bounds
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Conflict, TooFewSamples, WrongTable
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import (
     ANoise,
@@ -108,7 +108,7 @@ class Shard:
         >>> Shard.parse("4/3")
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: shard='4/3' is not one of 3: number them from 1/3 to 3/3
+        randsmooth.errors.BadValue: shard='4/3' is not one of 3: number them from 1/3 to 3/3
     """
 
     number: int
@@ -119,18 +119,18 @@ class Shard:
         """The shard that is written as NUMBER/OF.
 
         Raises:
-            InputError: it is written in another way, or there is no such shard.
+            Problem: it is written in another way, or there is no such shard.
         """
         if isinstance(text, cls):
             return text
         found = SHARD.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None:
-            raise InputError(
+            raise BadValue(
                 f"shard={shown(repr(text))} must read NUMBER/OF, such as 3/16"
             )
         number, of = int(found[1]), int(found[2])
         if not 1 <= number <= of:
-            raise InputError(
+            raise BadValue(
                 f"shard={shown(repr(text))} is not one of {of}: number them from 1/{of or 1} to {of}/{of}"
             )
         return cls(number, of)
@@ -142,10 +142,10 @@ class Shard:
         """Its share of the `chosen` images, which interleaves with those of the other shards.
 
         Raises:
-            InputError: there are more shards than images.
+            Problem: there are more shards than images.
         """
         if self.of > len(chosen):
-            raise InputError(
+            raise BadValue(
                 f"shard={str(self)!r} cuts {len(chosen):,} images into more shares than there are images"
             )
         return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
@@ -185,14 +185,14 @@ def images_planned(selection: str | None, shard: str | None) -> int | None:
 
 
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
-    """Raise InputError for an image that a header with this selection and shard is not about."""
+    """Raise Problem for an image that a header with this selection and shard is not about."""
     chosen = chosen_by(selection)
     if chosen is None:
         return
     held = np.isin(idx, Shard.parse(shard or "1/1").share(chosen))
     if not held.all():
         which = selection if shard is None else f"shard {shard} of {selection}"
-        raise InputError(
+        raise WrongTable(
             f"image {idx[np.argmin(held)]} is not one of {which}: `randsmooth merge` puts shards together"
         )
 
@@ -271,7 +271,7 @@ class CertificationSettings(FrozenRecord):
         seed: Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at each call)
 
     Raises:
-        InputError: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
+        Problem: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
             that could not certify any image. Without sigma, the rule's name, its number and its bound are checked; what
             depends on sigma is checked once sigma is known.
 
@@ -281,7 +281,7 @@ class CertificationSettings(FrozenRecord):
         10000
         >>> CertificationSettings(n=5)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: alpha=0.001 needs n >= 10 to certify anything; got n=5
+        randsmooth.errors.BadValue: alpha=0.001 needs n >= 10 to certify anything; got n=5
     """
 
     sigma: float | None = None
@@ -306,9 +306,7 @@ class CertificationSettings(FrozenRecord):
         if not isinstance(sigma, str) or not sigma.strip().endswith("std"):
             return given
         if given.get("noise") is not None:
-            raise InputError(
-                f"sigma={shown(sigma)} and a noise differ: give one of them"
-            )
+            raise Conflict(f"sigma={shown(sigma)} and a noise differ: give one of them")
         return {
             **given,
             "sigma": None,
@@ -330,7 +328,7 @@ class CertificationSettings(FrozenRecord):
         if self.sound and self.sigma is not None:
             check_sigma(self.sigma)
         if self.noise is not None and self.sound:
-            raise InputError(
+            raise BadValue(
                 f"sound certification is of Gaussian noise alone; got {self.noise.text}"
             )
         if self.names_noise and self.smoothing.ready:
@@ -361,7 +359,7 @@ class CertificationSettings(FrozenRecord):
         return kind_of_rule(self.rule, n=self.n)[0].certain
 
     def _leave_nothing_to_chance(self) -> None:
-        """Set n0, n, alpha and the seed to what a rule that counts all copies has. InputError where others are given.
+        """Set n0, n, alpha and the seed to what a rule that counts all copies has. Problem where others are given.
 
         The seed belongs to the classifier then: it is the same at the image and at every other one.
         """
@@ -372,10 +370,10 @@ class CertificationSettings(FrozenRecord):
                 CertificationSettings.model_fields[name].default,
             ):
                 said = f"rule {self.rule} counts every copy of an image once, and leaves nothing to chance"
-                raise InputError(f"{name}={given}: {said}: leave out {name}")
+                raise BadValue(f"{name}={given}: {said}: leave out {name}")
             self.__dict__[name] = value
         if self.label_aware:
-            raise InputError(
+            raise BadValue(
                 f"label_aware: rule {self.rule} counts all copies of every image: leave out label_aware"
             )
         self.__dict__["seed"] = self.seed or 0
@@ -385,7 +383,7 @@ class CertificationSettings(FrozenRecord):
         """The bound that the rule is asked for: one that holds for any class where neither n0 nor the label picks one.
 
         Raises:
-            InputError: the rule has none, or `bound` is another.
+            Problem: the rule has none, or `bound` is another.
         """
         if self.n0 or self.label_aware or self.counts_all:
             return self.bound
@@ -396,17 +394,15 @@ class CertificationSettings(FrozenRecord):
         ):
             judged = f"rule={shown(repr(self.rule))}, bound={self.bound} does not hold for any class"
             way = "give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
-            raise InputError(f"n0=0 picks no class, and {judged}: {way}")
+            raise BadValue(f"n0=0 picks no class, and {judged}: {way}")
         return ANY_CLASS
 
     @property
     def known_sigma(self) -> float:
-        """Sigma. InputError where it is None, as under other noise than the same Gaussian for all coordinates."""
+        """Sigma. Problem where it is None, as under other noise than the same Gaussian for all coordinates."""
         noise = self.smoothing
         if not isinstance(noise, Gaussian):
-            raise InputError(
-                f"this is for Gaussian noise of one sigma; got {noise.text}"
-            )
+            raise BadValue(f"this is for Gaussian noise of one sigma; got {noise.text}")
         return noise.sigma
 
     @property
@@ -416,7 +412,7 @@ class CertificationSettings(FrozenRecord):
 
     @property
     def smoothing(self) -> Noise:
-        """The noise that is certified under. InputError where neither `noise` nor sigma says it."""
+        """The noise that is certified under. Problem where neither `noise` nor sigma says it."""
         noise: Noise = self.noise or Gaussian(self.sigma)  # type: ignore[arg-type]
         return noise
 
@@ -426,7 +422,7 @@ class CertificationSettings(FrozenRecord):
         return "auto" in (self.backend, self.precision)
 
     def stopping_rule(self) -> Rule:
-        """The rule that says how many samples an image takes and what they prove. InputError where sigma is None."""
+        """The rule that says how many samples an image takes and what they prove. Problem where sigma is None."""
         return make_rule(
             self.rule,
             noise=self.smoothing,
@@ -437,20 +433,20 @@ class CertificationSettings(FrozenRecord):
 
 
 def check_budget(n0: int, n: int, alpha: float) -> None:
-    """Raise InputError for a budget that could not certify any image.
+    """Raise Problem for a budget that could not certify any image.
 
     Example:
         >>> check_budget(100, 10, 0.001)
         >>> check_budget(100, 9, 0.001)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: alpha=0.001 needs n >= 10 to certify anything; got n=9
+        randsmooth.errors.TooFewSamples: alpha=0.001 needs n >= 10 to certify anything; got n=9
     """
     bounds.check_level(alpha)
     check_samples("n0", n0, least=0)
     check_samples("n", n)
     least = bounds.smallest_n(alpha)
     if n < least:
-        raise InputError(
+        raise TooFewSamples(
             f"alpha={alpha} needs n >= {least} to certify anything; got n={n}"
         )
 
@@ -459,7 +455,7 @@ def precision_named(arithmetic: str) -> Precision:
     """The precision that a header means by `arithmetic`, such as "bfloat16" or "float32 (TF32 convolutions)".
 
     Raises:
-        InputError: another number format.
+        Problem: another number format.
 
     Example:
         >>> precision_named("bfloat16"), precision_named("float32 (TF32 convolutions)")
@@ -468,13 +464,13 @@ def precision_named(arithmetic: str) -> Precision:
     for precision, name in ARITHMETICS.items():
         if arithmetic.replace(",", " ").split()[:1] == [name]:
             return precision
-    raise InputError(
+    raise BadValue(
         f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}"
     )
 
 
 def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
-    """Raise InputError for the first of a header's `facts` (name, value) beyond its limit; None means unknown."""
+    """Raise Problem for the first of a header's `facts` (name, value) beyond its limit; None means unknown."""
     for name, value in facts:
         if name in NUMBERS and value is not None:
             NUMBERS[name](value)
@@ -495,7 +491,7 @@ NUMBERS: dict[str, Callable[[Any], object]] = {
 
 
 def _check_plain(name: str, value: Any, deep: int) -> None:
-    """Raise InputError unless `value` can be written as JSON and read as it was, with no more than `deep` levels."""
+    """Raise Problem unless `value` can be written as JSON and read as it was, with no more than `deep` levels."""
     if isinstance(value, dict | list | tuple) and deep > 0:
         for part in [*value, *value.values()] if isinstance(value, dict) else value:
             _check_plain(name, part, deep - 1)
@@ -511,4 +507,4 @@ def _check_plain(name: str, value: Any, deep: int) -> None:
     if not plain:
         texts = f"texts of at most {LONG:,} characters, finite numbers, whole ones up to {INTEGER:.0e}, and lists or"
         room = f"a header has room for {texts} mappings of them, at most {DEEP} levels deep"
-        raise InputError(f"{name} holds {shown(repr(value))}: {room}")
+        raise BadValue(f"{name} holds {shown(repr(value))}: {room}")

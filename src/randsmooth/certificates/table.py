@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth.certificates.header import Header, Machine, guarantee_of, rule_of
 from randsmooth.certificates.settings import check_belong
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongTable
 from randsmooth.escape import printable, shortened
 from randsmooth.noise import NORMS, Gaussian, GaussianPerCoordinate, InNorm, Noise
 from randsmooth.rules import MOST_SAMPLES, Evidence, Rule
@@ -77,7 +77,7 @@ ARRAYS = tuple(
 def check_columns(
     header: Header, columns: Mapping[str, Any], paths: Sequence[Array] | None
 ) -> None:
-    """Raise InputError unless these are N rows of K classes, each of another image, in the shapes and types of COLUMNS.
+    """Raise Problem unless these are N rows of K classes, each of another image, in the shapes and types of COLUMNS.
 
     Times are finite and not below 0, machines are among those of the header, and uniform numbers are there under the
     randomised bound alone.
@@ -91,7 +91,7 @@ def check_columns(
     for path in paths or ():
         _check_array("path", path, (len(path),))
     if paths is not None and len(paths) != N:
-        raise InputError(f"there are looks of {len(paths):,} images, and {N:,} images")
+        raise WrongTable(f"there are looks of {len(paths):,} images, and {N:,} images")
     check_images(idx)
     seconds, machine, u = columns["seconds"], columns["machine"], columns["u"]
     refuse(
@@ -111,7 +111,7 @@ def check_columns(
     if (u is None) == (header.bound == "randomised") or not (
         u is None or np.all((u > 0.0) & (u < 1.0))
     ):
-        raise InputError(
+        raise WrongTable(
             f"bound={header.bound} with u={shown(u)}: randomised, and no other, has numbers within (0, 1)"
         )
 
@@ -129,24 +129,24 @@ def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
             if isinstance(array, np.ndarray)
             else type(array).__name__
         )
-        raise InputError(
+        raise WrongTable(
             f"{name} must be an array of {dtype.__name__} of shape {shape}; got {got}"
         )
 
 
 def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:
-    """Raise InputError for the first of the images `idx` (N,) that is `wrong` (N,), with what `say` says of its row."""
+    """Raise Problem for the first of the images `idx` (N,) that is `wrong` (N,), with what `say` says of its row."""
     rows = np.flatnonzero(wrong)
     if len(rows):
-        raise InputError(f"image {idx[rows[0]]} {say(int(rows[0]))}")
+        raise WrongTable(f"image {idx[rows[0]]} {say(int(rows[0]))}")
 
 
 def check_images(idx: Array) -> None:
-    """Raise InputError for an image below 0, or there twice."""
+    """Raise Problem for an image below 0, or there twice."""
     refuse(idx, idx < 0, lambda row: "is not a position; positions start at 0")
     unique, times = np.unique(idx, return_counts=True)
     if len(unique) < len(idx):
-        raise InputError(
+        raise WrongTable(
             f"the table holds image {unique[times > 1][0]} twice; {PUT_TOGETHER}"
         )
 
@@ -154,7 +154,7 @@ def check_images(idx: Array) -> None:
 def check_evidence(
     header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints
 ) -> None:
-    """Raise InputError unless a certification under `header` by `rule` can have given these counts and labels.
+    """Raise Problem unless a certification under `header` by `rule` can have given these counts and labels.
 
     Args:
         header: of the table; its classes, n0, bound, lumped and label_aware are used.
@@ -169,11 +169,11 @@ def check_evidence(
         evidence.counts.shape[1] - header.lumped,
     )
     if header.classes is not None and len(header.classes) != K:
-        raise InputError(
+        raise WrongTable(
             f"the header names {len(header.classes)} classes, and {K} are counted"
         )
     if header.lumped and header.bound in ("two-sided", "pairwise"):
-        raise InputError(
+        raise WrongTable(
             f"bound={header.bound} needs the counts of all classes; only the picked one was counted"
         )
     _check_sums("counts0", counts0, np.full(len(idx), header.selected), idx)
@@ -182,7 +182,7 @@ def check_evidence(
     _check_looks(rule, evidence, (picked == label) | (not header.gives_up_others))
     unlabelled = len(label) > 0 and bool((label == NO_LABEL).all())
     if unlabelled and header.label_aware:
-        raise InputError(
+        raise WrongTable(
             "the header is label-aware, and the images have no labels: certify without --label-aware"
         )
     if not unlabelled:
@@ -214,10 +214,10 @@ def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
 
 
 def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
-    """Raise InputError unless the class, which no samples picked, is one that the header's settings bound."""
+    """Raise Problem unless the class, which no samples picked, is one that the header's settings bound."""
     if not (header.label_aware or rule.any_class):
         said = f"rule={shown(repr(header.rule))} with bound={shown(str(header.bound))} does not hold for it"
-        raise InputError(
+        raise WrongTable(
             f"n0=0: no other samples picked the class, and {said}: give their n0, or bound='any-class'"
         )
     meant = label if header.label_aware else evidence.counts.argmax(axis=1)
@@ -230,7 +230,7 @@ def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
 
 
 def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> None:
-    """Raise InputError unless each path is one that the rule allows, may end there, and ends in the image's counts.
+    """Raise Problem unless each path is one that the rule allows, may end there, and ends in the image's counts.
 
     Where an image was not `walked` (N,), because its class is not the label, it has no path.
     """
@@ -385,9 +385,9 @@ class Certificates:
 
     @property
     def smoothing(self) -> Noise:
-        """The noise, which knows radii in the table's norm. InputError where there is none of all images."""
+        """The noise, which knows radii in the table's norm. Problem where there is none of all images."""
         if self.sigmas is not None:
-            raise InputError(
+            raise WrongTable(
                 f"{self.name or 'this log'}: {_of_each(self.sigmas)}, so there is no one noise of all"
             )
         return self.converted or self.header.smoothing
@@ -397,7 +397,7 @@ class Certificates:
         """(N,) the upper bound on 1 - p_A that a log states in a column, or by its radii.
 
         Raises:
-            InputError: sigma is not known.
+            Problem: sigma is not known.
 
         Example:
             >>> from randsmooth.certificates import from_radii
@@ -443,7 +443,7 @@ class Certificates:
 
     @property
     def rule(self) -> Rule:
-        """The rule by which the certificates were judged. Raises InputError for a log, which does not say."""
+        """The rule by which the certificates were judged. Raises Problem for a log, which does not say."""
         return rule_of(self.header)
 
     def class_name(self, index: int) -> str:
@@ -456,10 +456,10 @@ class Certificates:
         """counts0 and counts, both (N, K).
 
         Raises:
-            InputError: the table comes from a log that kept radii only.
+            Problem: the table comes from a log that kept radii only.
         """
         if self.counts0 is None or self.counts is None:
-            raise InputError(
+            raise WrongTable(
                 f"{self.name or 'this log'} has no counts: keep its own n and alpha, or certify again"
             )
         return self.counts0, self.counts
@@ -473,13 +473,13 @@ class Certificates:
         distributed exactly as a fresh certification with n samples. `seed` determines the subset.
 
         Raises:
-            InputError: no counts, alpha outside (0, 1), n above the stored n or too small for alpha, or a rule other
+            Problem: no counts, alpha outside (0, 1), n above the stored n or too small for alpha, or a rule other
                 than fixed, whose certificates hold at their own n and alpha only.
         """
         counts0, counts = self.evidence()
         if self.header.rule != "fixed":
             made = f"{self.name or 'this table'} was certified by --rule {self.header.rule}"
-            raise InputError(
+            raise WrongTable(
                 f"{made}, which holds at its own n and alpha alone; for others, certify with --rule fixed"
             )
         judged = _judged(self.header, n, alpha, seed)
@@ -503,7 +503,7 @@ class Certificates:
             shape: of an input, such as (1, 28, 28), which radii in "linf" take.
 
         Raises:
-            InputError: the noise is not known, proves nothing in `norm`, or takes the shape.
+            Problem: the noise is not known, proves nothing in `norm`, or takes the shape.
 
         Example:
             >>> from randsmooth.certificates import from_counts
@@ -514,7 +514,7 @@ class Certificates:
             [0.247, 0.0]
         """
         if self.converted is not None:
-            raise InputError(
+            raise WrongTable(
                 f"{self.name or 'this table'} has {self.norm} radii already: start from the table as read"
             )
         if norm == self.norm:
@@ -541,11 +541,11 @@ class Certificates:
         """This table with the facts that its header lacks, such as all three of a log's; known ones are kept.
 
         Raises:
-            InputError: a sigma for a log that states one for each image.
+            Problem: a sigma for a log that states one for each image.
         """
         given = {"sigma": sigma, "n": n, "alpha": alpha}
         if sigma is not None and self.sigmas is not None:
-            raise InputError(
+            raise WrongTable(
                 f"{self.name or 'this log'}: {_of_each(self.sigmas)}: leave sigma out; got sigma={sigma:g}"
             )
         new = {
@@ -574,7 +574,7 @@ class Certificates:
         Each is (N,), for people who look at a table; files hold them, and they are never read back.
 
         Raises:
-            InputError: a table without counts.
+            Problem: a table without counts.
         """
         counts0, counts = self.evidence()
         evidence = Evidence.of(
@@ -685,11 +685,11 @@ def _thinned(counts: Ints, n: int, seed: int) -> Ints:
     """Counts (N, K) of a random n of each row's samples, drawn without replacement."""
     stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
     if not 1 <= n <= stored:
-        raise InputError(
+        raise WrongTable(
             f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more"
         )
     if stored >= MOST_SAMPLES:
-        raise InputError(
+        raise WrongTable(
             f"the table holds {stored:,} samples per image; NumPy can thin fewer than {MOST_SAMPLES:,}"
         )
     rng = np.random.default_rng(seed)
@@ -749,7 +749,7 @@ def from_evidence(
     Without `paths`, every image was looked at once, when its samples were complete.
 
     Raises:
-        InputError: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
+        Problem: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
             counts that are negative or not as many as the rule asks for, a label that is not among the K classes (or
             NO_LABEL beside labels), an image that the header's selection or shard does not hold, a machine that it does
             not tell, uniform numbers that are missing or that no bound asked for, or a budget that certifies nothing.

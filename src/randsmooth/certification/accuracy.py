@@ -9,7 +9,7 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.journal import check_parquet
 from randsmooth.certification.options import RunOptions
 from randsmooth.certification.run import Run, certify, check_flags
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.metrics import (
     LEVEL,
     MeasuredAccuracy,
@@ -64,7 +64,7 @@ def measure_accuracy(
             `skip`, "all images" are those that they choose. And the fields of `settings`.
 
     Raises:
-        InputError: anything that cannot be used, named, before the work starts.
+        Problem: anything that cannot be used, named, before the work starts.
 
     Example:
         >>> import tempfile, torch
@@ -82,7 +82,7 @@ def measure_accuracy(
         if (value := getattr(run.settings, name)) != CertificationSettings.model_fields[
             name
         ].default:
-            raise InputError(
+            raise BadValue(
                 f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify"
             )
     check_radius(radius)

@@ -37,7 +37,14 @@ from randsmooth.certification.opening import check_eval_mode
 from randsmooth.certification.run import READING, Run
 from randsmooth.data import Images, ReadingOptions
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, article, check_known
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    Problem,
+    WrongModel,
+    article,
+    check_known,
+)
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile
 from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of
@@ -76,7 +83,7 @@ def export_model(
         The files, and how far the logits of each are from the model's, as such a share.
 
     Raises:
-        InputError: the model is of another kind or cannot be exported, its shape is unknown, no file is asked for, or
+        Problem: the model is of another kind or cannot be exported, its shape is unknown, no file is asked for, or
             the logits differ by more than `tolerance`.
 
     Example:
@@ -92,7 +99,7 @@ def export_model(
     )
     wanted = {Path(path): write for path, write in writers if path}
     if not wanted:
-        raise InputError(
+        raise MissingValue(
             "nothing to write: give onnx=FILE.onnx or torch_export=FILE.pt2"
         )
     module = _module(
@@ -100,7 +107,7 @@ def export_model(
     )
     shape = _shape_taken(module) or shape
     if shape is None:
-        raise InputError(
+        raise MissingValue(
             "the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)"
         )
     if onnx is not None:
@@ -132,19 +139,19 @@ def _shape_taken(module: nn.Module) -> tuple[int, ...] | None:
 
 
 def _module(model: object) -> nn.Module:
-    """A float32 copy of the model on the CPU. InputError where it, or a part of it, is no torch module in Python."""
+    """A float32 copy of the model on the CPU. Problem where it, or a part of it, is no torch module in Python."""
     base = models.adapt(model)
     if not isinstance(base, nn.Module):
-        raise InputError(f"the model is {article(base.kind)}; {ONLY}")
+        raise WrongModel(f"the model is {article(base.kind)}; {ONLY}")
     if any(
         isinstance(module, models.Ensemble) and module.consensus is not None
         for module in base.modules()
     ):
-        raise InputError(
+        raise WrongModel(
             "it asks some members only where the first ones differ: leave out consensus to export it"
         )
     if isinstance(base, Program | torch.jit.ScriptModule):
-        raise InputError(
+        raise WrongModel(
             f"the model is a program of torch.export or TorchScript; {ONLY}"
         )
     models.check_numbers(base)
@@ -162,7 +169,7 @@ def _program(module: nn.Module, shape: Sequence[int]) -> Any:
                 module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch
             )
         except Exception as error:  # a model's own code may do anything with symbols
-            raise InputError(
+            raise WrongModel(
                 f"torch.export cannot export it ({type(error).__name__}: {shown(error)})"
             ) from error
 
@@ -201,7 +208,7 @@ def _written(
         apart = _distance(found, expected)
         if not apart <= tolerance:
             said = f"its logits differ by {apart:.2g} of the largest one, tolerance={tolerance:g} allows less"
-            raise InputError(f"{path} is not kept: {said}. Try fold=False (--no-fold)")
+            raise WrongModel(f"{path} is not kept: {said}. Try fold=False (--no-fold)")
         made.replace(path)
     return apart
 
@@ -276,18 +283,18 @@ def quantise(
         How its answers differ from the original's on noisy images; None where none were compared.
 
     Raises:
-        InputError: a package is missing, there are no training images, the model cannot be quantised or is quantised
+        Problem: a package is missing, there are no training images, the model cannot be quantised or is quantised
             already, or `out` names another kind of file.
 
     Example:
         >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> quantise(network, "digits", out="net.pt", sigma=0.5)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: net.pt must end in .xml: int8 models are OpenVINO IRs
+        randsmooth.errors.Problem: net.pt must end in .xml: int8 models are OpenVINO IRs
     """
     path, show = Path(out), chosen_progress(progress)
     if path.suffix != ".xml":
-        raise InputError(f"{path} must end in .xml: int8 models are OpenVINO IRs")
+        raise BadValue(f"{path} must end in .xml: int8 models are OpenVINO IRs")
     check_known("setting", READING, *reading)
     run = Run.of(
         model,
@@ -301,7 +308,7 @@ def quantise(
     base, trained = run.adapted, run.trained
     _check_quantisable(base)
     if images < 1:
-        raise InputError(f"images={images} must be at least 1; 300 is usual")
+        raise BadValue(f"images={images} must be at least 1; 300 is usual")
     calibration = _some(run.images, images)
     with needs("quantising"):
         import nncf  # noqa: F401
@@ -358,7 +365,7 @@ def _other_images(run: Run, calibration: Images, number: int) -> Images | None:
     """`number` images that are not in the `calibration`, or as many as there are: of the test split if there is one."""
     try:
         images = run.loaded("test")
-    except InputError:
+    except Problem:
         images = run.images
     used = {
         address_of(x[0])
@@ -404,7 +411,7 @@ def _calibration_batches(
         if len(x) == size
     ]
     if not full:
-        raise InputError(
+        raise BadValue(
             f"images={len(images)} do not fill one batch of {size}, which the model's file fixes"
         )
     return full if graph is None else [graph.prepared(x) for x in full]
@@ -437,9 +444,9 @@ def _compared(
 
 
 def _check_quantisable(base: BaseClassifier) -> None:
-    """Raise InputError for a model that cannot be quantised."""
+    """Raise Problem for a model that cannot be quantised."""
     if models.provenance_of(base).get("quantised"):
-        raise InputError(
+        raise WrongModel(
             "the model is in int8 already: quantise the one that it was made of"
         )
     if not BACKENDS["openvino"].accepts(base):
@@ -448,7 +455,7 @@ def _check_quantisable(base: BaseClassifier) -> None:
             if isinstance(base, nn.Module)
             else base.kind
         )
-        raise InputError(
+        raise WrongModel(
             f"the model is {article(kind)}; only torch modules, ONNX files and IRs can be quantised"
         )
 
@@ -472,11 +479,11 @@ def _write_ir(
                 graph, images, subset_size=len(batches), advanced_parameters=advanced
             )
     except Exception as error:  # NNCF and OpenVINO have no base class in common
-        raise InputError(
+        raise WrongModel(
             f"NNCF cannot quantise the model ({type(error).__name__}: {shown(error)})"
         ) from error
     if not any(layer.get_type_name() == "FakeQuantize" for layer in made.get_ops()):
-        raise InputError(
+        raise WrongModel(
             "no layer of the model can be quantised: it has no convolution and no known matrix product"
         )
     made.set_friendly_name("int8")

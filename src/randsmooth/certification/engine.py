@@ -32,7 +32,7 @@ from randsmooth.certification.backends import (
 )
 from randsmooth.certification.opening import check_repeats, made_up, rows_stand_alone
 from randsmooth.data import is_image
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem, TooLarge, WrongData
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel, provenance_of, with_a_class
 from randsmooth.noise import (
@@ -127,7 +127,7 @@ class Engine:
         rates: samples a second of what "auto" has tried.
 
     Raises:
-        InputError: a setting that cannot be used, or none for sigma.
+        Problem: a setting that cannot be used, or none for sigma.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
@@ -210,7 +210,7 @@ class Engine:
                 precision are taken.
 
         Raises:
-            InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small, or
+            Problem: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small, or
                 too large for the device's memory.
         """
         shape = tuple(shape)
@@ -224,7 +224,7 @@ class Engine:
         except torch.OutOfMemoryError as error:
             batch = self._batch_for(shape)
             way = f"give batch={batch // 2} (--batch)"
-            raise InputError(
+            raise TooLarge(
                 f"batches of {batch} do not fit into the memory of {self.device}: {way}"
             ) from error
         return self.backend
@@ -238,14 +238,14 @@ class Engine:
             # The largest that is allowed is one of pixels.
             check_sigma(self.settings.known_sigma)
         if self.settings.sound and not is_image(shape):
-            raise InputError(
+            raise WrongData(
                 f"sound certification is of pixels k/255; inputs of shape {shape} are features"
             )
         backend = self.backend
         batch = self._batch_for(shape)
         block = usual_block(shape)
         if backend.padded and batch < block:
-            raise InputError(
+            raise BadValue(
                 f"batch={batch} must be at least {block}, the samples that share a noise stream"
             )
 
@@ -262,7 +262,7 @@ class Engine:
         try_out = partial(self._try_out, (batch, *seen))
         try:
             ((mixes, classes),) = workers.map(try_out, [shape])
-        except InputError as error:
+        except Problem as error:
             raise self._refusal_by_noise(error, shape) from error
         return Prepared(
             shape=shape,
@@ -274,9 +274,7 @@ class Engine:
             classes=classes,
         )
 
-    def _refusal_by_noise(
-        self, error: InputError, shape: tuple[int, ...]
-    ) -> InputError:
+    def _refusal_by_noise(self, error: Problem, shape: tuple[int, ...]) -> Problem:
         """Return `error`, and why, where the noise shows a network other inputs than its training did."""
         now = self.settings.smoothing
         sees = {now.text: tuple(now.shape(shape))}
@@ -287,7 +285,7 @@ class Engine:
             return error
         shapes = ", ".join(f"{seen} under {noise}" for noise, seen in sees.items())
         way = f"certify under the noise that it was trained under, or train one with --noise {now.text}"
-        return InputError(f"{error} Of an image {shape} a network sees {shapes}: {way}")
+        return BadValue(f"{error} Of an image {shape} a network sees {shapes}: {way}")
 
     def _backend_of(self, way: Way) -> Backend:
         return make_backend(way.backend, self.model, self.device, way.precision)
@@ -318,7 +316,7 @@ class Engine:
         if samples >= TRIALS_A_RUN * trial_samples:
             for way in others:
                 # It may be one that cannot run this model.
-                with suppress(InputError):
+                with suppress(Problem):
                     engines[way] = self._tried_in(way, shape)
         best = usual
         if len(engines) > 1:

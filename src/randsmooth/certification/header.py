@@ -24,7 +24,14 @@ from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine, usual_block
 from randsmooth.certification.opening import made_up
 from randsmooth.data import Images
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import (
+    BadValue,
+    NotComparable,
+    Note,
+    Problem,
+    WrongModel,
+    WrongTable,
+)
 from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.torch_program import Program
@@ -55,7 +62,7 @@ def made_with(
         facts: about the images and the model, as in `Header`; absolute paths in `dataset` and `model` are cut.
 
     Raises:
-        InputError: the model refuses the shape, or the settings cannot be used.
+        Problem: the model refuses the shape, or the settings cannot be used.
     """
     engine.prepare(shape)
     rule = settings.stopping_rule()
@@ -138,14 +145,14 @@ def describe_model(
         identity: what its user calls it.
 
     Raises:
-        InputError: it has no weights that it could be known by and no name, or the name is none.
+        Problem: it has no weights that it could be known by and no name, or the name is none.
     """
     if identity is None and (why := models.lacks_weights(model)):
-        raise InputError(f"{why}, so two models could not be told apart: {WAY_ON}")
+        raise WrongModel(f"{why}, so two models could not be told apart: {WAY_ON}")
     if identity is not None and not (
         isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST
     ):
-        raise InputError(
+        raise BadValue(
             f"identity={identity!r:.{LONGEST}} must be some words, at most {LONGEST} characters"
         )
     called = (
@@ -249,7 +256,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
     And rule and seed, where all copies were counted: they decide which these are.
 
     Raises:
-        InputError: the header lacks one of them or the model (as that of a TSV log does), or names an unknown
+        Problem: the header lacks one of them or the model (as that of a TSV log does), or names an unknown
             precision.
 
     Example:
@@ -270,7 +277,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
     }
     for name, value in recorded.items():
         if value is None:
-            raise InputError(
+            raise WrongTable(
                 f"{called(table)} does not say its {name} (a TSV log?): give what `certify` wrote"
             )
     exact = ("rule", "seed") if header.alpha == 0.0 else ()
@@ -290,7 +297,7 @@ def check_same(model: object, table: Certificates, identity: str | None = None) 
     It is quick, and meant to come before long work; `check_answers` compares outputs too.
 
     Raises:
-        InputError: it is another model, or it needs the `identity` under which it was certified.
+        Problem: it is another model, or it needs the `identity` under which it was certified.
 
     Example:
         >>> from torch import nn
@@ -301,7 +308,7 @@ def check_same(model: object, table: Certificates, identity: str | None = None) 
         >>> check_same(other, table)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the table is about another model: weights ...
+        randsmooth.errors.NotComparable: the table is about another model: weights ...
     """
     now = Header(model=describe_model(models.adapt(model), identity))
     difference = certificates.classifier_difference(table.header, now)
@@ -316,7 +323,7 @@ def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -
     may differ, and with them the class of a few samples. Since no evidence is mixed here, that is only a `Note`.
 
     Raises:
-        InputError: the outputs differ, and no difference in the arithmetic explains it.
+        Problem: the outputs differ, and no difference in the arithmetic explains it.
 
     Example:
         >>> from torch import nn
@@ -339,8 +346,8 @@ def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -
         )
 
 
-def _another(table: Certificates, detail: str) -> InputError:
-    return InputError(
+def _another(table: Certificates, detail: str) -> Problem:
+    return NotComparable(
         f"{called(table)} is about another model: {detail}. Give the model that was certified"
     )
 

@@ -13,7 +13,7 @@ from randsmooth.certification.opening import check_fit
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import NotComparable
 from randsmooth.models import (
     Around,
     BaseClassifier,
@@ -33,7 +33,7 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
     classes, or numbers them otherwise and cannot be told, the images' labels become the model's numbers.
 
     Raises:
-        InputError: the model is not for these images, or only one side has names.
+        Problem: the model is not for these images, or only one side has names.
 
     Example:
         >>> from randsmooth import data
@@ -80,7 +80,7 @@ def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
     """Return `noise` on the columns of numbers alone, where some of the columns hold categories.
 
     Raises:
-        InputError: the noise holds other columns fixed.
+        Problem: the noise holds other columns fixed.
     """
     held = tuple(column.place for column in spec.held)
     names = tuple(column.name for column in spec.held)
@@ -88,7 +88,7 @@ def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
         if (noise.held, noise.columns) == (held, names):
             return noise
         theirs = f"the columns of {spec.name} that hold no numbers are {shown(', '.join(names)) or 'none'}"
-        raise InputError(
+        raise NotComparable(
             f"the noise holds {shown(', '.join(noise.columns))} fixed, and {theirs}: give the same columns"
         )
     return HoldingFixed(noise, held, names) if held else noise
@@ -126,7 +126,7 @@ def _estimators(model: object) -> list[EstimatorModel]:
 
 
 def _check_numbers(model: object, images: Images) -> None:
-    """Raise InputError where labels are numbers, and an estimator knows names, which no number stands for."""
+    """Raise Problem where labels are numbers, and an estimator knows names, which no number stands for."""
     for estimator in _estimators(model):
         if not estimator.numbered:
             known = shown(", ".join(estimator.names))
@@ -135,7 +135,7 @@ def _check_numbers(model: object, images: Images) -> None:
                 f"and the labels of {images.spec.name} are numbers"
             )
             way = "give the names as labels, such as names[y], or fit it with these numbers"
-            raise InputError(
+            raise NotComparable(
                 f"{said}, of which nobody can see what they stand for: {way}"
             )
 

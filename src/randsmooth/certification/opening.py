@@ -17,7 +17,7 @@ from randsmooth.certification.backends import Backend
 from randsmooth.data import DatasetSpec, Images, ReadingOptions
 from randsmooth.data.dataset_spec import Fit, own
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, MissingValue, Problem, WrongData, WrongModel
 from randsmooth.models import Classifier, Denoised, ForeignModel, GraphFile
 from randsmooth.noise import Noise, Stream, noise_said
 
@@ -37,7 +37,7 @@ def opened(
     if isinstance(model, str | Path):
         model = load_model(model, **model_args)
     elif model_args:
-        raise InputError(
+        raise BadValue(
             f"model_args={model_args} are for a model that is named; got a {type(model).__name__}"
         )
     base = models.adapt(model, num_classes=num_classes)
@@ -53,11 +53,11 @@ def completed(
     """Data set and settings with what they leave open taken from `how` the model was trained; the seed is 0.
 
     Raises:
-        InputError: neither says the data set or the noise, or one of them cannot be used.
+        Problem: neither says the data set or the noise, or one of them cannot be used.
     """
     settings = under_noise(settings, how)
     if dataset is None and how.get("dataset") is None:
-        raise InputError(
+        raise MissingValue(
             "the model does not say its dataset; give one (--dataset on the command line)"
         )
     dataset = (
@@ -74,7 +74,7 @@ def under_noise(
     """`settings`, under the noise that the model was `trained` under where they name none.
 
     Raises:
-        InputError: nor does the model say one.
+        Problem: nor does the model say one.
 
     Example:
         >>> under_noise(CertificationSettings(), {"noise": {"name": "uniform", "lam": 0.6}}).smoothing.text
@@ -86,7 +86,7 @@ def under_noise(
         return settings
     if (noise := noise_said(trained)) is not None:
         return settings.replace(noise=noise)
-    raise InputError(
+    raise MissingValue(
         f"{called} does not say which sigma it was trained with: give sigma or noise (--sigma, --noise)"
     )
 
@@ -100,7 +100,7 @@ def words_of_noise(trained: Mapping[str, Any]) -> str | None:
     """
     try:
         noise = noise_said(trained)
-    except InputError:  # of a package that is not installed here
+    except Problem:  # of a package that is not installed here
         return str(trained["noise"].get("name"))
     return (
         noise.text
@@ -129,7 +129,7 @@ def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
         model_args: for what opens or makes the model.
 
     Raises:
-        InputError: there is no such thing, or it cannot be opened; the message lists the forms.
+        Problem: there is no such thing, or it cannot be opened; the message lists the forms.
 
     Example:
         >>> import tempfile
@@ -178,7 +178,7 @@ def images_taken(
         reading: how its images are read and brought to size, as for `reading_of`.
 
     Raises:
-        InputError: nothing says what the images are.
+        Problem: nothing says what the images are.
 
     Example:
         >>> from randsmooth.models import Classifier
@@ -195,11 +195,11 @@ def images_taken(
         return data.describe(dataset, **sized)
     shape = getattr(model, "shape", None)
     if isinstance(shape, tuple) and not data.is_image(shape):
-        raise InputError(
+        raise WrongModel(
             f"{called} takes inputs of shape {shape}, no images (C, H, W): certify arrays or a table"
         )
     if not isinstance(shape, tuple):
-        raise InputError(
+        raise MissingValue(
             f"{called} does not say what images it takes: name the data set that it is for (--dataset)"
         )
     numbers = map(
@@ -219,7 +219,7 @@ def images_taken(
 
 
 def check_eval_mode(model: nn.Module) -> None:
-    """Raise InputError if any module is in train mode, in which dropout is random and batch norm depends on the batch.
+    """Raise Problem if any module is in train mode, in which dropout is random and batch norm depends on the batch.
 
     So it does in eval mode where it keeps no running statistics, which is refused, too.
 
@@ -228,14 +228,14 @@ def check_eval_mode(model: nn.Module) -> None:
         >>> check_eval_mode(nn.Sequential(nn.Linear(4, 2)))
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the model is in train mode; ...: call model.eval()
+        randsmooth.errors.WrongModel: the model is in train mode; ...: call model.eval()
     """
     for place, module in (
         (name or "the model", module) for name, module in model.named_modules()
     ):
         # torch makes quantised layers in train mode, although they know no other
         if module.training and not type(module).__module__.startswith(QUANTISED):
-            raise InputError(
+            raise WrongModel(
                 f"{place} is in train mode; a certificate is about fixed answers: call model.eval()"
             )
         scripted = str(
@@ -244,15 +244,15 @@ def check_eval_mode(model: nn.Module) -> None:
         norm = isinstance(module, BATCH_NORMS) or "BatchNorm" in scripted
         if norm and getattr(module, "running_mean", None) is None:
             said = f"{place} is a batch norm without running statistics, so that an image's answer depends on others"
-            raise InputError(f"{said}: train with track_running_stats=True")
+            raise WrongModel(f"{said}: train with track_running_stats=True")
 
 
 def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
-    """The logits of `noisy` (B, C, H, W). InputError if a second call gives different ones."""
+    """The logits of `noisy` (B, C, H, W). Problem if a second call gives different ones."""
     first, again = backend.logits(noisy).clone(), backend.logits(noisy)
     if torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         return first
-    raise InputError(
+    raise WrongModel(
         "the model answers the same images differently from call to call: make every layer deterministic"
     )
 
@@ -266,7 +266,7 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
     quantisation does, the third for answers that a batch votes on.
 
     Raises:
-        InputError: the class of many rows depends on the others, as where a layer computes statistics of the batch.
+        Problem: the class of many rows depends on the others, as where a layer computes statistics of the batch.
     """
     images = [
         part for part in torch.arange(len(noisy)).tensor_split(IMAGES) if len(part)
@@ -283,7 +283,7 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
         equal, changed = False, int((again.argmax(dim=1) != before.argmax(dim=1)).sum())
         if changed > MOST_CHANGED * len(rows):
             said = f"the model gives {changed} of {len(rows)} noisy images another class beside other images"
-            raise InputError(
+            raise WrongModel(
                 f"{said} in the batch: make every layer treat each by itself"
             )
     return equal
@@ -311,7 +311,7 @@ def made_up(shape: tuple[int, ...]) -> list[Tensor]:
 
 
 def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> None:
-    """Raise InputError unless the model takes the images of `spec` and knows their classes, numbered alike.
+    """Raise Problem unless the model takes the images of `spec` and knows their classes, numbered alike.
 
     It may also take what `noise` makes of them, such as images with a channel more.
 
@@ -323,13 +323,13 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
         >>> check_fit(parity, data.describe("digits"))
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
+        randsmooth.errors.WrongModel: the model has 2 classes and digits has 10: ...
     """
     width, shape = _known(model, "num_classes"), _known(model, "shape")
     more = spec.open_ended and width is not None and width >= spec.num_classes
     way = f"give images of its own data set ({models.provenance_of(model).get('dataset', 'not recorded')})"
     if width not in (None, spec.num_classes) and not more:
-        raise InputError(
+        raise WrongModel(
             f"the model has {width} classes and {spec.name} has {spec.num_classes}: {way}"
         )
     taken = {
@@ -339,7 +339,7 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
     if shape is not None and len(shape) == 1 and data.is_image(spec.shape):
         raise _takes_rows(model, shape[0], spec)
     if shape is not None and tuple(shape) not in taken:
-        raise InputError(
+        raise WrongData(
             f"the model takes inputs of shape {tuple(shape)}, and {spec.name}'s are {spec.shape}: {way}"
         )
     own = {name: place for place, name in enumerate(_known(model, "classes") or ())}
@@ -347,12 +347,12 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
         if own.get(name, place) != place:
             said = f"class {place} of {spec.name} is {shown(repr(name))}, which the model numbers {own[name]}"
             numbers = shown(", ".join(f"{k} {each}" for each, k in own.items()))
-            raise InputError(
+            raise WrongData(
                 f"{said}: give the labels as the model's numbers ({numbers})"
             )
 
 
-def _takes_rows(model: object, length: int, spec: DatasetSpec) -> InputError:
+def _takes_rows(model: object, length: int, spec: DatasetSpec) -> Problem:
     """The error for a model of rows of `length` numbers that is asked about the images of `spec`."""
     numbers, way = (
         math.prod(spec.shape),
@@ -366,7 +366,7 @@ def _takes_rows(model: object, length: int, spec: DatasetSpec) -> InputError:
         )
         way = f"{named} takes the numbers of an image, by channel, row and column, for a row"
     said = f"the model takes rows of {length} numbers, and {spec.name} has images {spec.shape}, of {numbers} numbers"
-    return InputError(f"{said}: {way}")
+    return WrongModel(f"{said}: {way}")
 
 
 def _known(model: object, name: str) -> Any:
@@ -389,12 +389,12 @@ def class_names(
     """The names of the K = `width` classes that the model answers with; its own where the data only number theirs.
 
     Raises:
-        InputError: it is not for the classes of the images.
+        Problem: it is not for the classes of the images.
     """
     spec = images.spec
     if not spec.open_ended:
         if width != spec.num_classes:
-            raise InputError(
+            raise WrongModel(
                 f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes"
             )
         return spec.classes
@@ -403,7 +403,7 @@ def class_names(
     if len(beyond):
         first = int(beyond[0])
         label, image = int(labels[first]), f"image {indices[first]} of {spec.name}"
-        raise InputError(
+        raise WrongData(
             f"label {label} of {image} is not in 0..{width - 1}: the model gives {width} logits"
         )
     own = _known(model, "classes")

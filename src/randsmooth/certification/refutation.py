@@ -35,7 +35,7 @@ from randsmooth.certification.smoothed import (
     top_if_clear,
 )
 from randsmooth.data import Images
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, ModelFailed, NotComparable, WrongTable
 from randsmooth.noise import (
     GaussianPerCoordinate,
     HoldingFixed,
@@ -169,7 +169,7 @@ def attack(
             `model_args`, and the `identity` under which the model was certified.
 
     Raises:
-        InputError: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
+        Problem: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
             are not those of the table, or a setting is out of range; during the search, the model's gradient is not
             finite.
 
@@ -184,16 +184,16 @@ def attack(
         (1, (1, 1, 8, 8))
     """
     if not 0.0 < scale < math.inf:
-        raise InputError(
+        raise BadValue(
             f"scale={scale} must be a finite number above 0; 1 searches the certified ball"
         )
     for name, count in (("steps", steps), ("m", m), ("restarts", restarts)):
         if count is not None and count < 1:
-            raise InputError(f"{name}={count} must be at least 1")
+            raise BadValue(f"{name}={count} must be at least 1")
     rows = _certified_rows(table, take)
     n, settings = enough_to_predict(n, alpha, len(rows)), certified_as(table)
     if settings.sound:
-        raise InputError(
+        raise WrongTable(
             f"{called(table)} is of images on the grid k/255 alone (sound=True), which no attack keeps to"
         )
     run = _run_of(
@@ -269,7 +269,7 @@ def _run_of(
     """The run that made the table: its classifier on its images, which may lie elsewhere now."""
     header = table.header
     if header.split is None or (images is None and header.dataset is None):
-        raise InputError(
+        raise WrongTable(
             f"{called(table)} does not name its {'split' if header.split is None else 'dataset'}"
         )
     images = (
@@ -291,10 +291,10 @@ def _run_of(
 
 
 def _certified_rows(table: Certificates, most: int | None) -> Certificates:
-    """The rows that certify a class, or so many of them, evenly spread. InputError if there are none, or too few."""
+    """The rows that certify a class, or so many of them, evenly spread. Problem if there are none, or too few."""
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
-        raise InputError(
+        raise WrongTable(
             f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack"
         )
     return table.rows(
@@ -314,14 +314,14 @@ def _with_classes(table: Certificates, images: Images) -> tuple[Tensor, Tensor]:
 
 
 def _check_images(table: Certificates, images: Images) -> None:
-    """Raise InputError unless `images` contains those of the table, with the same pixels and labels."""
+    """Raise Problem unless `images` contains those of the table, with the same pixels and labels."""
     place, indices = f"{images.spec.name} ({images.split})", table.idx.tolist()
     if max(indices) >= len(images):
-        raise InputError(
+        raise NotComparable(
             f"{called(table)} has an image {max(indices)}; {place} has {len(images)} images"
         )
     if table.header.data != fingerprint(images, indices, labels=table.labelled):
-        raise InputError(
+        raise NotComparable(
             f"{place} does not hold the images of {called(table)}: is it another data set of that name?"
         )
 
@@ -491,7 +491,7 @@ class Search(BallSearch):
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
         """A point (C, H, W) on the CPU within `eps` of x, for x (C, H, W) in float32 and its class y.
 
-        The noise is addressed by x and the seed. Raises InputError for a model without a usable gradient.
+        The noise is addressed by x and the seed. Raises Problem for a model without a usable gradient.
         """
         image, address, ball = x.to(self.engine.device), address_of(x), self.ball
         classes = torch.full((self.restarts,), y, device=image.device)
@@ -521,7 +521,7 @@ class Search(BallSearch):
             partial(self._logits, stream), mean_cross_entropy, classes, at
         )
         if not bool(gradient.isfinite().all()):
-            raise InputError(
+            raise ModelFailed(
                 "the model's gradient with respect to the image is NaN or infinite: check the weights"
             )
         return gradient

@@ -60,7 +60,15 @@ from randsmooth.certification.opening import (
 from randsmooth.certification.scheduler import Job, Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note, check_known
+from randsmooth.errors import (
+    BadValue,
+    Conflict,
+    Note,
+    OutputExists,
+    Problem,
+    WrongData,
+    check_known,
+)
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.sources import told
 from randsmooth.noise import OWN_UNITS, InDeviations
@@ -126,7 +134,7 @@ def certify(
             resize, crop, take, skip, shard, device, identity, num_classes, model_args. And the fields of `settings`.
 
     Raises:
-        InputError: anything that cannot be used, named, before the work starts.
+        Problem: anything that cannot be used, named, before the work starts.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
@@ -135,18 +143,18 @@ def certify(
         (5, 100)
     """
     if workers is not None and not hasattr(workers, "certify"):
-        raise InputError(
+        raise BadValue(
             f"workers={workers!r}: say of what kind they are, such as rs.launch.Processes(4)"
         )
     run, show = Run.of(model, dataset, settings, **options), chosen_progress(progress)
     if out is None:
         if workers is not None or resume or overwrite or run.shard is not None:
-            raise InputError(
+            raise BadValue(
                 "workers, shard, resume and overwrite are about a file: give out='something.parquet'"
             )
         return run.table(show)
     if workers is not None and run.shard is not None:
-        raise InputError(
+        raise Conflict(
             f"shard='{run.shard}', and workers, who share a run themselves: leave out one of them"
         )
     check_parquet(out)
@@ -159,7 +167,7 @@ def certify(
             return table
         check_flags(path, resume=resume, overwrite=overwrite)
         if shards_path(path).exists() and not overwrite:
-            raise InputError(
+            raise OutputExists(
                 f"{shards_path(path)} holds a run that was shared out: --workers 1 or more goes on"
             )
         return (run.like(header_of(path)) if resume else run).into(
@@ -347,7 +355,7 @@ class Run:
         """Positions of the images of all shards, and how they were chosen, in words; the model is asked nothing.
 
         Raises:
-            InputError: what can be known to be unusable without a GPU and without long work.
+            Problem: what can be known to be unusable without a GPU and without long work.
         """
         return self.only or choose(len(self.images), self.take, self.skip)
 
@@ -377,7 +385,7 @@ class Run:
         """Of the table that it makes: a resumed run is compared by it with the one that was begun.
 
         Raises:
-            InputError: the model is not for these images or needs an `identity`, or the settings need labels.
+            Problem: the model is not for these images or needs an `identity`, or the settings need labels.
         """
         engine, images, settings = (
             self.smoothed.engine,
@@ -385,7 +393,7 @@ class Run:
             self.smoothed.settings,
         )
         if settings.label_aware and not images.labelled:
-            raise InputError(
+            raise WrongData(
                 "label-aware certification and certified accuracy need images with labels"
             )
         facts: dict[str, Any] = {
@@ -569,7 +577,7 @@ class Run:
                 warnings.warn(doubt, Note, stacklevel=4)
 
     def check_model(self, table: Certificates) -> None:
-        """Raise InputError for a model that is another than the one that the certificates in `table` are about."""
+        """Raise Problem for a model that is another than the one that the certificates in `table` are about."""
         headers.check_same(self.base, table, self.identity)
 
     def rows(self, left: Iterable[int]) -> Iterator[JournalRow]:
@@ -579,7 +587,7 @@ class Run:
         exhausted.
 
         Raises:
-            InputError: what `Scheduler.run` raises, or an image is no longer what the header is about.
+            Problem: what `Scheduler.run` raises, or an image is no longer what the header is about.
         """
         header, engine = self.header, self.smoothed.engine
         here = None if header.shard is None else Machine.here(header)
@@ -618,7 +626,7 @@ class Run:
             job = Job(index, x[0], steps(int(y[0])))
             if job.address != self.hashes[index]:
                 changed = f"{self.images.name_of(index)} has other pixels than when this run began"
-                raise InputError(
+                raise OutputExists(
                     f"{changed}: put it back and resume, or certify into another file"
                 )
             yield job
@@ -642,7 +650,7 @@ class Run:
         the disk before: a power failure does not take it either.
 
         Raises:
-            InputError: `out` holds a run with another header, or another process writes it; or an image is unusable,
+            Problem: `out` holds a run with another header, or another process writes it; or an image is unusable,
                 or the model's logits are not finite.
 
         Example:
@@ -705,7 +713,7 @@ class Run:
                             safe, f"{right / len(journal.rows):.1%} {kind}"
                         )
             table = journal.table(self.indices, out.stem)
-        except InputError:
+        except Problem:
             if not journal.rows:
                 journal.path.unlink(missing_ok=True)
             raise
@@ -713,7 +721,7 @@ class Run:
         return table
 
     def finished(self, out: Path) -> Certificates:
-        """The table in the file `out`. InputError where it is of another run."""
+        """The table in the file `out`. Problem where it is of another run."""
         table = certificates.read_parquet(out)
         several = self.shard is not None or bool(
             table.header.machines
@@ -757,7 +765,7 @@ def choose(
 ) -> tuple[tuple[int, ...], str]:
     """Positions of the images to certify, and how they were chosen, in words."""
     if take is not None and skip is not None:
-        raise InputError(
+        raise Conflict(
             f"take={take} and skip={skip} choose images in two ways: give one of them"
         )
     if take is not None:
@@ -768,9 +776,9 @@ def choose(
 
 
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Raise InputError for both flags at once, or for neither where `out` or its journal exists."""
+    """Raise Problem for both flags at once, or for neither where `out` or its journal exists."""
     if resume and overwrite:
-        raise InputError(
+        raise Conflict(
             "resume=True goes on, overwrite=True begins anew: give one of them"
         )
     there = next(
@@ -779,7 +787,7 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
     )
     if there is not None and not (resume or overwrite):
         ways = "resume=True. To begin anew: overwrite=True, or another out (--out)"
-        raise InputError(f"{there} exists. To go on with it: {ways}")
+        raise OutputExists(f"{there} exists. To go on with it: {ways}")
 
 
 def header_of(out: Path) -> Header | None:

@@ -37,7 +37,7 @@ def answered_samples(
         of: called without gradients with noisy copies (B, C, H, W), which the next batch overwrites, and their logits.
 
     Raises:
-        InputError: as `Scheduler.run`, but for logits that are not finite, which `of` may look for.
+        Problem: as `Scheduler.run`, but for logits that are not finite, which `of` may look for.
     """
     x = engine.receive(x)
     stream = Stream(engine.seed, samples.name).at(address_of(x))
@@ -64,7 +64,7 @@ def first_samples(
     They are drawn and answered as when they are counted.
 
     Raises:
-        InputError: the model refuses the image.
+        Problem: the model refuses the image.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()

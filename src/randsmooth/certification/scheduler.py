@@ -17,7 +17,7 @@ from randsmooth.certification.engine import (
     packed,
     segments,
 )
-from randsmooth.errors import InputError
+from randsmooth.errors import ModelFailed, Problem
 from randsmooth.noise import Stream, address_of
 
 # Batches in the queue below which another image joins; or two for every worker, if that is more.
@@ -92,7 +92,7 @@ class Scheduler(Generic[T]):
         """Run the jobs and yield each as soon as it has its result.
 
         Raises:
-            InputError: the model refuses the images, gives no logits or some that are not finite; or, when sound,
+            Problem: the model refuses the images, gives no logits or some that are not finite; or, when sound,
                 an image is not on the grid k/255.
         """
         rest = iter(jobs)
@@ -127,7 +127,7 @@ class Scheduler(Generic[T]):
             self.queue.extend(segments(slot, job.x, stream, samples))
         self.slots = job.slots.stop
 
-    def _count_batches(self, *, flush: bool) -> InputError | None:
+    def _count_batches(self, *, flush: bool) -> Problem | None:
         """Have the full batches counted, with `flush` all; return the error for answers that are not finite."""
         engine = self.engine
         batches = packed(self.queue, engine.size, mix=engine.mixes, flush=flush)
@@ -141,7 +141,7 @@ class Scheduler(Generic[T]):
 
     def _add(
         self, slots: Sequence[int], counts: Ints, seconds: float
-    ) -> InputError | None:
+    ) -> Problem | None:
         """Add counts (len(slots), K + 1) to those that jobs wait for; an error for answers that are not finite."""
         error = None
         counted = max(1, int(counts.sum()))
@@ -189,7 +189,7 @@ def count_classes(
         (len(plan), K).
 
     Raises:
-        InputError: as `Scheduler.run`.
+        Problem: as `Scheduler.run`.
 
     Example:
         >>> import torch
@@ -210,8 +210,8 @@ def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
     return [job.result for job in jobs if job.result is not None]
 
 
-def not_finite(copies: str) -> InputError:
+def not_finite(copies: str) -> Problem:
     """Return the error for `copies` of an image whose logits hold NaN, or a largest one that is infinite."""
-    return InputError(
+    return ModelFailed(
         f"the model gave NaN or infinite logits for {copies}: check the weights, or use precision 32"
     )

@@ -31,7 +31,7 @@ from randsmooth.certification.algorithm import (
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.opening import opened
 from randsmooth.certification.scheduler import Job, T, count_once, results
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import BadValue, Note, TooFewSamples, WrongData
 from randsmooth.frozen_record import settings_from, whole_number
 from randsmooth.noise import address_of, fresh_seed
 from randsmooth.rules import Evidence
@@ -92,7 +92,7 @@ class SmoothedClassifier:
             row of features (d,).
 
     Raises:
-        InputError: a setting that cannot be used, or no sigma; or the model is in train mode.
+        Problem: a setting that cannot be used, or no sigma; or the model is in train mode.
 
     The noise of an image depends on the seed, its pixels and the purpose only: under a given seed it gets the same
     counts alone, in a batch, in any order and on any machine, and equal images share their certificate; others have no
@@ -142,7 +142,7 @@ class SmoothedClassifier:
 
     @property
     def sigma(self) -> float:
-        """Standard deviation of Gaussian noise, in units of pixels in [0, 1]; InputError under another noise."""
+        """Standard deviation of Gaussian noise, in units of pixels in [0, 1]; Problem under another noise."""
         return self.settings.known_sigma
 
     @property
@@ -174,13 +174,13 @@ class SmoothedClassifier:
                 rule that holds wherever one stops (all but "fixed").
 
         Raises:
-            InputError: settings that cannot be used, or of another base classifier or noise; images outside [0, 1] or
+            Problem: settings that cannot be used, or of another base classifier or noise; images outside [0, 1] or
                 of the wrong shape; or logits that are not finite.
         """
         settings, images = self.settings_for(settings, fields), self.checked(x)
         rule = settings.of(images.shape[1:]).stopping_rule()
         if until is not None and not rule.sequential:
-            raise InputError(
+            raise BadValue(
                 f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, dense or radius=R"
             )
         jobs = [
@@ -206,7 +206,7 @@ class SmoothedClassifier:
         """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
 
         Raises:
-            InputError: they are of another base classifier or noise, or label-aware: there are no labels here.
+            Problem: they are of another base classifier or noise, or label-aware: there are no labels here.
         """
         settings = settings_from(
             CertificationSettings,
@@ -224,11 +224,11 @@ class SmoothedClassifier:
             if (wanted := getattr(settings, name)) != (
                 own := getattr(self.settings, name)
             ):
-                raise InputError(
+                raise BadValue(
                     f"{name}={wanted!r} is not this classifier's {own!r}: make another SmoothedClassifier"
                 )
         if settings.label_aware:
-            raise InputError(
+            raise BadValue(
                 "label_aware=True needs labels: certify a data set with `randsmooth.certify`"
             )
         return settings
@@ -269,14 +269,14 @@ class SmoothedClassifier:
         return found, engine
 
     def checked(self, x: Tensor | NDArray[Any]) -> Tensor:
-        """Inputs (B, ...), of `x` with or without a batch axis; InputError where it is neither."""
+        """Inputs (B, ...), of `x` with or without a batch axis; Problem where it is neither."""
         if isinstance(x, np.ndarray) and x.ndim in (1, 2) and x.dtype.kind in "fiu":
             x = torch.tensor(x, dtype=torch.float32)  # rows of features
         one = len(self.shape) if self.shape is not None else 3 if np.ndim(x) > 2 else 1
         x = x[None] if isinstance(x, Tensor) and x.dim() == one else x
         x = models.check_inputs(x, self.shape)
         if not len(x):
-            raise InputError(
+            raise WrongData(
                 "no input given; expected a batch, such as (B, C, H, W), with B >= 1"
             )
         return x
@@ -286,7 +286,7 @@ def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
     """The n samples of a prediction as an integer, for those who write 1e5.
 
     Raises:
-        InputError: alpha or n cannot be used, or n equal answers would predict no class at level alpha / `images`.
+        Problem: alpha or n cannot be used, or n equal answers would predict no class at level alpha / `images`.
 
     Example:
         >>> enough_to_predict(1e4, 0.001)
@@ -303,7 +303,7 @@ def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
             if images > 1
             else ""
         )
-        raise InputError(
+        raise TooFewSamples(
             f"alpha={alpha}{each} needs n >= {least} to predict any class; got n={n}"
         )
     return n
@@ -374,7 +374,7 @@ def watch(
         settings, fields: as for `SmoothedClassifier.certify`.
 
     Raises:
-        InputError: as `SmoothedClassifier.certify`; or several images, or no samples that pick a class (n0=0).
+        Problem: as `SmoothedClassifier.certify`; or several images, or no samples that pick a class (n0=0).
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
@@ -386,9 +386,9 @@ def watch(
     settings = smoothed.settings_for(settings, fields)
     images = smoothed.checked(x)
     if len(images) != 1:
-        raise InputError(f"one image can be watched at a time; got {len(images)}")
+        raise BadValue(f"one image can be watched at a time; got {len(images)}")
     if settings.n0 == 0:
-        raise InputError(
+        raise BadValue(
             "n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual"
         )
     image, rule, engine = (

@@ -16,7 +16,7 @@ from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.samples import answered_samples
 from randsmooth.certification.scheduler import Ints, not_finite
 from randsmooth.certification.smoothed import SmoothedClassifier
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, WrongData, WrongModel, check_known
 from randsmooth.frozen_record import whole_number
 from randsmooth.models import with_a_class
 from randsmooth.rules import check_samples
@@ -90,7 +90,7 @@ def certify_soft(
             samples one by one, in the order of their numbers, which depends on no batch, device or score.
 
     Raises:
-        InputError: a beta that is not positive, another bound, or as `SmoothedClassifier.certify`.
+        Problem: a beta that is not positive, another bound, or as `SmoothedClassifier.certify`.
 
     Source: Zhai et al. 2020 (MACER), algorithm 2. All of alpha goes to the picked class: the others' means add up to
         one minus its own. The bounds are those of `bounds`: `bernstein_lower`, `hoeffding_lower`, `betting_lower`.
@@ -109,7 +109,7 @@ def certify_soft(
         tuple(float(beta) for beta in betas),
     )
     if not betas or not all(beta > 0.0 for beta in betas):
-        raise InputError(
+        raise BadValue(
             f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]"
         )
     check_samples("n0", n0)
@@ -149,7 +149,7 @@ def _certified(
     )
     first = torch.stack([part for _, part in parts]).sum(dim=0)
     if engine.backend.votes:
-        raise InputError(
+        raise WrongModel(
             "the model answers with labels, which have no softmax: use SmoothedClassifier.certify"
         )
     picked = first.argmax(dim=1)
@@ -228,7 +228,7 @@ def soft_accuracies(
         betas: inverse temperatures; math.inf is added to them.
 
     Raises:
-        InputError: as `certify_soft` or other than B labels.
+        Problem: as `certify_soft` or other than B labels.
 
     Example:
         >>> import torch
@@ -242,9 +242,7 @@ def soft_accuracies(
     images, labels = smoothed.checked(x), np.asarray(y, np.int64)
     wanted = tuple(dict.fromkeys((*betas, math.inf)))
     if labels.shape != (len(images),):
-        raise InputError(
-            f"{labels.size} labels for {len(images)} images; give one each"
-        )
+        raise WrongData(f"{labels.size} labels for {len(images)} images; give one each")
     soft = certify_soft(smoothed, images, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
     hard = smoothed.settings.smoothing.radius(

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from randsmooth import bounds, certificates, data
 from randsmooth.certificates import Certificates, Header, check_budget
-from randsmooth.errors import InputError, SeveralErrors, about
+from randsmooth.errors import BadValue, MissingValue, Problem, SeveralProblems, about
 from randsmooth.noise import check_sigma
 from randsmooth.rules import check_samples
 from randsmooth.urls import Place, fetched, with_urls
@@ -27,11 +27,11 @@ def load(
     """The tables at `places`, files or URLs, at another n or alpha, with radii in another norm, where asked for.
 
     Raises:
-        InputError: no file, unreadable ones, of which each is named, a budget that tables cannot be judged at, or a
+        Problem: no file, unreadable ones, of which each is named, a budget that tables cannot be judged at, or a
             norm in which nothing is proved of them.
     """
     if not places:
-        raise InputError("no certificate file given")
+        raise MissingValue("no certificate file given")
     check_asked(sigma, n, alpha)
     files = _all(fetched, places)
     tables = _all(certificates.read, files)
@@ -42,7 +42,7 @@ def load(
     }
     if sigma is not None and not known & {None, sigma}:
         own = tables[0].header.noise_words.replace("sigma ", "sigma=")
-        raise InputError(
+        raise BadValue(
             f"{tables[0].name} was certified at {own}; --sigma={sigma} is for TSV logs, which do not say"
         )
 
@@ -60,7 +60,7 @@ def load(
 
 
 def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None:
-    """Raise InputError for a sigma, or for an n and alpha, that no log can have been made with."""
+    """Raise Problem for a sigma, or for an n and alpha, that no log can have been made with."""
     if sigma is not None:
         check_sigma(sigma)
     if alpha is not None:
@@ -74,16 +74,18 @@ def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None
 def _all(
     make: Callable[..., T], files: Sequence[Place], *more: Sequence[object]
 ) -> list[T]:
-    """What `make` makes of each of the `files`, and of what `more` says; InputError names all that it refuses."""
+    """What `make` makes of each of the `files`, and of what `more` says; Problem names all that it refuses."""
     made, faults = [], []
     for file, *known in zip(files, *more, strict=True):
         try:
             made.append(make(file, *known))
-        except (InputError, OSError) as error:
+        except (Problem, OSError) as error:
             faults.append(with_urls(about(file, error)))
     if faults:
-        counted = f"{len(faults)} of {len(files)} files cannot be used: mend them or leave them out"
-        raise SeveralErrors(*faults, *[counted] * (len(faults) > 1))
+        if len(faults) > 1:
+            counted = f"{len(faults)} of {len(files)} files cannot be used"
+            faults.append(f"{counted}: mend them or leave them out")
+        raise SeveralProblems(*map(Problem, faults))
     return made
 
 
@@ -118,7 +120,7 @@ def in_norm(
     """The table with radii in `norm`, of inputs of so many numbers; as many as its data set has where none are given.
 
     Raises:
-        InputError: as `Certificates.in_norm`, or nothing says how many numbers an input has.
+        Problem: as `Certificates.in_norm`, or nothing says how many numbers an input has.
     """
     if norm is None or norm == table.norm:
         return table
@@ -139,7 +141,7 @@ def _shape_of(header: Header) -> tuple[int, ...]:
         return ()
     dataset = header.dataset or ""
     if dataset not in data.DATASETS or header.resize or header.crop:
-        raise InputError(
+        raise MissingValue(
             "radii in linf take how many numbers make up an input: give --dimension, such as 3072"
         )
     return data.DATASETS[dataset].shape

@@ -28,7 +28,7 @@ from randsmooth.cli.settings import (
     validate,
     write_config,
 )
-from randsmooth.errors import InputError, SeveralErrors
+from randsmooth.errors import Problem, SeveralProblems, each_problem
 from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.frozen_record import is_whole
@@ -104,9 +104,12 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
                     check_no_secrets(chosen, "--save-config")
                     write_config(chosen, verb, save)
                 _run(run, chosen)
-        except InputError as error:
-            raise SeveralErrors(
-                *(worded(str(fault), settings) for fault in error.args)
+        except Problem as error:
+            raise SeveralProblems(
+                *(
+                    Problem(worded(str(problem), settings))
+                    for problem in each_problem(error)
+                )
             ) from error
 
     parameters = [

@@ -21,7 +21,7 @@ from randsmooth.cli.output import (
     one_line,
 )
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
-from randsmooth.errors import InputError, Note, check_known
+from randsmooth.errors import Note, Problem, check_known, each_problem
 from randsmooth.escape import say
 
 # Plain help: Rich's panels cost more to import than everything that the help itself needs.
@@ -54,7 +54,7 @@ class AllVerbs(TyperGroup):
         return [*self.verbs, *self.commands]
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
-        """The command of a verb, built from its settings. Raises InputError for a name that is not a verb's."""
+        """The command of a verb, built from its settings. Raises Problem for a name that is not a verb's."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
         check_known("verb", self.list_commands(ctx), cmd_name)
@@ -125,10 +125,13 @@ def main() -> None:
         sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))
     except USAGE_ERROR as error:
         sys.exit(_stop(_misused(error), BAD_INPUT))
-    except InputError as error:
+    except Problem as error:
         sys.exit(
             _stop(
-                "\n".join(f"randsmooth: {one_line(fault)}" for fault in error.args),
+                "\n".join(
+                    f"randsmooth: {one_line(problem)}"
+                    for problem in each_problem(error)
+                ),
                 BAD_INPUT,
             )
         )

@@ -23,7 +23,7 @@ from randsmooth.cli.settings import (
     words,
 )
 from randsmooth.documents import parse_json
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Conflict, MissingValue
 from randsmooth.escape import say, to_json
 from randsmooth.extras import needs
 from randsmooth.models.sources import secret_arguments
@@ -297,9 +297,9 @@ class Where(Settings):
     dask: str | None = None
 
     def where(self) -> launch.Workers | None:
-        """The workers; None for this process alone. InputError where they cannot be, before torch is loaded."""
+        """The workers; None for this process alone. Problem where they cannot be, before torch is loaded."""
         if self.ray is not None and self.dask is not None:
-            raise InputError("--ray and --dask are two clusters: give one of them")
+            raise Conflict("--ray and --dask are two clusters: give one of them")
         for flag, package, kind in (
             ("ray", "ray", launch.Ray),
             ("dask", "distributed", launch.Dask),
@@ -342,13 +342,13 @@ class Slurm(Where):
     slurm_arg: Pairs = {}
 
     def resources(self) -> launch.Resources:
-        """What each task asks for. InputError where it is none that can be asked for, or --time is missing."""
+        """What each task asks for. Problem where it is none that can be asked for, or --time is missing."""
         if (self.workers, self.ray, self.dask) != (None, None, None):
-            raise InputError(
+            raise Conflict(
                 "--slurm, --workers, --ray and --dask say in different ways where the work runs: give one"
             )
         if self.time is None:
-            raise InputError(
+            raise MissingValue(
                 "--slurm needs --time, how long a task may run, such as --time 2:00:00: one that has not finished by "
                 "then is queued again and goes on"
             )
@@ -415,7 +415,7 @@ def as_typed(words: Sequence[str]) -> str:
 
 
 def check_no_secrets(settings: Settings, what: str) -> None:
-    """Raise InputError for settings that hold a secret, which `what` would keep for others to read.
+    """Raise Problem for settings that hold a secret, which `what` would keep for others to read.
 
     Stars in its place would be taken for the secret by whoever runs them.
     """
@@ -442,7 +442,7 @@ def check_no_secrets(settings: Settings, what: str) -> None:
         else f"what gives access in {without_credentials(str(found))}"
     )
     way = "leave it out, and have it read from the environment (os.environ, a store's own variables)"
-    raise InputError(f"{what} would keep {named}, which is secret: {way}")
+    raise BadValue(f"{what} would keep {named}, which is secret: {way}")
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from randsmooth.errors import CODE, InputError
+from randsmooth.errors import CODE, OutputExists
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
 from randsmooth.progress import is_quiet
 
@@ -73,7 +73,7 @@ def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
     """Be the one run that writes `paths`, of which the first stands for all of them; no folder is left empty.
 
     Raises:
-        InputError: another run is writing them, or without `overwrite` one of them exists.
+        Problem: another run is writing them, or without `overwrite` one of them exists.
     """
     from randsmooth.atomic import claimed, sweep
 
@@ -82,7 +82,9 @@ def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
     try:
         with claimed(paths[0]):
             if there := [path for path in paths if not overwrite and path.exists()]:
-                raise InputError(f"{there[0]} exists; use --overwrite or another --out")
+                raise OutputExists(
+                    f"{there[0]} exists; use --overwrite or another --out"
+                )
             for path in paths:
                 sweep(path)
             yield

@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import parse_yaml, read_file, shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, OutputExists, Problem, WrongFile, check_known
 from randsmooth.frozen_record import FrozenRecord, sentence
 from randsmooth.urls import is_url, place_of
 
@@ -77,7 +77,7 @@ class Settings(FrozenRecord):
             return value
         values = value if isinstance(value, list) else [value]
         if str not in taken and (url := next(filter(is_url, values), None)) is not None:
-            raise InputError(f"{url} is a URL; expected a path on this machine")
+            raise BadValue(f"{url} is a URL; expected a path on this machine")
         places = [place_of(each) if isinstance(each, str) else each for each in values]
         return places if isinstance(value, list) else places[0]
 
@@ -109,14 +109,14 @@ def option(help: str, default: Any = None) -> Any:
 
 
 def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
-    """The settings in `values`; InputError names the key that is unknown, missing or wrong."""
+    """The settings in `values`; Problem names the key that is unknown, missing or wrong."""
     check_known(f"setting of `{verb}`", settings.model_fields, *values)
     for key, value in values.items():
         if any(
             "\0" in str(each)
             for each in (value if isinstance(value, list) else [value])
         ):
-            raise InputError(
+            raise BadValue(
                 f"{as_given(key, settings)} must not hold the character \\0"
             )  # no name of a file does
     try:
@@ -129,7 +129,7 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
         elif key:
             named = said.startswith(f"{key}=")
             said = f"{as_given(key, settings)}{' ' if named else ': '}{said.removeprefix(f'{key}=')}"
-        raise InputError(said) from None
+        raise BadValue(said) from None
 
 
 def as_given(key: str, settings: type[Settings]) -> str:
@@ -140,10 +140,10 @@ def as_given(key: str, settings: type[Settings]) -> str:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The keys and values of a YAML file. Raises InputError where it holds anything else."""
+    """The keys and values of a YAML file. Raises Problem where it holds anything else."""
     values = parse_yaml(read_file(path, LONGEST), path)
     if not isinstance(values, dict):
-        raise InputError(
+        raise WrongFile(
             f"{path} must hold `key: value` lines, the settings of a verb of randsmooth"
         )
     return values
@@ -154,12 +154,12 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
     values = read_document(path)
     meant = values.pop("verb", verb)
     if meant != verb:
-        raise InputError(
+        raise WrongFile(
             f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`"
         )
     settings = {str(key).replace("-", "_"): value for key, value in values.items()}
     if len(settings) < len(values):
-        raise InputError(
+        raise WrongFile(
             f"{path} gives a setting twice, with - and with _: which of them is meant?"
         )
     return settings
@@ -168,7 +168,7 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
 def write_config(settings: Settings, verb: str, path: Path) -> None:
     """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
     if path.exists():
-        raise InputError(f"{path} exists; --save-config writes a new file")
+        raise OutputExists(f"{path} exists; --save-config writes a new file")
     values = {
         "verb": verb,
         **settings.model_dump(
@@ -190,12 +190,12 @@ def pairs(values: Any) -> Any:
     if isinstance(values, dict):
         return values
     if not isinstance(values, list):
-        raise InputError(f"{shown(repr(values))} must be `key: value` pairs")
+        raise BadValue(f"{shown(repr(values))} must be `key: value` pairs")
     parsed = {}
     for text in values:
         key, equals, value = str(text).partition("=")
         if not equals:
-            raise InputError(f"{text!r} must read key=value")
+            raise BadValue(f"{text!r} must read key=value")
         parsed[key.strip()] = scalar(value)
     return parsed
 
@@ -215,7 +215,7 @@ def scalar(text: str) -> Any:
         return (
             float(value) if value == text.strip() else value
         )  # not what is quoted, which is meant as text
-    except InputError:
+    except Problem:
         return text
     except ValueError:
         return value

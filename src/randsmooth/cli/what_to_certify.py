@@ -15,7 +15,7 @@ from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certificatio
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.data.registry import check_dataset
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, check_known
 from randsmooth.models.sources import check_place, check_source
 from randsmooth.noise import NOISES
 from randsmooth.rules import RULES
@@ -46,7 +46,7 @@ def check_sources(
     dataset: str | None = None,
     backend: str | None = None,
 ) -> None:
-    """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
+    """Raise Problem for a model, denoiser, data set or backend that is not there, before torch is loaded."""
     check_backend(backend)
     for source in [model] if isinstance(model, str) else model:
         check_source(source)
@@ -99,14 +99,14 @@ class ModelAndImages(Identified):
     skip: int | None = None
 
     def check(self, backend: str | None, shard: str | None = None) -> None:
-        """Raise InputError for a shard, ensemble, model, data set or backend that cannot be, before torch is loaded."""
+        """Raise Problem for a shard, ensemble, model, data set or backend that cannot be, before torch is loaded."""
         if shard is not None:
             Shard.parse(shard)
         rule, one = self.ensemble, isinstance(self.model, str)
         if rule is not None:
             check_known("ensemble", ENSEMBLES, rule)
         if one != (rule is None) or (one and self.consensus is not None):
-            raise InputError(
+            raise BadValue(
                 f"--ensemble ({', '.join(ENSEMBLES)}) makes several models one classifier, of which --consensus asks "
                 f"some first; got the models {shown(self.model)}, --ensemble {rule} and --consensus {self.consensus}"
             )
@@ -117,7 +117,7 @@ class ModelAndImages(Identified):
         model: Any = self.model
         if not isinstance(model, str):
             if self.model_arg:
-                raise InputError(
+                raise BadValue(
                     "--model-arg is for one model: make each of several by a function without arguments"
                 )
             rule = ENSEMBLES[str(self.ensemble)]

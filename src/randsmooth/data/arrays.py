@@ -58,7 +58,7 @@ from randsmooth.data.labels import (
 from randsmooth.data.registry import unknown_form
 from randsmooth.data.splits import WHOLE, array_parts, chosen, either_length
 from randsmooth.documents import refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongData
 
 Pixels = NDArray[Any]
 
@@ -88,17 +88,17 @@ def as_array(x: Any, name: str) -> Pixels:
         name: what to call x in errors.
 
     Raises:
-        InputError: `x` is sparse or quantised, has masked cells, or holds parts that make no array together.
+        Problem: `x` is sparse or quantised, has masked cells, or holds parts that make no array together.
     """
     if isinstance(x, Tensor):
         return _of_tensor(x, name)
     if hasattr(x, "toarray"):  # SciPy's sparse matrices
-        raise InputError(
+        raise WrongData(
             f"{name} is a sparse {type(x).__name__} {x.shape}: give it whole, as .toarray() does"
         )
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         masked = np.argwhere(np.ma.getmaskarray(x)).tolist()
-        raise InputError(
+        raise WrongData(
             f"{name} has {len(masked):,} masked cells, the first at {tuple(masked[0])}: {FILL_IN}"
         )
     if isinstance(x, list | tuple) and any(isinstance(part, Tensor) for part in x):
@@ -109,22 +109,22 @@ def as_array(x: Any, name: str) -> Pixels:
         said = (
             _unequal(x, name) or f"{name} cannot be read as an array ({shown(error)})"
         )
-        raise InputError(said) from error
+        raise WrongData(said) from error
 
 
 def _of_tensor(x: Tensor, name: str) -> Pixels:
     """As `as_array`, of a tensor."""
     if x.is_quantized:
-        raise InputError(
+        raise WrongData(
             f"{name} is a quantised tensor: give its values, {name}.dequantize()"
         )
     if x.layout != torch.strided:
         kind = str(x.layout).removeprefix("torch.")
-        raise InputError(
+        raise WrongData(
             f"{name} is a tensor {tuple(x.shape)} of the layout {kind}: give {name}.to_dense()"
         )
     if x.device.type == "meta":
-        raise InputError(
+        raise WrongData(
             f"{name} is a tensor {tuple(x.shape)} of the device meta, which holds no values: load them"
         )
     there = x.detach().cpu()
@@ -165,7 +165,7 @@ def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
         total: how many images there should be, where labels tell.
 
     Raises:
-        InputError: another shape, or one that can be read in two ways.
+        Problem: another shape, or one that can be read in two ways.
     """
     channels_last = x.ndim == 4 and x.shape[3] in COLOURS
     if x.ndim == 3 and (total == len(x) or not {x.shape[0], x.shape[2]} & COLOURS):
@@ -179,10 +179,10 @@ def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
     ):
         return x
     if x.ndim == 1:
-        raise InputError(
+        raise WrongData(
             f"{name} has shape {x.shape}: give x[:, None] of one feature, x[None] of one input"
         )
-    raise InputError(
+    raise WrongData(
         f"{name} has shape {x.shape}, which is not clearly (N, C, H, W), (N, H, W, C) or, of grey images, (N, H, W): "
         "give x[None] of one image, x[:, None] of grey ones, x[..., :3] without alpha, x.transpose(0, 3, 1, 2), or "
         "x.reshape(N, C, H, W) of rows of pixels; a `data.TensorImages` takes any (N, C, H, W)"
@@ -213,12 +213,12 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
     """`x` (N, ...) as uint8, or as float32 in [0, 1], once it is sure which of these it is.
 
     Raises:
-        InputError: another type, NaN, values out of range, or values that show that they were scaled in another way.
+        Problem: another type, NaN, values out of range, or values that show that they were scaled in another way.
     """
     if x.dtype == np.bool_:
         return x.astype(np.float32)
     if (x.dtype.kind != "f" or x.dtype.itemsize > 8) and x.dtype != np.uint8:
-        raise InputError(
+        raise WrongData(
             f"{name} holds {x.dtype}; expected x.astype('uint8') in 0..255, or floats in [0, 1]"
         )
     each = tuple(range(1, x.ndim))
@@ -230,9 +230,9 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
     if len(bad := np.flatnonzero(~((lows >= 0.0) & (highs <= 1.0)))):  # NaN among them
         found = f"values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: {into_unit_range(low, high)}"
         first = f"the first such image is {where(int(bad[0]))}. Of signals (N, C, T) give data.features(x, y)"
-        raise InputError(f"{name} has {found}; {first}")
+        raise WrongData(f"{name} has {found}; {first}")
     if 0.0 < high <= TWICE:
-        raise InputError(
+        raise WrongData(
             f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?"
         )
     return x.astype(np.float32, copy=False)
@@ -253,9 +253,9 @@ def are_features(x: Pixels) -> bool:
 
 
 def check_features(x: Pixels, name: str, where: Where) -> NDArray[np.float32]:
-    """`x` (N, ...) as float32 of any scale. InputError for what are no numbers, or not finite ones."""
+    """`x` (N, ...) as float32 of any scale. Problem for what are no numbers, or not finite ones."""
     if x.dtype.kind not in "biuf":
-        raise InputError(
+        raise WrongData(
             f"{name} holds {x.dtype}; expected numbers: encode texts and categories, say by OneHotEncoder"
         )
     with np.errstate(over="ignore"):
@@ -263,7 +263,7 @@ def check_features(x: Pixels, name: str, where: Where) -> NDArray[np.float32]:
     if len(
         bad := np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))
     ):
-        raise InputError(
+        raise WrongData(
             f"{name} has NaN, or numbers too large for float32, as in {where(int(bad[0]))}: fill them in"
         )
     return found
@@ -278,7 +278,7 @@ def features(x: Any, y: Any = None) -> TensorImages:
         x: (N, ...), numbers. y: (N,) labels, or None.
 
     Raises:
-        InputError: an input has three axes, or values or labels cannot be used.
+        Problem: an input has three axes, or values or labels cannot be used.
 
     Example:
         >>> spectra = features(np.ones((5, 2, 100)), [0, 1, 0, 1, 1])
@@ -324,14 +324,14 @@ def from_arrays(
         where: what to call an image in errors; default: its number.
 
     Raises:
-        InputError: values, shapes or labels that cannot be used; the message names the first image that has them.
+        Problem: values, shapes or labels that cannot be used; the message names the first image that has them.
     """
     pixels = as_array(x, name)
     labels = None if y is None else as_array(y, "the array of labels")
     if labels is not None and (
         labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]
     ):
-        raise InputError(
+        raise WrongData(
             f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image"
         )
     as_features = as_features or are_features(pixels)
@@ -342,7 +342,7 @@ def from_arrays(
         pixels = images_first(pixels, name, None if labels is None else len(labels))
     check_kind(pixels.shape, name, as_features, request.fit)
     if not pixels.size:
-        raise InputError(f"no images in {name}: its shape is {pixels.shape}")
+        raise WrongData(f"no images in {name}: its shape is {pixels.shape}")
     if labels is None:
         found, names = no_labels(len(pixels)), None
     else:
@@ -371,14 +371,14 @@ def from_arrays(
 def check_kind(
     shape: Sequence[int], name: str, as_features: bool, fit: Fit | None
 ) -> None:
-    """Raise InputError where features (N, ...) of `shape` have the axes of images, or are to be resized or cropped."""
+    """Raise Problem where features (N, ...) of `shape` have the axes of images, or are to be resized or cropped."""
     if as_features and is_image(shape[1:]):
         way = "x.reshape(len(x), C, -1), or x[:, None] for a model that takes that axis off"
-        raise InputError(
+        raise WrongData(
             f"{name} has the shape {tuple(shape)}; inputs of three axes are images in [0, 1]: give {way}"
         )
     if as_features and fit is not None:
-        raise InputError(
+        raise WrongData(
             f"{name} has the shape {tuple(shape)}: resize and crop are for images, so leave them out"
         )
 
@@ -405,7 +405,7 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     Where no name has a split in it, such as x and y, or images and labels, the arrays are those of any split.
 
     Raises:
-        InputError: it is damaged, or has no such arrays; the message lists what it has.
+        Problem: it is damaged, or has no such arrays; the message lists what it has.
     """
     # Damage makes zip and NumPy raise whatever they like, and one array has no names.
     wrong = refused(
@@ -447,7 +447,7 @@ def _arrays(
     ]
     words = {array_parts(name, ARRAY_NAMES)[0] for name in asked}
     if len(words) > 1:
-        raise InputError(
+        raise WrongData(
             f"{path}: {' and '.join(map(shown, asked))} are of two splits: name arrays of one"
         )
     if words == {WHOLE}:
@@ -470,7 +470,7 @@ def _by_split(names: list[str], path: Path) -> dict[str, dict[str, str]]:
         arrays = found.setdefault(word, {})
         if column in arrays:
             both = f"{shown(arrays[column])} and {shown(name)}"
-            raise InputError(
+            raise WrongData(
                 f"{path} has two arrays {shown(column)} of one split, {both}: keep one of them"
             )
         arrays[column] = name
@@ -480,12 +480,12 @@ def _by_split(names: list[str], path: Path) -> dict[str, dict[str, str]]:
 
 
 def _array(archive: Any, name: str, path: Path) -> Pixels:
-    """One array of an .npz file. InputError where it holds Python objects, which could run a program when loaded."""
+    """One array of an .npz file. Problem where it holds Python objects, which could run a program when loaded."""
     _, kind = _header(archive, name)
     if kind is not None and kind.hasobject:
         what = f"the array {shown(repr(name))} of {path} holds Python objects, which are not loaded from files"
         way = "save y.astype(str) of names, and np.stack(x) of images of one size"
-        raise InputError(f"{what}: {way}")
+        raise WrongData(f"{what}: {way}")
     found: Pixels = archive[name]
     return found
 
@@ -514,9 +514,9 @@ class Items(Source):
     threads = False
 
     def __init__(self, items: Any, name: str, columns: ColumnNames) -> None:
-        """Raises InputError for no items, or for ones that are no images."""
+        """Raises Problem for no items, or for ones that are no images."""
         if not len(items):
-            raise InputError(f"no images in {name}")
+            raise WrongData(f"no images in {name}")
         super().__init__(None, None, name)
         self.items, self._columns, self._known = (
             items,
@@ -582,12 +582,12 @@ class Items(Source):
         if isinstance(image, Image.Image):
             return as_pixels(image, where)
         if not isinstance(image, Tensor | np.ndarray):
-            raise InputError(
+            raise WrongData(
                 f"{where} holds a {type(image).__name__}; expected a tensor, an array or a PIL image"
             )
         array = as_array(image, where)
         if array.dtype.kind not in "biuf":
-            raise InputError(
+            raise WrongData(
                 f"{where} holds an array of {array.dtype}; expected numbers of one shape"
             )
         if self.features:
@@ -613,7 +613,7 @@ class Items(Source):
                 if label is None
                 else f"the label {shown(repr(label))}"
             )
-            raise InputError(
+            raise WrongData(
                 f"{self.where(index)} has {has}; expected a whole number (label_column='none': none)"
             )
         return int(found.item())
@@ -638,7 +638,7 @@ class Items(Source):
             self.features or array.shape != (1, *spec.shape[1:])
         ):
             way = "give one shape" if self.features else f"convert it, or {RESIZE}"
-            raise InputError(
+            raise WrongData(
                 f"{where} has the shape {array.shape}, and the first {spec.shape}: {way}"
             )
         found: NDArray[np.float32] = np.broadcast_to(array, spec.shape).astype(
@@ -651,13 +651,13 @@ def from_items(items: Items, request: Request) -> StreamedImages:
     """The images of `items`, which are read when they are asked for; some are looked at, the first of them twice.
 
     Raises:
-        InputError: images of several sizes, or that cannot be converted, or that change from reading to reading.
+        Problem: images of several sizes, or that cannot be converted, or that change from reading to reading.
     """
     images = [
         items.item(index) for index in take(len(items), min(PROBE, len(items))).tolist()
     ]
     if not np.array_equal(images[0], items.item(0), equal_nan=True):
-        raise InputError(
+        raise WrongData(
             f"{items.where(0)} has other pixels each time it is read: leave random transforms out"
         )
     if items.features:
@@ -683,7 +683,7 @@ def from_object(source: Any, request: Request) -> Images:
     """The images that `source` holds, or gives one by one. What has no splits is the split that is asked for.
 
     Raises:
-        InputError: it is no data set, or its images cannot be used.
+        Problem: it is no data set, or its images cannot be used.
     """
     if isinstance(source, tuple) and len(source) == 2:
         return from_arrays(source[0], source[1], "x", request)
@@ -697,7 +697,7 @@ def from_object(source: Any, request: Request) -> Images:
             or len(source.sampler) != len(source.dataset)  # type: ignore[arg-type]
             or source.collate_fn not in PLAIN
         ):
-            raise InputError(
+            raise WrongData(
                 f"{called} chooses items, or has a collate_fn of its own: give a Dataset of what it gives"
             )
         return from_object(source.dataset, request)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import BadValue, Note, WrongData
 from randsmooth.urls import without_credentials
 
 SPLITS = ("train", "test")
@@ -86,7 +86,7 @@ class Fit:
         """What a user asks for: each a number of pixels, (height, width) or "HxW"; None where neither is given.
 
         Raises:
-            InputError: a size that is none.
+            Problem: a size that is none.
         """
         if resize is None and crop is None:
             return None
@@ -120,7 +120,7 @@ class Fit:
     def sides(self, sides: Sides, where: str) -> Sides:
         """Height and width after scaling and cutting; a `Note`, once, where scaling changes the proportions.
 
-        Raises InputError where there is less than is to be cut.
+        Raises Problem where there is less than is to be cut.
         """
         height, width = self.scaled(sides)
         distorts = abs(height * sides[1] - width * sides[0]) >= max(
@@ -137,7 +137,7 @@ class Fit:
         if self.crop[0] > height or self.crop[1] > width:
             was = "" if self.resize is None else " after resizing"
             way = "resize to at least that (--resize), or crop less; nothing is padded"
-            raise InputError(
+            raise WrongData(
                 f"{where} is {height}x{width}{was}, smaller than the crop {written(self.crop)}: {way}"
             )
         return self.crop
@@ -147,7 +147,7 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
     """A size as users write it: 224, (224, 192) or "224x192", height first; None stays None.
 
     Raises:
-        InputError: anything else, or a side out of 1..16384.
+        Problem: anything else, or a side out of 1..16384.
 
     Example:
         >>> parse_size("crop", "224x192"), parse_size("crop", 224)
@@ -163,7 +163,7 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
     sides = [int(side) for side in text.split("x")] if WRITTEN.fullmatch(text) else []
     if not sides or not 1 <= min(sides) <= max(sides) <= LONGEST_SIDE:
         way = f"give 1 to {LONGEST_SIDE:,} pixels, as 224 or 224x192"
-        raise InputError(f"{name}={shown(repr(value))} is no size: {way}")
+        raise BadValue(f"{name}={shown(repr(value))} is no size: {way}")
     return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
 
 
@@ -336,7 +336,7 @@ def one_shape(
     """The shape (C, H, W) of images of so many channels, and of the one size that `fit` makes of these `sides`.
 
     Raises:
-        InputError: it makes several sizes of them.
+        Problem: it makes several sizes of them.
     """
     (first, *others) = found = sorted(
         {fit.sides(each, f"an image of {source}") if fit else each for each in sides}
@@ -346,7 +346,7 @@ def one_shape(
             [*map(str, map(written, found[:3])), *["..."] * (len(found) > 3)]
         )
         when = " after resizing" if fit else ""
-        raise InputError(
+        raise WrongData(
             f"the images of {source} have {len(found)} sizes{when} ({some}): {RESIZE}"
         )
     return channels, *first

@@ -22,7 +22,7 @@ from randsmooth.contents import HEAD, stands_for
 from randsmooth.data.dataset_spec import RESIZE, DatasetSpec, Fit, Sides
 from randsmooth.data.labels import NO_LABEL, Classes
 from randsmooth.documents import refused
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound, Problem, TooLarge, WrongData
 
 # PIL's image mode for a number of channels.
 MODES = {1: "L", 3: "RGB"}
@@ -150,7 +150,7 @@ class Source(ABC):
         """The images at `indices` (B,) by a pool of threads: (B, C, H, W).
 
         Raises:
-            InputError: an image cannot be used; the message names the first such image by its index.
+            Problem: an image cannot be used; the message names the first such image by its index.
         """
         wanted = indices.tolist()
         if not self.threads:
@@ -187,7 +187,7 @@ class Encoded(Source):
     def open(self, index: int) -> IO[bytes]:
         found = self.content(index)
         if found is None:
-            raise InputError(
+            raise WrongData(
                 f"{self.where(index)} has no bytes: store the image itself, not only its path"
             )
         return opened(found) if isinstance(found, Path) else io.BytesIO(found)
@@ -200,18 +200,18 @@ class Encoded(Source):
 
 
 def opened(path: str | Path) -> IO[bytes]:
-    """The file at `path`, opened. Raises InputError where there is none, or it cannot be read."""
+    """The file at `path`, opened. Raises Problem where there is none, or it cannot be read."""
     if not Path(path).is_file():  # but a folder, or a pipe that never ends
-        raise InputError(f"no file at {path}")
+        raise NotFound(f"no file at {path}")
     with refused(f"{path} cannot be read", OSError):
         return Path(path).open("rb")
 
 
 def check_swelling(file: Path, holds: int, packed: int) -> None:
-    """Raise InputError where the `packed` bytes of a file hold so many more that it may be made to fill the memory."""
+    """Raise Problem where the `packed` bytes of a file hold so many more that it may be made to fill the memory."""
     if holds > (most := max(SMALL_BYTES, MOST_SWELLING * packed)):
         way = "expected images compressed, once each, or arrays of np.savez"
-        raise InputError(f"{file} swells to more than {most:,} bytes; {way}")
+        raise WrongData(f"{file} swells to more than {most:,} bytes; {way}")
 
 
 def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
@@ -221,7 +221,7 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
     rotation that EXIF data may ask for, unless the spec converts images.
 
     Raises:
-        InputError: the file is missing, is no image, or does not have the size or channels of `spec`.
+        Problem: the file is missing, is no image, or does not have the size or channels of `spec`.
 
     Example:
         >>> import tempfile
@@ -247,7 +247,7 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
     `spec` is grey.
 
     Raises:
-        InputError: as `read_image`, but for the size and for colours.
+        Problem: as `read_image`, but for the size and for colours.
 
     Example:
         >>> import tempfile
@@ -269,7 +269,7 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
     fit = Fit((spec.fitting or Fit(covering)).resize, (H, W))
     try:
         x = read_image(path, spec)
-    except InputError:
+    except Problem:
         x = read_image(
             path,
             replace(
@@ -298,7 +298,7 @@ def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
 
 
 def check_brightest(value: int, what: str, way: str) -> None:
-    """Raise InputError where the brightest of 8-bit pixels is 1: that is almost black, and may be meant as white.
+    """Raise Problem where the brightest of 8-bit pixels is 1: that is almost black, and may be meant as white.
 
     Args:
         value: of the brightest pixel.
@@ -306,7 +306,7 @@ def check_brightest(value: int, what: str, way: str) -> None:
         way: how they are made white.
     """
     if value == 1:
-        raise InputError(f"{what} holds 0 and 1 only, of 255: {way} if 1 means white")
+        raise WrongData(f"{what} holds 0 and 1 only, of 255: {way} if 1 means white")
 
 
 def decode(
@@ -315,7 +315,7 @@ def decode(
     where: str,
     draws: Sequence[float] | None = None,
 ) -> NDArray[np.uint8]:
-    """One image in the form that `spec` asks for: (C, H, W) uint8. `where` names the image in an InputError."""
+    """One image in the form that `spec` asks for: (C, H, W) uint8. `where` names the image in a Problem."""
     with _image(stream, where) as image:
         if image.format == "JPEG":
             _check_scans(stream, where)
@@ -334,7 +334,7 @@ def form(
     """PIL mode, height and width, upright, of one image, from its header alone.
 
     Raises:
-        InputError: there is no header, or it says more than `most` pixels.
+        Problem: there is no header, or it says more than `most` pixels.
     """
     with _image(stream, where, most) as image:
         turned = 5 <= _orientation(image) <= 8  # which exchanges height and width
@@ -345,7 +345,7 @@ def form(
 def _image(
     stream: IO[bytes], where: str, most: int = MOST_PIXELS
 ) -> Iterator[Image.Image]:
-    """The image in `stream`, of a size that can be decoded. Whatever a decoder raises becomes an InputError.
+    """The image in `stream`, of a size that can be decoded. Whatever a decoder raises becomes a Problem.
 
     The caller decodes it, in parallel with others. Only TIFF is decoded here: PIL reads its tags again while it
     decodes, and would warn again. EXIF data are read here and kept: damaged ones turn no image, without a warning.
@@ -359,12 +359,12 @@ def _image(
             except UnidentifiedImageError as error:
                 stream.seek(0)
                 if instead := stands_for(stream.read(HEAD)):
-                    raise InputError(f"{where} {instead}") from error
-                raise InputError(
+                    raise WrongData(f"{where} {instead}") from error
+                raise WrongData(
                     f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}"
                 ) from error
             except Image.DecompressionBombError as error:
-                raise InputError(
+                raise TooLarge(
                     f"{where} is not decoded: it has more pixels than the {most:,} read"
                 ) from error
             _check_pixels(image.width, image.height, where, most)
@@ -378,20 +378,20 @@ def _image(
 
 def _check_pixels(width: int, height: int, where: str, most: int = MOST_PIXELS) -> None:
     if width * height > most:
-        raise InputError(
+        raise WrongData(
             f"{where} is not decoded: {height} x {width} pixels are more than the {most:,} read"
         )
 
 
 def _check_scans(stream: IO[bytes], where: str) -> None:
-    """Raise InputError for a JPEG of so many scans that a small file takes long: each goes over all pixels."""
+    """Raise Problem for a JPEG of so many scans that a small file takes long: each goes over all pixels."""
     place = stream.tell()
     stream.seek(0)
     scans = stream.read().count(START_OF_SCAN)  # which compressed data hold nowhere
     stream.seek(place)
     if scans > MOST_SCANS:
         way = f"are more than the {MOST_SCANS} read: save it again"
-        raise InputError(
+        raise WrongData(
             f"{where} is not decoded: {scans:,} scans of a progressive JPEG {way}"
         )
 
@@ -420,7 +420,7 @@ def _fitted(
             return image
     way = "convert it" if image.mode != mode or not spec.convert else RESIZE
     needs = f"{spec.name} needs {sides[0]}x{sides[1]} in mode {mode}"
-    raise InputError(
+    raise WrongData(
         f"{where} is {image.height}x{image.width} in mode {image.mode}; {needs}: {way}"
     )
 
@@ -456,21 +456,21 @@ def converted(image: Image.Image, channels: int, where: str) -> Image.Image:
     """`image` as 8-bit grey (`channels` 1) or RGB (3); of 16 bits the upper 8.
 
     Raises:
-        InputError: a mode that is not converted, transparent pixels, or 16 bits of which only the lower 12 are used.
+        Problem: a mode that is not converted, transparent pixels, or 16 bits of which only the lower 12 are used.
     """
     if image.mode not in (*GREY, *COLOUR) or (channels == 1 and image.mode not in GREY):
-        raise InputError(f"{where} {WRONG_CHANNELS[channels].format(mode=image.mode)}")
+        raise WrongData(f"{where} {WRONG_CHANNELS[channels].format(mode=image.mode)}")
     if image.mode in SIXTEEN_BITS:
         values = np.asarray(image).astype(np.uint32)
         if 0 < values.max(initial=0) < FEWER_BITS:
-            raise InputError(
+            raise WrongData(
                 f"{where} has 16 bits a pixel and no value above {values.max()}: scale it to 0..65535"
             )
         image = Image.fromarray((values >> 8).astype(np.uint8))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         if image.getchannel("A").getextrema()[0] != 255:
-            raise InputError(
+            raise WrongData(
                 f"{where} has transparent pixels: put it on a background, without an alpha channel"
             )
         image = image.convert("RGB")

@@ -23,7 +23,7 @@ from randsmooth.data.splits import chosen, rows_of_splits, saying, split_column,
 from randsmooth.data.tables import read_frame, scalar_columns
 from randsmooth.data.walking import SUFFIXES
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem, WrongData
 
 MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
 OF_IMAGES = {
@@ -74,7 +74,7 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
     """The rows of a CSV or Parquet file as features; a column of labels, and perhaps one of splits, beside numbers.
 
     Raises:
-        InputError: a column that is not clear, or holds something else than numbers; the message names the line.
+        Problem: a column that is not clear, or holds something else than numbers; the message names the line.
     """
     import pandas as pd  # here, since it takes long to load
 
@@ -100,7 +100,7 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
         )  # as pandas writes an index
         del cells[0]
     if nameless := [place for place in cells if not names[place]]:
-        raise InputError(
+        raise WrongData(
             f"{path} has no name for column {nameless[0] + 1}: write one into its first line"
         )
     frame = pd.DataFrame({place: _values(column) for place, column in cells.items()})
@@ -137,7 +137,7 @@ def from_table(
         called: what to call the data set.
 
     Raises:
-        InputError: no column is known to hold the labels, or another holds something else than numbers.
+        Problem: no column is known to hold the labels, or another holds something else than numbers.
     """
     where = where or (lambda row: f"row {row} of {name}")
     names = [str(each) for each in frame.columns]
@@ -189,7 +189,7 @@ def from_table(
     return TensorImages(spec, split, part.pixels, part.labels, part.device)
 
 
-def _no_numbers(x: Any, column: Categories, name: str, where: Where) -> InputError:
+def _no_numbers(x: Any, column: Categories, name: str, where: Where) -> Problem:
     """The error for a column of a table that holds something else than numbers."""
     cells = x.iloc[:, column.place].tolist()
     odd = next(
@@ -197,7 +197,7 @@ def _no_numbers(x: Any, column: Categories, name: str, where: Where) -> InputErr
     )
     example = f"{shown(repr(cells[odd]))} in {where(odd)}" if cells else "nothing"
     said = f"the column {shown(repr(column.name))} of {name} holds no numbers, as {example}"
-    return InputError(
+    return WrongData(
         f"{said}: encode it, drop it, or name it as label_column (--label-column)"
     )
 

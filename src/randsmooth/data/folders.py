@@ -27,7 +27,7 @@ from randsmooth.data.tables import parquet_splits, read_parquet
 from randsmooth.data.tars import read_tars, tar_splits
 from randsmooth.data.walking import LeftOut, images_below, is_system, scan
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound, Problem, WrongData
 
 SHARD = re.compile(r"-[0-9]{1,9}-of-[0-9]{1,9}\.parquet$")
 NUMBER = re.compile(r"[-_.]?[0-9]+$")  # of a tar file among others
@@ -51,7 +51,7 @@ def class_folders(root: Path) -> dict[str, Path]:
     Names are composed however the disk has them.
 
     Raises:
-        InputError: a folder that cannot name a class.
+        Problem: a folder that cannot name a class.
     """
     _, folders = scan(root)
     places = dict(
@@ -70,11 +70,11 @@ def image_folder(root: Path, classes: tuple[str, ...]) -> Encoded:
     What is left out is told in a `Note`.
 
     Raises:
-        InputError: `root` holds a class folder that is not in `classes`.
+        Problem: `root` holds a class folder that is not in `classes`.
     """
     places, left = class_folders(root), LeftOut(root)
     if extra := set(places) - set(classes):
-        raise InputError(
+        raise WrongData(
             f"{root} has the class folder {min(extra)!r}; known are {', '.join(classes)}"
         )
     scan(root, left)
@@ -112,7 +112,7 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
         The name of each split, as the list says, -> its images; WHOLE alone where nothing is said of splits.
 
     Raises:
-        InputError: folders of images beside them, or a list of Hugging Face's that cannot be read.
+        Problem: folders of images beside them, or a list of Hugging Face's that cannot be read.
     """
     paths, folders = scan(folder)
     beside = next((each for each in folders if images_below(each)), None)
@@ -120,7 +120,7 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
         mixed = (
             f"{folder} holds {paths[0].name} beside folders of images, as {beside.name}"
         )
-        raise InputError(f"{mixed}: put all into folders")
+        raise WrongData(f"{mixed}: put all into folders")
     listed = None if columns.label == NONE else _list_beside(folder, paths, columns)
     left = LeftOut(folder, [] if listed is None else [listed.path])
     scan(folder, left)
@@ -143,7 +143,7 @@ def _list_beside(folder: Path, paths: list[Path], columns: ColumnNames) -> List 
     try:
         listed = read_list(path, columns)
         places = listed.places(range(len(listed.files)), among=paths)
-    except InputError as error:
+    except Problem as error:
         if path.stem == METADATA:
             raise
         tell(
@@ -172,7 +172,7 @@ def open_named(folder: Path, split: str, spec: DatasetSpec) -> Encoded:
     """The split of the data set with a name in `folder`, whose class folders are numbered as its classes are.
 
     Raises:
-        InputError: there is no such split; the message says what was looked for and which splits exist.
+        Problem: there is no such split; the message says what was looked for and which splits exist.
     """
     files = _files_of(folder, split, spec)
     if not files:
@@ -183,7 +183,7 @@ def open_named(folder: Path, split: str, spec: DatasetSpec) -> Encoded:
             ", ".join(each for each in SPLITS if _files_of(folder, each, spec))
             or "none"
         )
-        raise InputError(
+        raise NotFound(
             f"no split {split!r} in {folder}: looked for {wanted}; splits there: {there}"
         )
     if not files[0].is_dir():
@@ -213,7 +213,7 @@ def splits_in(folder: Path) -> dict[str, list[Path]]:
     What lies beside the splits is told in a `Note`.
 
     Raises:
-        InputError: one folder is called like a split, and others that hold images are not.
+        Problem: one folder is called like a split, and others that hold images are not.
     """
     images, folders = scan(folder)
     found = {each.name: [each] for each in folders if split_of(each.name)}
@@ -240,7 +240,7 @@ def _tell_beside(
     images: list[Path],
     folders: list[Path],
 ) -> None:
-    """Give a `Note` of what lies beside the splits that were `found`; InputError where it may be classes."""
+    """Give a `Note` of what lies beside the splits that were `found`; Problem where it may be classes."""
     used = {path for paths in found.values() for path in paths}
     others = {
         each: below
@@ -251,7 +251,7 @@ def _tell_beside(
         (split,) = used
         way = f"give {split} alone, or put the others elsewhere; rename {split.name} if it is a class"
         beside = f"{folder} holds {split.name}, the name of a split, beside {next(iter(others)).name}"
-        raise InputError(f"{beside}: {way}")
+        raise WrongData(f"{beside}: {way}")
     if paths := [*images, *(path for below in others.values() for path in below)]:
         place = paths[0].relative_to(folder)
         tell(
@@ -287,7 +287,7 @@ def open_files(
         found = flat(files[0], columns)
         if set(found) != {WHOLE}:
             way = f"give {files[0]} alone for them, or take that column out"
-            raise InputError(
+            raise WrongData(
                 f"{files[0]} is a split by its name, and a list in it says splits: {way}"
             )
         return found[WHOLE]
@@ -303,12 +303,12 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]
         The name of each split, as what is in the files says, -> its images; WHOLE alone where nothing is said.
 
     Raises:
-        InputError: there are none, or images beside folders of images, or one folder that may be a class or not.
+        Problem: there are none, or images beside folders of images, or one folder that may be a class or not.
     """
     parquets = [path for paths in _parquets(folder).values() for path in _whole(paths)]
     tars = [path for paths in _tars(folder).values() for path in paths]
     if parquets and tars:
-        raise InputError(
+        raise WrongData(
             f"{folder} holds Parquet and tar files, as {parquets[0].name} and {tars[0].name}: give one kind"
         )
     if files := sorted(parquets or tars):
@@ -338,7 +338,7 @@ def _tell_beside_files(folder: Path, files: list[Path]) -> None:
 
 
 def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:
-    """Raise InputError where all images lie in one folder, whose name, place or folders say that it may be no class."""
+    """Raise Problem where all images lie in one folder, whose name, place or folders say that it may be no class."""
     filled = list(
         islice(
             (place for place in classes.values() if images_below(place, in_class=True)),
@@ -349,18 +349,18 @@ def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:
         return
     if lists := lists_in(folder):
         way = f"give {lists[0]} for the labels in it, or {filled[0]} without labels"
-        raise InputError(
+        raise WrongData(
             f"{folder} holds images in {filled[0].name} alone, beside {lists[0].name}: {way}"
         )
     images, folders = scan(filled[0])
     if not images:
         way = f"give {filled[0]} if these are the classes"
-        raise InputError(
+        raise WrongData(
             f"{folder} holds images in {filled[0].name} alone, in the folders {_some(folders)}: {way}"
         )
     if filled[0].name.casefold() in FILLERS:
         way = f"give {filled[0]} where these are images without labels, or rename it if it is a class"
-        raise InputError(
+        raise WrongData(
             f"{folder} holds images in {filled[0].name} alone, which is hardly a class: {way}"
         )
 
@@ -371,7 +371,7 @@ def _some(folders: list[Path]) -> str:
 
 
 def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:
-    """The class folders in the order of the spec's labels. Raises InputError where they cannot be its classes."""
+    """The class folders in the order of the spec's labels. Raises Problem where they cannot be its classes."""
     if set(found) <= set(spec.classes):
         return spec.classes
     # ImageNet's labels number the WordNet ids in alphabetical order.
@@ -380,9 +380,7 @@ def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:
     ):
         return found
     classes = f"the classes of {spec.name}: {', '.join(spec.classes[:10])}, ..."
-    raise InputError(
-        f"the class folders {', '.join(found[:10])}, ... are not {classes}"
-    )
+    raise WrongData(f"the class folders {', '.join(found[:10])}, ... are not {classes}")
 
 
 def _parquets(place: Path) -> dict[str, list[Path]]:
@@ -399,11 +397,11 @@ def _parquets(place: Path) -> dict[str, list[Path]]:
 
 
 def _whole(shards: list[Path]) -> list[Path]:
-    """`shards` of Parquet files. InputError if one of them is missing."""
+    """`shards` of Parquet files. Problem if one of them is missing."""
     if SHARD.search(shards[0].name) and len(shards) != int(
         shards[0].stem.rsplit("-", 1)[1]
     ):
-        raise InputError(
+        raise WrongData(
             f"{shards[0].parent} holds {len(shards)} of the shards {shards[0].name}, ...: fetch the others"
         )
     return shards

@@ -18,7 +18,7 @@ from torch.nn.functional import pad
 from randsmooth.data.dataset_spec import DatasetSpec, Fit
 from randsmooth.data.decode import Source, crop_draws
 from randsmooth.data.labels import NO_LABEL, USUAL, ColumnNames
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 # Batches that a streamed split decodes before they are asked for.
 AHEAD = 3
@@ -389,14 +389,14 @@ def take(total: int, n: int) -> Tensor:
     """`n` indices spread evenly over 0..total-1: floor(i * total / n), (n,) int64.
 
     Raises:
-        InputError: unless 1 <= n <= total.
+        Problem: unless 1 <= n <= total.
 
     Example:
         >>> take(10, 4).tolist()
         [0, 2, 5, 7]
     """
     if not 1 <= n <= total:
-        raise InputError(
+        raise BadValue(
             f"cannot take {n} of {total} images: give a number from 1 to {total}"
         )
     return torch.arange(n) * total // n
@@ -406,14 +406,12 @@ def skip(total: int, every: int) -> Tensor:
     """The indices 0, every, 2 * every, ... below `total`, int64; the literature certifies every 20th CIFAR-10 image.
 
     Raises:
-        InputError: unless every >= 1.
+        Problem: unless every >= 1.
 
     Example:
         >>> skip(10, 4).tolist()
         [0, 4, 8]
     """
     if every < 1:
-        raise InputError(
-            f"cannot keep every {every}-th image: give a step of 1 or more"
-        )
+        raise BadValue(f"cannot keep every {every}-th image: give a step of 1 or more")
     return torch.arange(0, total, every)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound, WrongData
 
 NO_LABEL = -1  # in place of every label of images that have none
 MOST_CLASSES = 100_000
@@ -66,7 +66,7 @@ def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, C
     If all are -1, there are none.
 
     Raises:
-        InputError: another type or shape, or a number that is no label; the message says which image has it.
+        Problem: another type or shape, or a number that is no label; the message says which image has it.
     """
     if found.dtype.kind in "fO" and _all_missing(found, where):
         return no_labels(len(found)), None
@@ -78,14 +78,14 @@ def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, C
             if found.ndim == 2
             else "give one whole number an image"
         )
-        raise InputError(f"labels have shape {found.shape}; expected (N,): {way}")
+        raise WrongData(f"labels have shape {found.shape}; expected (N,): {way}")
     if found.dtype.kind == "U" or (
         found.dtype == object and all(isinstance(each, str) for each in found)
     ):
         return from_texts(found.tolist(), where, source)
     if found.dtype.kind not in "iu":
         way = "give y.astype(int), or names, one for each image"
-        raise InputError(
+        raise WrongData(
             f"the labels of {source} have type {found.dtype}; expected whole numbers from 0: {way}"
         )
     return check_labels(
@@ -97,7 +97,7 @@ def _all_missing(values: NDArray[Any], where: Where) -> bool:
     """Return whether no image has a label: all are None, NaN or NA.
 
     Raises:
-        InputError: some have none, and others have; the message names the first.
+        Problem: some have none, and others have; the message names the first.
     """
     missing = (
         [_is_missing(value) for value in values.reshape(len(values), -1)[:, 0]]
@@ -105,7 +105,7 @@ def _all_missing(values: NDArray[Any], where: Where) -> bool:
         else []
     )
     if any(missing) and not all(missing):
-        raise InputError(
+        raise WrongData(
             f"{where(missing.index(True))} has no label, and others have: {COMPLETE}"
         )
     return any(missing)
@@ -125,7 +125,7 @@ def of_categories(
     the values themselves are the labels.
 
     Raises:
-        InputError: a value is missing beside others, or a category cannot name a class.
+        Problem: a value is missing beside others, or a category cannot name a class.
     """
     categorical = getattr(values, "cat", values)
     names, codes = (
@@ -142,7 +142,7 @@ def of_categories(
     if (places < 0).all():
         return no_labels(len(places)), None
     if (places < 0).any():
-        raise InputError(
+        raise WrongData(
             f"{where(int(places.argmin()))} has no label, and others have: {COMPLETE}"
         )
     return torch.from_numpy(places.copy()), check_names(list(names), source)
@@ -154,13 +154,13 @@ def from_texts(
     """Labels (N,) from texts: numbers as they are; names as places in alphabetical order, with these names.
 
     Raises:
-        InputError: an empty text beside others, a number below 0, or names that cannot name classes.
+        Problem: an empty text beside others, a number below 0, or names that cannot name classes.
     """
     cells = [composed(value.strip()) for value in values]
     if not any(cells):
         return no_labels(len(cells)), None
     if "" in cells:
-        raise InputError(
+        raise WrongData(
             f"{where(cells.index(''))} has no label, and others have: {COMPLETE}"
         )
     odd = next(
@@ -177,7 +177,7 @@ def from_texts(
         return torch.from_numpy(places.astype(np.int64)), check_names(
             names.tolist(), source
         )
-    raise InputError(
+    raise WrongData(
         f"label {shown(cells[odd])} of {where(odd)}: labels must be whole numbers or names"
     )
 
@@ -186,12 +186,12 @@ def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
     """Return the class `names`, composed and safe to be shown.
 
     Raises:
-        InputError: one is no text, is too long, or occurs twice.
+        Problem: one is no text, is too long, or occurs twice.
     """
     if len(names) > MOST_CLASSES or len({composed(str(name)) for name in names}) < len(
         names
     ):
-        raise InputError(
+        raise WrongData(
             f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}"
         )
     for name in names:
@@ -203,7 +203,7 @@ def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
             limits = (
                 f"at most {LONGEST_NAME:,} characters, no control characters among them"
             )
-            raise InputError(
+            raise WrongData(
                 f"{shown(repr(name))} cannot be the name of a class of {source}: expected {limits}"
             )
     return tuple(composed(str(name)) for name in names)
@@ -225,7 +225,7 @@ def in_class_order(names: Iterable[str]) -> list[str]:
 
 
 def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
-    """`labels` (N,). InputError names the first outside 0..classes-1, unless all are NO_LABEL."""
+    """`labels` (N,). Problem names the first outside 0..classes-1, unless all are NO_LABEL."""
     wrong = torch.nonzero((labels < 0) | (labels >= classes)).flatten()
     if len(wrong) and bool((labels != NO_LABEL).any()):
         index = int(wrong[0])
@@ -234,7 +234,7 @@ def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
             if labels[index] == NO_LABEL
             else ""
         )
-        raise InputError(
+        raise WrongData(
             f"label {int(labels[index])} of {where(index)} is not in 0..{classes - 1}{why}"
         )
     return labels
@@ -260,7 +260,7 @@ class ColumnNames:
         If there is an image column and nothing else, there are no labels. Else they must be found or be said to lack.
 
         Raises:
-            InputError: a column that is not there, or not known to be the one; the message lists what there is.
+            Problem: a column that is not there, or not known to be the one; the message lists what there is.
         """
         names = list(names)
         image = _column(self.image, IMAGE_NAMES, names, source)
@@ -289,18 +289,18 @@ def _column(
     """Return the column that is `asked` for, else the one with a `usual` name, and not the one `taken` already.
 
     Raises:
-        InputError: there is none, or several could be meant.
+        Problem: there is none, or several could be meant.
     """
     left = [name for name in names if name != taken]
     groups = usual if asked is None else ((asked,),)
     found = next(filter(None, (_called(group, left) for group in groups)), [])
     if not found:
         there = shown(", ".join(names)) or "no names"
-        raise InputError(
+        raise NotFound(
             f"{source} has the columns {there}, none called {shown(repr(groups[0][0]))}: {WAY}"
         )
     if len(found) > 1:
-        raise InputError(
+        raise WrongData(
             _several(found, asked is not None, usual is LABEL_NAMES, source)
         )
     return found[0]

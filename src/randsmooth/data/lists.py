@@ -14,7 +14,7 @@ from randsmooth.data.notes import tell
 from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column, telling
 from randsmooth.data.walking import images_below
 from randsmooth.documents import parse_json, refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongData
 
 # Of the cells of a line, by suffix; a list whose first line has one of the others instead is read with that one.
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -44,7 +44,7 @@ class List:
         """The images of some rows, in their order; names of classes are numbered over all rows.
 
         Raises:
-            InputError: a file that is missing, or a label that is none; the message names the line.
+            Problem: a file that is missing, or a label that is none; the message names the line.
         """
         places = self.places(rows)
         # A split may lack its labels, as of a competition; the others number the classes.
@@ -74,7 +74,7 @@ class List:
             among: the only files that may be meant; None: any.
 
         Raises:
-            InputError: a row names none, or a name without folder or suffix several; the message names the line.
+            Problem: a row names none, or a name without folder or suffix several; the message names the line.
         """
         folder = self.path.parent
         cells = [self.files[row].replace("\0", " ") for row in rows]
@@ -95,7 +95,7 @@ class List:
             if len(meant) != 1:
                 how = f"{len(meant)} images" if meant else "no image file"
                 way = f"paths are relative to {folder}, the folder of the list"
-                raise InputError(
+                raise WrongData(
                     f"{self._where(rows[place])}: {how} at {shown(folder / cells[place])}; {way}"
                 )
             (found[place],) = meant
@@ -129,7 +129,7 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
     Labels are whole numbers, or names, which are numbered in alphabetical order.
 
     Raises:
-        InputError: it is damaged, no such column, or a row of another length; the message names the line.
+        Problem: it is damaged, no such column, or a row of another length; the message names the line.
     """
     rows = read_rows(path)
     names = rows[0][1]
@@ -153,17 +153,17 @@ def read_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return the rows of a list with their lines, the names of the columns first.
 
     Raises:
-        InputError: it is damaged, holds no rows, or a row of another length; the message names the line.
+        Problem: it is damaged, holds no rows, or a row of another length; the message names the line.
     """
     rows = list(rows_of(path))
     if len(rows) < 2:
-        raise InputError(
+        raise WrongData(
             f"no images in {path}: its first line must name the columns, such as path,label"
         )
     names = rows[0][1]
     for number, row in rows:
         if len(row) != len(names):
-            raise InputError(
+            raise WrongData(
                 f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1"
             )
     return rows
@@ -192,14 +192,14 @@ def _delimiter(path: Path, header: str) -> str:
     """What stands between the cells of a file whose first line is `header`.
 
     Raises:
-        InputError: it could be one of several.
+        Problem: it could be one of several.
     """
     usual = DELIMITERS[path.suffix.lower()]
     found = [each for each in OTHERS if each in header]
     if usual in found or not found:
         return usual
     if len(found) > 1:
-        raise InputError(
+        raise WrongData(
             f"{path}: the first line, {shown(repr(header.strip()))}, has several delimiters: use {usual!r}"
         )
     return found[0]
@@ -215,7 +215,7 @@ def _json_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             values = parse_json(line, f"line {number} of {path}")
             if not isinstance(values, dict) or (names and set(values) != set(names)):
                 expected = shown(", ".join(names)) or "an object"
-                raise InputError(
+                raise WrongData(
                     f"{path}, line {number} has other keys than the first: expected {expected}"
                 )
             if not names:

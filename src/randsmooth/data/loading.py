@@ -60,7 +60,7 @@ from randsmooth.data.tables import (
 )
 from randsmooth.data.tars import tar_splits
 from randsmooth.documents import refused, shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, NotFound, Problem, WrongData, check_known
 
 # Images, evenly spread, whose sizes, mean and standard deviation are looked at.
 PROBE = 10_000
@@ -104,7 +104,7 @@ def load(
             themselves, for what holds them fixed; else such a column is refused.
 
     Raises:
-        InputError: an unknown name, form or split, data that are missing or damaged, or images of several sizes without
+        Problem: an unknown name, form or split, data that are missing or damaged, or images of several sizes without
             `resize` and `crop`. The message names the file, row or image.
 
     Example:
@@ -160,7 +160,7 @@ def describe(
 def _loaded(dataset: Any, request: Request) -> Images:
     if isinstance(dataset, Images):
         if request.fit is not None or request.columns != USUAL:
-            raise InputError(
+            raise BadValue(
                 "the images are loaded already: give resize, crop and columns to `data.load`"
             )
         return dataset.to(request.device)
@@ -223,7 +223,7 @@ def _number_alike(splits: Mapping[str, Encoded], path: Path) -> None:
     """Number the named classes of each split as the training split does, since another may lack some of them.
 
     Raises:
-        InputError: a split has a class that the training split lacks.
+        Problem: a split has a class that the training split lacks.
     """
     train = splits.get("train")
     if train is None or train.classes is None:
@@ -233,7 +233,7 @@ def _number_alike(splits: Mapping[str, Encoded], path: Path) -> None:
             continue
         if extra := set(each.classes) - set(train.classes):
             known = ", ".join(train.classes)
-            raise InputError(
+            raise WrongData(
                 f"{shown(path)} has the class {min(extra)!r} in {split}; known in train are {known}"
             )
         each.labels = renumbered(each.labels, each.classes, train.classes)
@@ -244,7 +244,7 @@ def _images(
     spec: DatasetSpec, split: str, encoded: Encoded, request: Request
 ) -> Images:
     if not len(encoded):
-        raise InputError(f"no images in {spec.name} ({split})")
+        raise WrongData(f"no images in {spec.name} ({split})")
     check_labels(encoded.labels, spec.num_classes, encoded.where)
     if spec.convert:
         check_brightest(
@@ -319,7 +319,7 @@ def _brightest(spec: DatasetSpec, encoded: Encoded) -> int:
     """The value of the brightest pixel of (some of) the images; none is read after the first that has one above 1."""
     highest = 0
     for index in take(len(encoded), min(PROBE, len(encoded))).tolist():
-        with suppress(InputError):  # which is told once the image is asked for
+        with suppress(Problem):  # which is told once the image is asked for
             highest = max(highest, int(encoded.read(index, spec).max()))
         if highest > 1:
             break
@@ -328,13 +328,13 @@ def _brightest(spec: DatasetSpec, encoded: Encoded) -> int:
 
 def _named(name: str, request: Request) -> Images:
     if request.columns != USUAL:
-        raise InputError(
+        raise BadValue(
             f"{name} has known columns: leave image_column and label_column out"
         )
     split, spec = request.called, refitted(DATASETS[name], request.fit)
     if split not in spec.files:
         there = ", ".join(spec.files)
-        raise InputError(f"no split {split!r} in {name}; splits there: {there}")
+        raise NotFound(f"no split {split!r} in {name}; splits there: {there}")
     if spec.read is not None:
         x, y = spec.read(split)
         pixels = torch.from_numpy(
@@ -365,12 +365,12 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
     if folder.is_dir():
         return open_named(folder, split, spec)
     if spec.hub is None:
-        raise InputError(
+        raise NotFound(
             f"{spec.name} is a local folder only: put it at {folder} (set {HOME} to its parent)"
         )
     try:
         return from_hub(spec, split)
-    except InputError as error:
+    except Problem as error:
         raise not_had(spec, error) from error
 
 
@@ -383,12 +383,12 @@ def infer(
     grey; if some are in colour, all are RGB.
 
     Raises:
-        InputError: an empty split, an image without a header, images of several sizes, or of a mode that is not
+        Problem: an empty split, an image without a header, images of several sizes, or of a mode that is not
             converted.
     """
     encoded = splits.get("train") or next(iter(splits.values()))
     if not len(encoded):
-        raise InputError(
+        raise WrongData(
             f"no images in {name}: each split needs some, in Parquet files or class folders"
         )
     forms = set()  # mode, height and width, upright, from the headers
@@ -399,7 +399,7 @@ def infer(
     channels = channels_of({mode for mode, _, _ in forms})
     if channels is None:
         modes = ", ".join(sorted({mode for mode, _, _ in forms}))
-        raise InputError(
+        raise WrongData(
             f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits"
         )
     sides = {(height, width) for _, height, width in forms}

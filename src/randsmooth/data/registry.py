@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.documents import parse_yaml, refused, shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import NotFound, Problem, unknown
 from randsmooth.extras import MissingPackage, installed, needs
 from randsmooth.registry import Registry
 from randsmooth.urls import check_there, fetched, is_url
@@ -57,7 +57,7 @@ def registered(name: object, by: object) -> str:
     A file may come from a stranger, so a folder that it names is opened only if the user asks for it.
 
     Raises:
-        InputError: `name` is no registered name.
+        Problem: `name` is no registered name.
 
     Example:
         >>> registered("mnist", "the model")
@@ -65,23 +65,23 @@ def registered(name: object, by: object) -> str:
         >>> registered("/home/someone", "the model")
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the model names the data set '/home/someone', and a folder that a file names is \
+        randsmooth.errors.NotFound: the model names the data set '/home/someone', and a folder that a file names is \
 not opened unasked; give the folder yourself (--dataset, or DATA)
     """
     if not isinstance(name, str) or name not in DATASETS:
         way = "a folder that a file names is not opened unasked; give the folder yourself (--dataset, or DATA)"
-        raise InputError(f"{by} names the data set {shown(repr(name))}, and {way}")
+        raise NotFound(f"{by} names the data set {shown(repr(name))}, and {way}")
     return name
 
 
 def check_dataset(dataset: str, *, images: bool = True) -> None:
-    """Raise InputError unless `dataset` is a name, whose `images` can be had, or a folder or file. Loads no torch.
+    """Raise Problem unless `dataset` is a name, whose `images` can be had, or a folder or file. Loads no torch.
 
     Example:
         >>> check_dataset("digits")
         >>> check_dataset("digit")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown data set 'digit': did you mean 'digits'? Expected one of: cifar10, ...
+        randsmooth.errors.NotFound: unknown data set 'digit': did you mean 'digits'? Expected one of: cifar10, ...
     """
     if is_url(dataset):
         check_there(dataset)
@@ -99,18 +99,18 @@ def check_dataset(dataset: str, *, images: bool = True) -> None:
         )
 
 
-def not_had(spec: DatasetSpec, error: InputError) -> InputError:
+def not_had(spec: DatasetSpec, error: Problem) -> Problem:
     """The error for a data set that is in no folder, nor from the hub because of `error`; with the ways to have it.
 
     Example:
-        >>> raise not_had(DATASETS["mnist"], InputError("the hub is not reached"))
+        >>> raise not_had(DATASETS["mnist"], Problem("the hub is not reached"))
         Traceback (most recent call last):
-        randsmooth.errors.InputError: mnist is not at ..., and the hub is not reached. Or run `hf download ...
+        randsmooth.errors.NotFound: mnist is not at ..., and the hub is not reached. Or run `hf download ...
     """
     folder = folder_of(spec.name)
     there = f"{spec.name} is not at {folder} ({HOME} is {os.environ.get(HOME) or 'not set'})"
     way = f"run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there is a network"
-    return InputError(
+    return NotFound(
         f"{there}, and {error}. Or {way}, and set {HOME} to the parent of that folder"
     )
 
@@ -134,9 +134,9 @@ WAYS = {
 }
 
 
-def unknown_form(what: str) -> InputError:
+def unknown_form(what: str) -> Problem:
     """The error for something that is no data set, with the forms that exist."""
-    return InputError(f"{what}; a data set is {FORMS}")
+    return NotFound(f"{what}; a data set is {FORMS}")
 
 
 def is_source(path: Path) -> bool:
@@ -166,7 +166,7 @@ def dataset_path(dataset: str) -> Path:
     """The folder or file that `dataset` means, of a URL that of a copy; of shards `a-{0..9}.tar` the pattern.
 
     Raises:
-        InputError: there is no such folder or file, or it is of no form that is read.
+        Problem: there is no such folder or file, or it is of no form that is read.
     """
     with refused(
         f"no folder at {shown(dataset)}", RuntimeError
@@ -213,7 +213,7 @@ def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     first of every five images is test (35 to 37 a class), the others train.
 
     Raises:
-        InputError: scikit-learn is not installed.
+        Problem: scikit-learn is not installed.
     """
     with needs("the data set digits"):
         from sklearn.datasets import load_digits

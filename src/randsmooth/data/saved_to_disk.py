@@ -10,7 +10,7 @@ import pyarrow.ipc
 
 from randsmooth.data.tables import DAMAGED, library
 from randsmooth.documents import parse_json, read_file, refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound, WrongData, WrongFile
 
 STATE, SPLITS, INFO = "state.json", "dataset_dict.json", "dataset_info.json"
 END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream of Arrow's, without which it may be cut short
@@ -56,7 +56,7 @@ def from_disk(folder: Path) -> Any:
     the folder is neither opened nor fetched.
 
     Raises:
-        InputError: the library is missing, or the folder is damaged or names a file outside of itself.
+        Problem: the library is missing, or the folder is damaged or names a file outside of itself.
     """
     failed = f"{folder} cannot be read as a data set of the library datasets"
     with library(f"{folder}, a data set of the library datasets,", failed) as datasets:
@@ -64,7 +64,7 @@ def from_disk(folder: Path) -> Any:
             return _split(folder, datasets)
         splits = _settings(folder / SPLITS).get("splits")
         if not isinstance(splits, list) or not splits:
-            raise InputError(f"{folder / SPLITS} names no splits")
+            raise WrongData(f"{folder / SPLITS} names no splits")
         return datasets.DatasetDict(
             {str(name): _split(_inside(folder, name), datasets) for name in splits}
         )
@@ -76,39 +76,39 @@ def _split(folder: Path, datasets: Any) -> Any:
     if state.get(
         "_indices_data_files"
     ):  # of datasets before 2.0: rows in another order than in the file
-        raise InputError(
+        raise WrongData(
             f"{folder} keeps an order of rows beside its files: save it anew, after flatten_indices()"
         )
     if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
-        raise InputError(f"{folder / STATE} names no files of Arrow")
+        raise WrongData(f"{folder / STATE} names no files of Arrow")
     paths = [_inside(folder, file.get("filename")) for file in files]
     if not paths:
-        raise InputError(f"no images in {folder}: {STATE} names no file")
+        raise WrongData(f"no images in {folder}: {STATE} names no file")
     if len({*paths}) < len(paths):
-        raise InputError(f"{folder / STATE} names a file twice")
+        raise WrongData(f"{folder / STATE} names a file twice")
     tables = [_table(path) for path in paths]
     features = datasets.Features.from_dict(
         _undecoded(_settings(folder / INFO).get("features"))
     )
     whole = pa.concat_tables(tables)
     if whole.column_names != list(features):
-        raise InputError(f"{folder / INFO} tells of other columns than the files have")
+        raise WrongData(f"{folder / INFO} tells of other columns than the files have")
     return datasets.Dataset(whole, info=datasets.DatasetInfo(features=features))
 
 
 def _settings(path: Path) -> dict[str, Any]:
     found = parse_json(read_file(path), path)
     if not isinstance(found, dict):
-        raise InputError(
+        raise WrongData(
             f"{path} holds a {type(found).__name__}; expected what save_to_disk writes"
         )
     return found
 
 
 def _inside(folder: Path, name: Any) -> Path:
-    """The file or folder of this name in `folder`. InputError where the name leads elsewhere."""
+    """The file or folder of this name in `folder`. Problem where the name leads elsewhere."""
     if not isinstance(name, str) or name in ("", ".", "..") or {*"/\\:\0"} & {*name}:
-        raise InputError(
+        raise WrongData(
             f"{folder} names {shown(repr(name))}: only what lies in it is opened"
         )
     return folder / name
@@ -129,17 +129,17 @@ def _undecoded(features: Any) -> Any:
 def _table(path: Path) -> pa.Table:
     """The table in a file of Arrow, mapped into memory and valid; without metadata, which describe columns anew."""
     if not path.is_file():  # nor a pipe, which may have no end
-        raise InputError(f"no file at {path}")
+        raise NotFound(f"no file at {path}")
     with refused(f"{path} is damaged, save the data set anew", DAMAGED):
         with pa.memory_map(str(path)) as file:
             if (
                 file.size() < len(END)
                 or file.read_at(len(END), file.size() - len(END)) != END
             ):
-                raise InputError(f"{path} is cut short: save the data set anew")
+                raise WrongFile(f"{path} is cut short: save the data set anew")
             for part in _parts(file):
                 if _packed(part):
-                    raise InputError(
+                    raise WrongData(
                         f"{path} is compressed, and may hold far more than it is long: save it without"
                     )
         file = pa.memory_map(str(path))

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from randsmooth.data.notes import tell
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import MissingValue, NotFound, WrongData
 
 T = TypeVar("T")
 
@@ -197,14 +197,14 @@ def chosen(
         whole: what data without splits are; None: what is asked for.
 
     Raises:
-        InputError: the split is not there, or two are called so.
+        Problem: the split is not there, or two are called so.
 
     Example:
         >>> chosen({"Training": 1, "Testing": 2}, "test", "photos")
         ('test', {'train': 1, 'test': 2})
         >>> chosen({"test": 1, "testing": 2}, "test", "photos")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: photos has several splits for test: test, testing; keep one of them, ...
+        randsmooth.errors.MissingValue: photos has several splits for test: test, testing; keep one of them, ...
     """
     if set(found) == {WHOLE}:
         called = whole or asked or "train"
@@ -213,13 +213,11 @@ def chosen(
     wanted = asked or next((split for split in names if names[split]), "train")
     if not names[wanted]:
         there = shown(", ".join(found)) or "none"
-        raise InputError(
-            f"no split {wanted!r} in {shown(source)}; splits there: {there}"
-        )
+        raise NotFound(f"no split {wanted!r} in {shown(source)}; splits there: {there}")
     if len(names[wanted]) > 1:
         several = shown(", ".join(names[wanted]))
         way = "keep one of them, or give that one alone"
-        raise InputError(
+        raise MissingValue(
             f"{shown(source)} has several splits for {wanted}: {several}; {way}"
         )
     (name,) = names[wanted]
@@ -309,7 +307,7 @@ def rows_of_splits(
         source: names the table in errors.
 
     Raises:
-        InputError: a cell is no word for a split, or two columns say different things.
+        Problem: a cell is no word for a split, or two columns say different things.
 
     Example:
         >>> rows_of_splits({"split": ["train", "TEST", "train"]}, "a.csv")
@@ -325,7 +323,7 @@ def rows_of_splits(
         ):
             place = f"the column {shown(repr(column))} of {source} has {shown(repr(odd[0]))}"
             way = "expected words such as train, val and test, or rename the column if it is about something else"
-            raise InputError(f"{place} in row {rows[odd[0]][0] + 1}: {way}")
+            raise WrongData(f"{place} in row {rows[odd[0]][0] + 1}: {way}")
         if rows and not odd:
             found[column] = rows
             _tell_empty(column, cells, rows, source)
@@ -333,7 +331,7 @@ def rows_of_splits(
         rows != next(iter(found.values())) for rows in found.values()
     ):
         both = shown(", ".join(found))
-        raise InputError(
+        raise WrongData(
             f"the columns {both} of {source} say different splits: keep one of them"
         )
     total = max(map(len, columns.values()), default=0)

@@ -25,7 +25,7 @@ from randsmooth.data.labels import (
 )
 from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column
 from randsmooth.documents import parse_json, refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem, WrongData
 from randsmooth.extras import needs
 from randsmooth.parquet_layout import check_footer, read_layout
 
@@ -56,7 +56,7 @@ def from_rows(
         follow: an image may be a path to a file instead of its bytes.
 
     Raises:
-        InputError: columns that are not clear, or are no labels.
+        Problem: columns that are not clear, or are no labels.
     """
     import datasets
 
@@ -100,7 +100,7 @@ def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
     """The name of each split in a column of a `datasets.Dataset` that is about splits -> its rows; WHOLE alone: none.
 
     Raises:
-        InputError: the columns cannot be understood.
+        Problem: the columns cannot be understood.
     """
     stored = [name for name in dataset.column_names if name in dataset.features]
     about = split_column(stored, (columns.image, columns.label))
@@ -144,7 +144,7 @@ def holds_files(feature: Any) -> bool:
 
 
 def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
-    """One split from its Parquet shards, in order. Raises InputError naming a file that cannot be used."""
+    """One split from its Parquet shards, in order. Raises Problem naming a file that cannot be used."""
     return _of_rows(files, columns, [], {})[WHOLE]
 
 
@@ -158,7 +158,7 @@ def parquet_splits(
         columns: those that hold images and labels.
 
     Raises:
-        InputError: a file that cannot be used, or columns that are not clear.
+        Problem: a file that cannot be used, or columns that are not clear.
     """
     with _opened(files[0]) as parquet:
         schema = parquet.schema_arrow
@@ -188,7 +188,7 @@ def scalar_columns(file: Path) -> dict[str, bool]:
     It is empty where a column holds anything else.
 
     Raises:
-        InputError: it is no Parquet file.
+        Problem: it is no Parquet file.
     """
     with _opened(file) as parquet:
         schema = parquet.schema_arrow
@@ -207,7 +207,7 @@ def read_frame(file: Path, names: list[str]) -> Any:
     """Return the columns `names` of a Parquet file as a DataFrame, with the index that pandas wrote.
 
     Raises:
-        InputError: it is damaged, or holds more than it states.
+        Problem: it is damaged, or holds more than it states.
     """
     with _opened(file) as parquet:
         schema = parquet.schema_arrow
@@ -237,7 +237,7 @@ def _of_rows(
         )
         if not _holds_bytes(whole.field(image).type):
             holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
-            raise InputError(
+            raise WrongData(
                 f"{holds}; expected images, as binary or struct<bytes: binary, path: string>: {WAY}"
             )
         schemas.append(
@@ -247,7 +247,7 @@ def _of_rows(
             )
         )
     if any(schema != schemas[0] for schema in schemas):
-        raise InputError(f"{source} have different columns, fetch them again")
+        raise WrongData(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
         for file in files:
             with refused(f"{file} is a damaged Parquet file, fetch it again", DAMAGED):
@@ -277,7 +277,7 @@ def _of_rows(
 
 
 def _opened(file: Path) -> pq.ParquetFile:
-    """The file, of which no rows are read yet. Raises InputError where it is no Parquet file."""
+    """The file, of which no rows are read yet. Raises Problem where it is no Parquet file."""
     check_itself(file)
     with refused(f"{file} is no readable Parquet file, fetch it again", DAMAGED):
         check_footer(file)
@@ -304,7 +304,7 @@ def _rows_at_a_time(file: Path, names: Sequence[str]) -> int:
     """Return how many rows of a Parquet file to read at a time, once it fits its size.
 
     Raises:
-        InputError: these columns would swell.
+        Problem: these columns would swell.
         Misstated: what it states cannot be.
     """
     layout = read_layout(file, names)
@@ -320,10 +320,10 @@ def library(what: str, failed: str) -> Iterator[Any]:
         import datasets
     try:
         yield datasets
-    except InputError:
+    except Problem:
         raise
     except Exception as error:  # its own errors have no other base class in common
-        raise InputError(f"{failed}: {shown(error.__cause__ or error)}") from error
+        raise WrongData(f"{failed}: {shown(error.__cause__ or error)}") from error
 
 
 def _mapped(
@@ -377,7 +377,7 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
     """A split of a data set that has an id on the Hugging Face hub, through the cache of `datasets`.
 
     Raises:
-        InputError: within seconds, if the library, the network or the data set is not there.
+        Problem: within seconds, if the library, the network or the data set is not there.
     """
     with needs(f"the data set {spec.hub} of the hub"):
         import datasets

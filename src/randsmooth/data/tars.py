@@ -12,7 +12,7 @@ from randsmooth.data.notes import tell
 from randsmooth.data.splits import WHOLE, split_of
 from randsmooth.data.walking import SUFFIXES, is_system
 from randsmooth.documents import refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import MissingValue, WrongData, WrongFile
 
 LABELS = (
     "cls",
@@ -52,7 +52,7 @@ def tar_splits(
         The folder of each split in the files -> its samples; WHOLE alone where no folder is called like a split.
 
     Raises:
-        InputError: a shard that is damaged or compressed, a part that occurs twice, a member that is no file, or a
+        Problem: a shard that is damaged or compressed, a part that occurs twice, a member that is no file, or a
             sample without an image or, where others have one, without a label; the message names it.
     """
     samples, cells = _read(shards, columns)
@@ -98,7 +98,7 @@ def _read(
             )
             cells.append(_label(parts, columns.label, where))
     if not cells:
-        raise InputError(
+        raise WrongData(
             f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls"
         )
     return samples, cells
@@ -139,24 +139,24 @@ def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
             ):
                 continue
             if not member.isfile() or member.issparse():
-                raise InputError(
+                raise WrongFile(
                     f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out"
                 )
             if member.offset_data + member.size > length:
-                raise InputError(
+                raise WrongFile(
                     f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again"
                 )
             stem, _, extension = name.name.partition(".")
             parts = samples.setdefault(str(name.parent / stem), {})
             if extension.lower() in parts:
-                raise InputError(
+                raise WrongData(
                     f"{shard} has {shown(repr(member.name))} twice: keep one of them"
                 )
             parts[extension.lower()] = _Part(shard, member.offset_data, member.size)
         if any(
             _Part(shard, max(0, length - END), END).read()
         ):  # which looks whole to tarfile
-            raise InputError(f"{shard} has no end: it is cut short, fetch it again")
+            raise WrongFile(f"{shard} has no end: it is cut short, fetch it again")
     return samples
 
 
@@ -169,7 +169,7 @@ def _image(parts: dict[str, _Part], asked: str | None, where: str) -> _Part:
     )
     if len(found) != 1 or found[0] not in parts:
         many = "several images" if len(found) > 1 else "no image"
-        raise InputError(
+        raise MissingValue(
             f"{where} has {many} among {_listed(parts)}: name the extension with --image-column"
         )
     return parts[found[0]]
@@ -186,7 +186,7 @@ def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
         return ""
     if extension not in parts or parts[extension].size > MOST_LABEL_BYTES:
         wanted = f"no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes (--label-column)"
-        raise InputError(f"{where} has {wanted}; it has {_listed(parts)}")
+        raise WrongData(f"{where} has {wanted}; it has {_listed(parts)}")
     with refused(f"{where} has a label that is no text in UTF-8", UnicodeDecodeError):
         return parts[extension].read().decode().strip()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from randsmooth.data.notes import tell
 from randsmooth.data.splits import split_of
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongData
 
 # Of the files that are looked for in folders and tar files.
 SUFFIXES = {
@@ -116,7 +116,7 @@ def scan(folder: Path, left: LeftOut | None = None) -> tuple[list[Path], list[Pa
         left: counts the other files.
 
     Raises:
-        InputError: something is called like an image and is no file.
+        Problem: something is called like an image and is no file.
     """
     if not folder.is_dir():
         return [], []
@@ -134,7 +134,7 @@ def scan(folder: Path, left: LeftOut | None = None) -> tuple[list[Path], list[Pa
                     not entry.is_file(follow_symlinks=False)
                     and not Path(entry.path).is_file()
                 ):
-                    raise InputError(
+                    raise WrongData(
                         f"{entry.path} is called like an image and is no file: remove or rename it"
                     )
                 images.append(entry.name)
@@ -176,7 +176,7 @@ def images_below(
         in_class: whether `folder` is that of one class.
 
     Raises:
-        InputError: as `scan`; or a folder in that of a class is called like a split, so that it may be no class.
+        Problem: as `scan`; or a folder in that of a class is called like a split, so that it may be no class.
     """
     found, seen, waiting = list[Path](), set[tuple[int, int]](), [folder]
     while waiting:
@@ -191,7 +191,7 @@ def images_below(
         split = next((each for each in folders if split_of(each.name)), None)
         if in_class and split is not None:
             way = f"give {split.parent} for its splits, or put the splits above the classes"
-            raise InputError(
+            raise WrongData(
                 f"{shown(split)} is called like a split and lies in {shown(folder.name)}: {way}"
             )
         found += images

@@ -15,10 +15,10 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.atomic import InUse, claimed, write_atomically
+from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certificates.journal import journal_path
 from randsmooth.documents import parse_yaml
-from randsmooth.errors import InputError
+from randsmooth.errors import Busy, Problem
 from randsmooth.escape import printable, shortened
 from randsmooth.launch.workers import Workers, watched
 from randsmooth.progress import Progress
@@ -93,7 +93,7 @@ class Step:
         return shlex.join(["randsmooth", *self.words()])
 
     def recipe(self) -> Recipe:
-        """What a step that trains comes to. InputError for settings or data with which it could not run."""
+        """What a step that trains comes to. Problem for settings or data with which it could not run."""
         from randsmooth import data
         from randsmooth.training import TrainingSettings, resolve
 
@@ -171,7 +171,7 @@ class Step:
                 with claimed(self.makes, kind="step"):
                     yield
                     return
-            except InUse:
+            except Busy:
                 time.sleep(LOOK_AGAIN)
 
     def runs(self) -> bool:
@@ -183,7 +183,7 @@ class Step:
                 else nullcontext()
             ):  # a lock makes it
                 return False
-        except InUse:
+        except Busy:
             return True
 
     def run(self, device: str = "auto") -> str:
@@ -322,7 +322,7 @@ class Chain:
         """Do what is missing, of what is needed, too; what another process does is waited for.
 
         Raises:
-            InputError: a step failed. Those that do not need it are done all the same.
+            Problem: a step failed. Those that do not need it are done all the same.
         """
         steps = [*self.before, *self.steps]
         for step in steps:
@@ -332,16 +332,14 @@ class Chain:
                 ):
                     step.run(device)
         if self.missing():
-            raise InputError(
-                "; ".join(filter(None, (step.failure() for step in steps)))
-            )
+            raise Problem("; ".join(filter(None, (step.failure() for step in steps))))
 
 
 def chains_of(steps: Iterable[Step]) -> list[Chain]:
     """The steps as chains, each after those that it needs.
 
     Raises:
-        InputError: two chains wait for each other.
+        Problem: two chains wait for each other.
     """
     own = dict[str, list[Step]]()
     for step in steps:
@@ -353,7 +351,7 @@ def chains_of(steps: Iterable[Step]) -> list[Chain]:
         ).static_order()
         return [chains[name] for name in order]
     except CycleError as error:
-        raise InputError(
+        raise Problem(
             f"{', '.join(sorted({*error.args[1]}))} wait for each other"
         ) from None
 

@@ -27,7 +27,7 @@ from randsmooth.certification.algorithm import (
 )
 from randsmooth.certification.run import Run
 from randsmooth.certification.scheduler import Ints, Job, Scheduler, Steps
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem
 from randsmooth.extras import versions
 from randsmooth.launch.chains import Step
 from randsmooth.methods import LossInputs, Method
@@ -159,7 +159,7 @@ def plan_steps(
         speed: of a network, by architecture, shape of the images (C, H, W) and number of classes.
 
     Raises:
-        InputError: settings with which a step could not run.
+        Problem: settings with which a step could not run.
 
     Example:
         >>> from pathlib import Path
@@ -494,7 +494,7 @@ def plan(
         radius: of the rule for one radius, which is among the others; default: sigma.
 
     Raises:
-        InputError: what `certify` refuses, no time, or no workers.
+        Problem: what `certify` refuses, no time, or no workers.
 
     Example:
         >>> from torch import nn
@@ -505,11 +505,11 @@ def plan(
         (11000.0, 11000.0, [4])
     """
     if not 0.0 < seconds < math.inf:
-        raise InputError(
+        raise BadValue(
             f"seconds={seconds!r} must be a time above 0 for the pilot; 30 is usual"
         )
     if min(workers, default=1) < 1:
-        raise InputError(f"workers={min(workers)} must be a whole number from 1")
+        raise BadValue(f"workers={min(workers)} must be a whole number from 1")
     start = time.perf_counter()
     pilot, rng = Pilot(run, seconds, seed), np.random.default_rng(seed)
     start = pilot.start - start
@@ -565,7 +565,7 @@ def _rivals(
     )  # sigma, or what is as easily proved
     for text in (*RIVALS, f"radius={one:g}"):
         with suppress(
-            InputError
+            Problem
         ):  # such as of a rule that needs samples to pick the class, where this one needs none
             rule = header.settings.replace(
                 rule=text, bound=CONFIDENCE_BOUNDS[0]

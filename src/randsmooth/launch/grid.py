@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from randsmooth.certificates import CertificationSettings
 from randsmooth.documents import MOST_YAML_BYTES, parse_yaml, read_file, shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, NotFound, check_known
 from randsmooth.training import TrainingSettings
 
 KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
@@ -103,7 +103,7 @@ class Grid:
         settings of `train` mean is left to the steps that have them.
 
         Raises:
-            InputError: no such file, an unknown key, an empty list, a value or a model twice, a value of a type that
+            Problem: no such file, an unknown key, an empty list, a value or a model twice, a value of a type that
                 cannot be, or more than 2,000 models or certifications.
 
         Example:
@@ -113,13 +113,13 @@ class Grid:
              'digits-macer-0.25-seed0', 'digits-macer-0.5-seed0']
             >>> Grid.read({"dataset": "digits"})
             Traceback (most recent call last):
-            randsmooth.errors.InputError: unknown key of a grid 'dataset': did you mean 'datasets'? Expected one of: ...
+            randsmooth.errors.UnknownName: unknown key of a grid 'dataset': did you mean 'datasets'? Expected one ...
         """
         document = source if isinstance(source, Mapping) else _document(Path(source))
         check_known("key of a grid", KEYS, *document)
         for key in KEYS[:3]:
             if document.get(key) in (None, "", {}):
-                raise InputError(
+                raise BadValue(
                     f"the grid is empty: it must name {key}, as it must {', '.join(KEYS[:3])}"
                 )
         cells = by_title(((cell.title, cell) for cell in _cells(document)), "the grid")
@@ -133,7 +133,7 @@ class Grid:
         What the reference does not say is as in `by`, settings for one method aside.
 
         Raises:
-            InputError: several models of the grid are meant.
+            Problem: several models of the grid are meant.
         """
         said = {name: getattr(by, name) for name in PLACE} | {
             "method": "gaussian",
@@ -154,7 +154,7 @@ class Grid:
         ]
         if len(fits) > 1:
             titles = " or ".join(cell.title for cell in fits)
-            raise InputError(
+            raise BadValue(
                 f"{by.title}: {key} may mean {titles}: say in which setting they differ"
             )
         title = _title(**place, said=said)
@@ -168,7 +168,7 @@ def _document(path: Path) -> dict[str, Any]:
         parse_yaml(read_file(path, MOST_YAML_BYTES), path) if path.is_file() else None
     )
     if not isinstance(document, dict):
-        raise InputError(
+        raise NotFound(
             f"no grid at {path}: give a YAML file with lines `key: value` for {', '.join(KEYS)}"
         )
     return document
@@ -226,11 +226,11 @@ def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
 
 
 def by_title(named: Iterable[tuple[str, T]], where: str) -> dict[str, T]:
-    """What is named, by its name. InputError where two models, or two tables, would have one name, or are too many."""
+    """What is named, by its name. Problem where two models, or two tables, would have one name, or are too many."""
     found = dict[str, T]()
     for title, one in at_most(named, where):
         if title in found:
-            raise InputError(
+            raise BadValue(
                 f"{where} has {title} twice: leave one of them out, or put it into another grid"
             )
         found[title] = one
@@ -285,18 +285,18 @@ def listed(value: Any, where: str) -> list[Any]:
     """A value that may be a list, as a list.
 
     Raises:
-        InputError: an empty list, or one of more than MOST.
+        Problem: an empty list, or one of more than MOST.
 
     Example:
         >>> listed(0.5, "sigmas"), listed([0, 1], "seeds")
         ([0.5], [0, 1])
         >>> listed([], "seeds")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: the grid is empty: seeds is []; give one value or more
+        randsmooth.errors.BadValue: the grid is empty: seeds is []; give one value or more
     """
     values = at_most(value if isinstance(value, list) else [value], where)
     if not values:
-        raise InputError(f"the grid is empty: {where} is []; give one value or more")
+        raise BadValue(f"the grid is empty: {where} is []; give one value or more")
     return values
 
 
@@ -304,16 +304,16 @@ def at_most(values: Iterable[T], where: str) -> list[T]:
     """The values, of which no more are made than a sweep may have.
 
     Raises:
-        InputError: there are more than MOST.
+        Problem: there are more than MOST.
 
     Example:
         >>> at_most(product(range(300), range(300), range(300)), "train")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: train comes to more than 2,000: leave some out, or make several grids
+        randsmooth.errors.BadValue: train comes to more than 2,000: leave some out, or make several grids
     """
     found = list(islice(values, MOST + 1))
     if len(found) > MOST:
-        raise InputError(
+        raise BadValue(
             f"{where} comes to more than {MOST:,}: leave some out, or make several grids"
         )
     return found
@@ -339,7 +339,7 @@ def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
             for chosen in product(*values)
         )
     else:
-        raise InputError(
+        raise BadValue(
             f"{where} must hold `setting: value` lines; got {shown(repr(settings))}"
         )
 
@@ -361,6 +361,6 @@ def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 for one in crossed(part[name], f"{where}: {shown(name)}")
             )
         else:
-            raise InputError(
+            raise BadValue(
                 f"{where} must be names, or `name: settings` lines; got {shown(repr(part))}"
             )

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from filelock import FileLock
 
-from randsmooth.atomic import InUse, claimed, write_atomically
+from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certificates import Certificates, Header, Shard, merge, read_parquet
 from randsmooth.certificates.journal import journal_path, shards_path
 from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Busy, Note, OutputExists, Problem
 from randsmooth.launch.chains import Step, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers, watched
@@ -133,7 +133,7 @@ def certify_shards(run: Run, folder: ShardFolder, device: str) -> None:
     mine: Run | None = None
     for shard in folder.missing():
         file = folder.file(shard)
-        with suppress(InUse), claimed(file, kind="taken"):
+        with suppress(Busy), claimed(file, kind="taken"):
             if not folder.step(shard).is_done():
                 mine = mine or folder.like_the_first(replace(run, device=device))
                 mine.of_shard(shard).into(file)
@@ -158,11 +158,11 @@ def certify_on(
         resume, overwrite: as in `certify`.
 
     Raises:
-        InputError: what `certify` raises, or workers that are not there. What is certified by then is kept.
+        Problem: what `certify` raises, or workers that are not there. What is certified by then is kept.
     """
     check_flags(out, resume=resume, overwrite=overwrite)
     if resume and journal_path(out).exists():
-        raise InputError(
+        raise OutputExists(
             f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers"
         )
     images = len(run.selected[0])
@@ -197,7 +197,7 @@ def certify_on(
 def _make_all(
     folder: ShardFolder, run: Run, workers: Workers, look: Callable[[], int]
 ) -> None:
-    """Make the shards that are missing. InputError where one of them fails."""
+    """Make the shards that are missing. Problem where one of them fails."""
     units = {
         str(k): partial(certify_shards, run, folder)
         for k in range(min(workers.number or folder.of, folder.of))
@@ -210,20 +210,20 @@ def _make_all(
             look=look,
         )
         if failed:
-            raise InputError(next(iter(failed.values())))
-    except InputError as error:
+            raise Problem(next(iter(failed.values())))
+    except Problem as error:
         if not (
             done := look()
         ):  # nothing to resume: do not stand in the way of the next try
             shutil.rmtree(folder.path)
             raise
-        raise InputError(
+        raise Problem(
             f"{error}; {done} images are certified. To go on: resume=True"
         ) from error
 
 
 def discard(out: Path) -> None:
-    """Remove the table at `out`, its journal, and the shards of a run into it. InputError where jobs make them."""
+    """Remove the table at `out`, its journal, and the shards of a run into it. Problem where jobs make them."""
     Jobs(shards_path(out)).check_none()
     for path in (out, journal_path(out)):
         path.unlink(missing_ok=True)
@@ -251,14 +251,14 @@ def submit_shards(
         at_once: how many may run at once.
 
     Raises:
-        InputError: what can be known to be unusable; other shards are there; Slurm refuses.
+        Problem: what can be known to be unusable; other shards are there; Slurm refuses.
     """
     check_slurm()
     indices, _ = run.selected
     Shard(1, of).share(indices)
     folder = ShardFolder.begun(out) or ShardFolder(out, of)
     if folder.of != of:
-        raise InputError(
+        raise OutputExists(
             f"{folder.path} holds {folder.of} shards: ask for as many, use another --out, or remove it"
         )
     with claimed(folder.path, output=out):
@@ -266,7 +266,7 @@ def submit_shards(
             run.check_model(read_parquet(out))
             return Submitted({}, {})
         if journal_path(out).exists():
-            raise InputError(
+            raise OutputExists(
                 f"{journal_path(out)} was begun by one process: use another --out, or --overwrite"
             )
         shards = [folder.step(shard, words[1:]) for shard in folder.shards]
@@ -279,7 +279,7 @@ def submit_shards(
         )
         try:
             return Jobs(folder.path).submit(chains, resources, at_once=at_once)
-        except InputError:  # refused: where nothing was begun, nothing is to stand in the way of the next try
+        except Problem:  # refused: where nothing was begun, nothing is to stand in the way of the next try
             if not Jobs(folder.path).read() and not folder.certified(len(indices)):
                 shutil.rmtree(folder.path)
             raise

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from randsmooth.atomic import write_atomically
 from randsmooth.children import SAFE_PATH
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Busy, Unreachable
 from randsmooth.extras import needs
 from randsmooth.launch.chains import Chain, last_sentence, run_verb
 
@@ -65,7 +65,7 @@ class Resources:
         extra: any other parameters of sbatch, by their long names; True for one without a value.
 
     Raises:
-        InputError: one of them cannot be used.
+        Problem: one of them cannot be used.
 
     Example:
         >>> Resources(time="1-12:00", partition="gpu", gpus=1).minutes
@@ -89,7 +89,7 @@ class Resources:
             check_one_line(word)
         for name in self.extra:
             if not re.fullmatch(r"[a-z][a-z-]*", name):
-                raise InputError(
+                raise BadValue(
                     f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, as exclude"
                 )
 
@@ -121,22 +121,22 @@ class Resources:
 
 
 def check_one_line(word: str) -> None:
-    """Raise InputError for what would be more than one line of a batch script, of which a shell would run the rest.
+    """Raise Problem for what would be more than one line of a batch script, of which a shell would run the rest.
 
     Example:
         >>> check_one_line("runs/many\\ntouch here")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: 'runs/many\\ntouch here' must be one line of printable characters
+        randsmooth.errors.BadValue: 'runs/many\\ntouch here' must be one line of printable characters
     """
     if any(ord(letter) < 32 for letter in word):
-        raise InputError(f"{word!r} must be one line of printable characters")
+        raise BadValue(f"{word!r} must be one line of printable characters")
 
 
 def seconds(time: str) -> int:
     """The seconds of a time as sbatch writes it.
 
     Raises:
-        InputError: it is none, or is nothing.
+        Problem: it is none, or is nothing.
 
     Example:
         >>> [seconds(time) for time in ("90", "1:30", "2:00:00", "1-12", "1-12:30", "1-12:30:15")]
@@ -158,7 +158,7 @@ def seconds(time: str) -> int:
         )
     ):
         return total
-    raise InputError(
+    raise BadValue(
         f"--time {time}: expected how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00"
     )
 
@@ -224,7 +224,7 @@ class Jobs:
         """Name -> what Slurm calls the state of its job, of those that are queued or running.
 
         Raises:
-            InputError: Slurm does not answer.
+            Problem: Slurm does not answer.
         """
         if not (jobs := self.read()):
             return {}
@@ -242,17 +242,17 @@ class Jobs:
             )
         except (OSError, subprocess.SubprocessError) as error:
             said = " ".join((getattr(error, "stderr", None) or str(error)).split())
-            raise InputError(
+            raise Unreachable(
                 f"Slurm does not answer ({said}): ask on a login node of the cluster, or later"
             ) from None
         states = dict(line.strip().split("|") for line in done.stdout.splitlines())
         return {name: states[job] for name, job in jobs.items() if job in states}
 
     def check_none(self) -> None:
-        """Raise InputError where some are queued or running, whose work would be done twice."""
+        """Raise Problem where some are queued or running, whose work would be done twice."""
         if left := self.alive():
             way = f"let them end, or stop them by `scancel {' '.join(arrays([self.read()[name] for name in left]))}`"
-            raise InputError(
+            raise Busy(
                 f"{len(left)} jobs of {self.folder} are queued or running in Slurm: {way}"
             )
 
@@ -275,7 +275,7 @@ class Jobs:
             at_once: how many of an array may run at once. (default: as many as Slurm lets)
 
         Raises:
-            InputError: the folder cannot stand in a batch script; Slurm refuses, or does not answer. What was submitted
+            Problem: the folder cannot stand in a batch script; Slurm refuses, or does not answer. What was submitted
                 before that is remembered.
         """
         check_one_line(str(self.folder.absolute()))
@@ -335,7 +335,7 @@ class Jobs:
                 line.removeprefix("sbatch: error: ").strip()
                 for line in str(error).splitlines()
             ]
-            raise InputError(
+            raise Unreachable(
                 f"Slurm refused: {'; '.join(filter(None, said))}"
             ) from None
 
@@ -373,7 +373,7 @@ def arrays(jobs: Collection[str]) -> list[str]:
 
 
 def check_slurm() -> None:
-    """Raise InputError where submitit or one of Slurm's commands is missing."""
+    """Raise Problem where submitit or one of Slurm's commands is missing."""
     os.environ.setdefault(
         LEVEL, "NOCONFIG"
     )  # its set-up of logging closes the handlers that the process has
@@ -381,6 +381,6 @@ def check_slurm() -> None:
         import submitit  # noqa: F401
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
-            raise InputError(
+            raise Unreachable(
                 f"--slurm needs {program} on PATH: run this on a login node, or use --workers here"
             )

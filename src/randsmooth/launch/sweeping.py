@@ -14,7 +14,7 @@ from randsmooth import data, models
 from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certification.run import Run, choose
 from randsmooth.documents import parse_yaml, read_file
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, NotFound, OutputExists, Problem, WrongFile
 from randsmooth.launch.chains import RESUMED, Chain, Step, carry_out, chains_of
 from randsmooth.launch.grid import Cell, Grid
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
@@ -38,7 +38,7 @@ def steps_of(grid: Grid, out: Path | str) -> list[Step]:
     Every model has a folder below `out` with its name: `model/`, a table for each certification, `metrics.json`.
 
     Raises:
-        InputError: models that wait for each other, or a reference that may mean several.
+        Problem: models that wait for each other, or a reference that may mean several.
 
     Example:
         >>> grid = Grid.read({"datasets": "digits", "methods": "gaussian", "sigmas": 0.25, "certify": {"n": 1000}})
@@ -113,11 +113,11 @@ class _Steps:
     def training(self, cell: Cell, asked_by: tuple[str, ...]) -> Step:
         """The step that trains a model, after those of the models that its hyperparameters refer to."""
         if cell.title in asked_by:
-            raise InputError(
+            raise BadValue(
                 f"models wait for each other: {' needs '.join([*asked_by, cell.title])}"
             )
         if self.titles.setdefault(cell.title, cell).values != cell.values:
-            raise InputError(
+            raise BadValue(
                 f"{cell.title} is two models: say in the reference what tells it from the other"
             )
         own, needs = dict(cell.own), list[Step]()
@@ -148,7 +148,7 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
         here: the steps will run on this machine, so that their devices are looked for as well.
 
     Raises:
-        InputError: a step could not run; the message begins with its name.
+        Problem: a step could not run; the message begins with its name.
     """
     opened, trained = (
         dict[str, int](),
@@ -160,8 +160,8 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
                 if here:
                     models.pick_device(step.options.get("device", "auto"))
                 _check(step, opened, trained)
-            except InputError as error:
-                raise InputError(f"{step.name}: {error}") from error
+            except Problem as error:
+                raise Problem(f"{step.name}: {error}") from error
 
 
 def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> None:
@@ -186,7 +186,7 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
             for key in ("sigma", "noise")
         } | instead(options)
         if not (options["sigma"] or options["noise"]):
-            raise InputError(
+            raise BadValue(
                 "the model is trained without noise: give certify a sigma, or a noise"
             )
         run = Run.of(str(step.argument), dataset, **options)
@@ -196,7 +196,7 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
             for name in ("take", "skip")
             if type(options.get(name, 0)) is not int
         }:
-            raise InputError(
+            raise BadValue(
                 f"{next(f'{name}={value!r}' for name, value in odd.items())} must be a whole number"
             )
     reading: dict[str, Any] = {key: options.get(key) for key in Reading.model_fields}
@@ -266,14 +266,14 @@ def sweep(
         progress: as for `train`.
 
     Raises:
-        InputError: a grid, or a step of it, that cannot be used, which is found out before the first step begins; a
+        Problem: a grid, or a step of it, that cannot be used, which is found out before the first step begins; a
             folder that holds something else; another sweep runs in it.
 
     Example:
         >>> grid = {"datasets": "digits", "methods": "gaussian", "sigmas": 0.25, "certify": {"n": 5}}
         >>> sweep(grid, out="runs/sweep")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs n >= 10 to certify anything; ...
+        randsmooth.errors.Problem: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs n >= 10 to certify anything; ...
     """
     chosen = grid if isinstance(grid, Grid) else Grid.read(grid)
     folder = Path(out)
@@ -285,7 +285,7 @@ def sweep(
         swept = Swept(folder, tuple(chains), *ended)
         ranking = _ranking(folder, swept.tables)
         if swept.tables and not ranking.is_done() and (error := ranking.run()):
-            raise InputError(f"the tables could not be ranked: {error}")
+            raise Problem(f"the tables could not be ranked: {error}")
     return swept
 
 
@@ -293,7 +293,7 @@ def sweep(
 def begun(grid: Grid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
     """The chains of a sweep, all of it checked and written down, for the one process that may carry them out."""
     if "://" in str(out) or ":/" in str(out):
-        raise InputError(
+        raise BadValue(
             f"--out {out}: the folder of a sweep must be on a disk; its tables can be moved later"
         )
     steps = steps_of(grid, out)
@@ -344,7 +344,7 @@ def known(folder: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict) or not all(
         isinstance(content.get(key), dict) for key in ("grid", "steps")
     ):
-        raise InputError(
+        raise WrongFile(
             f"{path} is damaged: it must hold `grid` and `steps`; use another --out"
         )
     return content
@@ -356,7 +356,7 @@ def _before(
     """The commands that earlier sweeps into the folder had, by step.
 
     Raises:
-        InputError: the folder holds something else, or what was made by another command than `made` says of its step: a
+        Problem: the folder holds something else, or what was made by another command than `made` says of its step: a
             model or a table in it would be taken for that of this grid.
     """
     if (content := known(out)) is None:
@@ -366,13 +366,13 @@ def _before(
             else []
         )
         if there:
-            raise InputError(
+            raise OutputExists(
                 f"{out} holds {there[0]}, which no sweep wrote; use another --out"
             )
         return {}
     before = dict(content["steps"])
     if before and not before.keys() & made.keys():
-        raise InputError(
+        raise OutputExists(
             f"{out} holds another sweep, of {next(iter(before))} and others: use another --out"
         )
     others = {
@@ -386,7 +386,7 @@ def _before(
         ):
             others[step.name] = why
             if step.verb in RESUMED and step.begun():
-                raise InputError(
+                raise OutputExists(
                     f"{step.makes} was made with other settings ({why}): use another --out, or remove it"
                 )
     return before
@@ -427,7 +427,7 @@ def status(folder: Path | str) -> list[Status]:
     """How far the sweep into `folder` is, model by model, in the order of its grid, whoever runs it.
 
     Raises:
-        InputError: the folder holds no sweep.
+        Problem: the folder holds no sweep.
 
     Example:
         >>> grid = Grid.read({"datasets": "digits", "methods": "gaussian", "sigmas": [0.25, 0.5]})
@@ -437,7 +437,7 @@ def status(folder: Path | str) -> list[Status]:
     """
     folder = Path(folder)
     if (content := known(folder)) is None:
-        raise InputError(
+        raise NotFound(
             f"{folder} holds no sweep: give the folder that `randsmooth sweep GRID --out` wrote to"
         )
     jobs = Jobs(folder)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from randsmooth.children import without_current_folder
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import BadValue, Note, Problem, Unreachable, WrongModel
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
 from randsmooth.progress import Progress, Reporter
@@ -48,12 +48,12 @@ class Workers:
         number: how many at a time; None: as many as the backend has room for.
 
     Raises:
-        InputError: the number is none.
+        Problem: the number is none.
 
     Example:
         >>> Workers(0)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: workers=0 must be a whole number from 1 up
+        randsmooth.errors.BadValue: workers=0 must be a whole number from 1 up
     """
 
     number: int | None = None
@@ -66,13 +66,11 @@ class Workers:
         if self.number is not None and (
             type(self.number) is not int or self.number < 1
         ):
-            raise InputError(
-                f"workers={self.number!r} must be a whole number from 1 up"
-            )
+            raise BadValue(f"workers={self.number!r} must be a whole number from 1 up")
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
-        """Within this context joblib uses these workers; how many there are. InputError where they are not there."""
+        """Within this context joblib uses these workers; how many there are. Problem where they are not there."""
         import joblib
 
         yield self.number or joblib.effective_n_jobs(-1)
@@ -101,7 +99,7 @@ class Workers:
             look: how much is done, in any unit.
 
         Raises:
-            InputError: the workers are not there, units cannot be sent to them, or they die again and again.
+            Problem: the workers are not there, units cannot be sent to them, or they die again and again.
         """
         import joblib
 
@@ -124,11 +122,11 @@ class Workers:
                     *failed
                 }:  # left to whoever has it, such as an orphan that is about to end
                     raise RuntimeError("it ended without writing its output")
-            except InputError:
+            except Problem:
                 raise
             except pickle.PicklingError as error:
                 way = "name it, as a folder, package.module:NAME or file.py:NAME, or leave out workers"
-                raise InputError(
+                raise WrongModel(
                     f"model or data cannot be sent to other processes ({error}): {way}"
                 ) from error
             except (
@@ -137,7 +135,7 @@ class Workers:
                 done, before = look(), done
                 tries = 0 if done > before else tries + 1
                 if tries == TRIES:
-                    raise InputError(
+                    raise Unreachable(
                         f"workers failed {TRIES} times in a row: {shortened(str(error))}"
                     ) from error
                 time.sleep(max(self.settles, 2 * LOOK_EVERY))
@@ -263,7 +261,7 @@ class Ray(Workers):
         except (RuntimeError, OSError, ValueError, OverflowError) as error:
             expected = f"expected HOST:PORT, or auto, of a cluster that this machine is in ({shortened(str(error))})"
             way = "`ray start --head` begins one, `ray start --address=HOST:PORT` joins it"
-            raise InputError(
+            raise Unreachable(
                 f"--ray {printable(self.address)}: {expected}: {way}"
             ) from error
         try:
@@ -312,7 +310,7 @@ class Dask(Workers):
             )
         except (OSError, ValueError) as error:
             way = f"a scheduler that answers ({shortened(str(error))}): `dask scheduler` starts one"
-            raise InputError(
+            raise Unreachable(
                 f"--dask {printable(self.address)}: expected HOST:PORT of {way}"
             ) from error
         with client, parallel_config(backend="dask"):
@@ -341,7 +339,7 @@ def attempt(
     except Exception as error:
         return (
             printable(str(error))
-            if isinstance(error, InputError)
+            if isinstance(error, Problem)
             else f"{type(error).__name__}: {error}"
         )
     return ""

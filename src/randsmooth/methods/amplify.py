@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds
 from randsmooth.attacks import DAMP, Attacked, noisy_logits, sphere_attack
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.methods.base import (
     Loss,
     LossInputs,
@@ -95,7 +95,7 @@ class Amplify(Method):
 
     def check(self) -> None:
         if self.discard and self.E_t == 0 and self.p_A_from is None:
-            raise InputError(
+            raise BadValue(
                 "E_t=0 discards images before any training: take E_t=1 or more, in a run of at least 2 epochs, or name "
                 "a model trained at this sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
             )
@@ -144,7 +144,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
         (N,) float64, at least 1.
 
     Raises:
-        InputError: the radius at p_min is 0, so that no other can be divided by it.
+        Problem: the radius at p_min is 0, so that no other can be divided by it.
     """
     noises, alpha = method.reweight_noises, method.reweight_alpha
     least = math.ceil(
@@ -157,7 +157,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
     )
     floor = float(GaussianNoise(1.0).radius(q))
     if floor <= 0.0:
-        raise InputError(
+        raise BadValue(
             f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so no weight can be "
             "relative to it: raise p_min or reweight_noises"
         )
@@ -188,7 +188,7 @@ class AmplifySchedule(Schedule):
                 >= enough
             )
             if not self.kept.any():
-                raise InputError(
+                raise BadValue(
                     f"p_t={method.p_t} would discard every image: no p_A of {total} images is so large"
                 )
             self.remark = self._discarded(total - int(self.kept.sum()), total)
@@ -284,7 +284,7 @@ class AmplifySchedule(Schedule):
             if each is not None and (
                 (each.dtype, each.shape) != (dtype, (total,)) or not (each >= 0).all()
             ):
-                raise InputError(
+                raise BadValue(
                     f"{name} is not one {dtype} number, 0 or more, for each of {total} images"
                 )
         self.kept, self.weights = state["kept"], state["weights"]

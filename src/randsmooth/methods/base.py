@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.methods.hyperparameters import declared, record_of
 from randsmooth.noise import Stream
 
@@ -68,10 +68,10 @@ class LossInputs(NamedTuple):
     classifier: nn.Module | None = None
 
     def given(self, name: str) -> Any:
-        """The part `name`; InputError if it is None: for a loss that needs it."""
+        """The part `name`; Problem if it is None: for a loss that needs it."""
         value = getattr(self, name)
         if value is None:
-            raise InputError(
+            raise BadValue(
                 f"this loss needs inputs.{name}: pass loss(..., inputs=LossInputs({name}=...))"
             )
         return value
@@ -84,7 +84,7 @@ class Method(ABC):
     A field is annotated with its type and range, such as `Count`, `Positive` or `Annotated[float, Field(le=2)]`.
 
     Raises:
-        InputError: a hyperparameter has another type than its field declares, or is out of range.
+        Problem: a hyperparameter has another type than its field declares, or is out of range.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class Method(ABC):
         self.check()
 
     def check(self) -> None:  # noqa: B027 most need not override it
-        """Raise InputError for hyperparameters that do not go together; their types and ranges have been checked."""
+        """Raise Problem for hyperparameters that do not go together; their types and ranges have been checked."""
 
     @abstractmethod
     def loss(
@@ -142,14 +142,14 @@ class Method(ABC):
         is taken. What a loss computes from a batch as a whole, it computes there from its part.
 
         Raises:
-            InputError: the method needs a part of `inputs` that is None.
+            Problem: the method needs a part of `inputs` that is None.
         """
 
     def check_noise(self, x: Tensor, noise: Tensor) -> None:
-        """Raise InputError unless noise (m, B, C, H, W) holds the method's m noises for each of x (B, C, H, W)."""
+        """Raise Problem unless noise (m, B, C, H, W) holds the method's m noises for each of x (B, C, H, W)."""
         if noise.shape != (wanted := (self.m, *x.shape)):
             got = tuple(noise.shape)
-            raise InputError(
+            raise BadValue(
                 f"noise of shape {got} does not fit: m={self.m} noises of each image have shape {wanted}"
             )
 
@@ -268,7 +268,7 @@ class Schedule:
         return {}
 
     def restore(self, state: Mapping[str, Any], total: int) -> None:
-        """Continue from the `state` of an interrupted run on `total` images; InputError if it cannot be one."""
+        """Continue from the `state` of an interrupted run on `total` images; Problem if it cannot be one."""
 
 
 def label_loss(logits: Tensor, y: Tensor) -> Tensor:

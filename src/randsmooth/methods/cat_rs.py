@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from randsmooth.attacks import DAMP, ball_attack, divergence, noisy_logits
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.methods.base import (
     Loss,
     LossInputs,
@@ -76,17 +76,17 @@ class CatRS(Method):
 
     def check(self) -> None:
         if self.variant == "released" and self.teacher is None:
-            raise InputError(
+            raise BadValue(
                 "variant='released' learns from a teacher: name its folder, teacher=MODEL_DIR (--set ...)"
             )
         if self.variant == "paper" and (
             self.teacher or self.confidence == "teacher" or self.eps_doubled_from
         ):
-            raise InputError(
+            raise BadValue(
                 "teacher, confidence='teacher' and eps_doubled_from are of variant='released': set it too"
             )
         if not (self.low or self._high):
-            raise InputError(
+            raise BadValue(
                 "low=False with high='off' or lbd=0 leaves nothing to train on: switch one loss on"
             )
 
@@ -101,7 +101,7 @@ class CatRS(Method):
         """L_low + lbd * 1[all m right] * L_high (eq. 10), means over the images; arguments as for every `Method`.
 
         Raises:
-            InputError: inputs.u is None, which the low loss and the released variant's mask need, or inputs.target,
+            Problem: inputs.u is None, which the low loss and the released variant's mask need, or inputs.target,
                 which the released variant's high loss needs.
         """
         self.check_noise(x, noise)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits, pgd
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.methods.base import (
     Loss,
     LossInputs,
@@ -50,7 +50,7 @@ class Consistency(Method):
 
     def check(self) -> None:
         if self.m < 2:
-            raise InputError(
+            raise BadValue(
                 f"m={self.m}: consistency compares predictions, so it needs at least 2 noises per image"
             )
 

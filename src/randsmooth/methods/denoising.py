@@ -68,7 +68,7 @@ class DenoisedStability(Method):
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used.
 
         Raises:
-            InputError: inputs.classifier is None.
+            Problem: inputs.classifier is None.
         """
         self.check_noise(x, noise)
         classifier = inputs.given("classifier")

@@ -58,7 +58,7 @@ def create(name: str, **hyperparameters: Any) -> Method:
     NumPy's numbers are taken, whole numbers for any number and, where "off" is a choice, false: YAML reads it so.
 
     Raises:
-        InputError: an unknown method or hyperparameter, a missing one, or a value of a wrong type or out of range.
+        Problem: an unknown method or hyperparameter, a missing one, or a value of a wrong type or out of range.
 
     Example:
         >>> method = create("macer", lbd=8)
@@ -66,7 +66,7 @@ def create(name: str, **hyperparameters: Any) -> Method:
         (8.0, 'Zhai et al., ICLR 2020')
         >>> create("maser")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown method 'maser': did you mean 'macer'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown method 'maser': did you mean 'macer'? Expected one of: ...
     """
     method = METHODS[name]
     record, hints = record_of(method), get_type_hints(method)
@@ -88,7 +88,7 @@ class _Hyperparameters(FrozenRecord):
 
 @cache
 def record_of(method: type[Method]) -> type[_Hyperparameters]:
-    """The record with the fields of `method`: it raises InputError unless each is as its annotation says, m from 1."""
+    """The record with the fields of `method`: it raises Problem unless each is as its annotation says, m from 1."""
     hints = get_type_hints(method, include_extras=True)
     hints["m"] = Annotated[
         int, Field(gt=0, le=MOST), *getattr(hints.get("m"), "__metadata__", ())

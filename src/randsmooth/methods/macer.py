@@ -56,7 +56,7 @@ class Macer(Method):
         """-log(mean z_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
 
         Raises:
-            InputError: inputs.sigma is None.
+            Problem: inputs.sigma is None.
         """
         self.check_noise(x, noise)
         sigma = inputs.given("sigma")

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, ddn, gradient_free, noisy_logits, pgd
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.methods.base import (
     Loss,
     LossInputs,
@@ -44,11 +44,11 @@ class SmoothAdv(Method):
 
     def check(self) -> None:
         if self.attack == "gradient-free" and self.m < 2:
-            raise InputError(
+            raise BadValue(
                 f"m={self.m}: attack='gradient-free' estimates gradients from at least 2 noises, better 8"
             )
         if self.attack in DDN and self.T < 2:
-            raise InputError(
+            raise BadValue(
                 f"T={self.T}: attack={self.attack!r} checks the image before each step: take 2 or more"
             )
 

@@ -49,7 +49,7 @@ class SmoothMix(Method):
         Arguments as for every `Method`.
 
         Raises:
-            InputError: inputs.u is None.
+            Problem: inputs.u is None.
         """
         self.check_noise(x, noise)
         share = (

@@ -9,7 +9,7 @@ from randsmooth.certificates import (
     CertificatesLike,
     as_certificates,
 )
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, WrongTable
 from randsmooth.metrics.estimate import Estimate, mean, share
 from randsmooth.metrics.radii import check_radius, largest_possible
 
@@ -18,11 +18,11 @@ def labelled(table: CertificatesLike) -> Certificates:
     """Return the table as `Certificates`.
 
     Raises:
-        InputError: the images have no labels, so that it is unknown which are right.
+        Problem: the images have no labels, so that it is unknown which are right.
     """
     table = as_certificates(table)
     if not table.labelled:
-        raise InputError(
+        raise WrongTable(
             f"{table.name or 'this table'} is about images without labels, so that "
             "accuracy, ACR and p_A are not known: certify images with labels"
         )
@@ -114,7 +114,7 @@ def abstention(table: CertificatesLike) -> Estimate:
     have been certified, wrongly, or abstained on.
 
     Raises:
-        InputError: no image, or a label-aware table.
+        Problem: no image, or a label-aware table.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -124,7 +124,7 @@ def abstention(table: CertificatesLike) -> Estimate:
     """
     table = as_certificates(table)
     if table.header.label_aware:
-        raise InputError(
+        raise WrongTable(
             f"{table.name or 'this table'} is label-aware: no class but the label was "
             "tested, so it is unknown on how many images the certification abstains; "
             "certify without --label-aware"
@@ -168,7 +168,7 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
         up_to: the last radius that counts, in units of pixels in [0, 1].
 
     Raises:
-        InputError: no image, or `up_to` is not a finite number above 0.
+        Problem: no image, or `up_to` is not a finite number above 0.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -179,7 +179,7 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     table = labelled(table)
     check_radius(up_to)
     if up_to == 0.0:
-        raise InputError(
+        raise BadValue(
             "up_to=0 leaves no area; give the largest radius that matters, in units of "
             "pixels in [0, 1]"
         )

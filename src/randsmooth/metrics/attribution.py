@@ -68,7 +68,7 @@ def given_up(
     average does not show which images have the radius.
 
     Raises:
-        InputError: the tables are not about the same images (see `pair`), hold none, or
+        Problem: the tables are not about the same images (see `pair`), hold none, or
             `r` is negative or not finite.
 
     Example:
@@ -167,7 +167,7 @@ def waterfall(
         reference: by whose p_A the images are split; by default `b`, and without it `a`.
 
     Raises:
-        InputError: the tables are not about the same images (see `pair`), hold none, or
+        Problem: the tables are not about the same images (see `pair`), hold none, or
             p_A of the reference is unknown.
 
     Example:

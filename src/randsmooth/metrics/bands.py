@@ -110,7 +110,7 @@ class PairScores:
         """Score two tables at the radii of `reach`.
 
         Raises:
-            InputError: the tables are not about the same images, or hold none; and as
+            Problem: the tables are not about the same images, or hold none; and as
                 `reach`.
         """
         require_same_images(a, b)

@@ -18,7 +18,7 @@ from randsmooth.certificates import (
     as_certificates,
     check_budget,
 )
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, WrongTable
 from randsmooth.metrics.estimate import Estimate, mean, require_images
 from randsmooth.metrics.intervals import Floats, Ints
 from randsmooth.metrics.probabilities import logged_successes
@@ -62,7 +62,7 @@ def accuracy_at(
     See `acr_at`.
 
     Raises:
-        InputError: `r` is negative or not finite; and as `expected_radius`.
+        Problem: `r` is negative or not finite; and as `expected_radius`.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -96,7 +96,7 @@ def expected_radius(
         alpha: by default the stored one.
 
     Raises:
-        InputError: no image, n above the stored n or too small for alpha, alpha outside
+        Problem: no image, n above the stored n or too small for alpha, alpha outside
             (0, 1), noise, n or alpha unknown, or a table that does not hold n samples of
             every image judged by Clopper-Pearson.
 
@@ -222,7 +222,7 @@ def stored_samples(
     if alpha is None:
         alpha = stored_alpha
     if n > stored_n:
-        raise InputError(
+        raise BadValue(
             f"n={n} is not among the 1..{stored_n} samples that the table holds; certify "
             "again for more"
         )
@@ -242,7 +242,7 @@ def _stored_budget(table: Certificates) -> tuple[int, float]:
     """Return n and alpha of a table that can be judged at others.
 
     Raises:
-        InputError: the table does not hold n samples of every image judged by
+        Problem: the table does not hold n samples of every image judged by
             Clopper-Pearson, under one noise that is known.
     """
     header = table.header
@@ -253,18 +253,18 @@ def _stored_budget(table: Certificates) -> tuple[int, float]:
         settings = f"--rule {header.rule}, the {header.bound} bound"
         if header.label_aware:
             settings += ", --label-aware"
-        raise InputError(
+        raise WrongTable(
             f"{name} was made with {settings}: it can be judged at another n or alpha "
             "only if certified with --rule fixed, the clopper-pearson bound and without "
             "--label-aware"
         )
     if table.sigmas is not None:
-        raise InputError(
+        raise WrongTable(
             f"{name}: images have several sigmas, so that radii at another budget are not "
             "known of it"
         )
     if not header.names_noise or header.n is None or header.alpha is None:
-        raise InputError(
+        raise WrongTable(
             f"{name}: another budget needs the noise or sigma, n and alpha that the table "
             "was made with"
         )

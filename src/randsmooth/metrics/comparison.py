@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from randsmooth.certificates import CertificatesLike, as_certificates
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, NotComparable
 from randsmooth.metrics.bands import (
     DRAWS,
     Difference,
@@ -162,7 +162,7 @@ def compare(
         seed: of these draws.
 
     Raises:
-        InputError: tables that are not about the same images or hold none, a radius that
+        Problem: tables that are not about the same images or hold none, a radius that
             is negative or not finite, or a delta outside (0, 1).
 
     Source: the multiplier bootstrap of Chernozhukov, Chetverikov & Kato 2013, with
@@ -177,7 +177,7 @@ def compare(
         (0.99, 1)
     """
     if not 0.0 < delta < 1.0:
-        raise InputError(
+        raise BadValue(
             f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 "
             "point"
         )
@@ -197,7 +197,7 @@ def verdict(
     corrects for their number.
 
     Raises:
-        InputError: as `compare`, or there is no radius at which the two can be compared.
+        Problem: as `compare`, or there is no radius at which the two can be compared.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -208,7 +208,7 @@ def verdict(
     """
     (comparison,) = compare([(a, b)], delta=delta, seed=seed)
     if comparison.verdict is None:
-        raise InputError(
+        raise NotComparable(
             f"{comparison.a} and {comparison.b} cannot be compared: {comparison.limit}"
         )
     return comparison.verdict

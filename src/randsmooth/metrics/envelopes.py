@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.certificates import CertificatesLike, as_certificates
-from randsmooth.errors import InputError
+from randsmooth.errors import MissingValue
 from randsmooth.metrics.accuracy import certified_shares
 from randsmooth.metrics.estimate import require_images
 from randsmooth.metrics.intervals import LEVEL, Floats, Ints, share_interval
@@ -65,7 +65,7 @@ def envelope(
         radii: (M,); by default every certified radius of a right image, from 0.
 
     Raises:
-        InputError: no table, one without images, tables of different images (see `pair`),
+        Problem: no table, one without images, tables of different images (see `pair`),
             or radii that are negative or not finite.
 
     Example:
@@ -78,7 +78,7 @@ def envelope(
     """
     given = [as_certificates(table) for table in tables]
     if not given:
-        raise InputError("an envelope is of one table or more; got none")
+        raise MissingValue("an envelope is of one table or more; got none")
     require_images(len(given[0]))
     for table in given[1:]:
         require_same_images(given[0], table)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, WrongTable
 from randsmooth.metrics.intervals import CRITICAL, LEVEL, mean_interval, share_interval
 
 
@@ -45,7 +45,7 @@ def share(hits: ArrayLike) -> Estimate:
         hits: (N,) truth values.
 
     Raises:
-        InputError: there is no image.
+        Problem: there is no image.
 
     Source: see `share_interval`.
 
@@ -73,7 +73,7 @@ def share_if_chosen(share: Estimate, tables: int) -> Estimate:
         tables: among how many it was chosen.
 
     Raises:
-        InputError: there is no table.
+        Problem: there is no table.
 
     Example:
         >>> best = share([True] * 430 + [False] * 70)
@@ -83,7 +83,7 @@ def share_if_chosen(share: Estimate, tables: int) -> Estimate:
         0.860 (0.807 to 0.903, 500 images)
     """
     if tables < 1:
-        raise InputError(f"tables={tables}: the table was chosen among one or more")
+        raise BadValue(f"tables={tables}: the table was chosen among one or more")
     # Bonferroni: the intervals of all tables hold at once.
     level = 1.0 - (1.0 - LEVEL) / tables
     successes = round(share.value * share.images)
@@ -102,7 +102,7 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
             that differ, tell nothing else.
 
     Raises:
-        InputError: there is no image, or a value lies outside the bounds.
+        Problem: there is no image, or a value lies outside the bounds.
 
     Source: see `mean_interval`.
 
@@ -116,7 +116,7 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
     require_images(len(values))
     least, most = bounds
     if not (least <= values.min() and values.max() <= most):
-        raise InputError(
+        raise BadValue(
             f"values from {values.min():g} to {values.max():g} must lie between "
             f"{least:g} and {most:g}"
         )
@@ -125,6 +125,6 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
 
 
 def require_images(n: int) -> None:
-    """Raise InputError for an empty table: no metric is defined on no image."""
+    """Raise Problem for an empty table: no metric is defined on no image."""
     if n == 0:
-        raise InputError("the table holds no image; a metric needs at least one")
+        raise WrongTable("the table holds no image; a metric needs at least one")

@@ -138,7 +138,7 @@ def share_interval(
         level: confidence of the interval.
 
     Raises:
-        InputError: counts that cannot be, or a level outside (0, 1).
+        Problem: counts that cannot be, or a level outside (0, 1).
 
     Source: Clopper & Pearson 1934.
 

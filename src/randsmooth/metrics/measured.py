@@ -9,7 +9,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, evidence_difference, rule_of
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, NotComparable, WrongTable
 from randsmooth.metrics.accuracy import certified, labelled
 from randsmooth.metrics.estimate import require_images
 from randsmooth.metrics.intervals import LEVEL, Ints
@@ -68,7 +68,7 @@ def left_open(screened: Certificates) -> Ints:
     """Positions of the images that a label-aware table under the rule `screen=R` left open, ascending.
 
     Raises:
-        InputError: another rule, or a table that is not label-aware.
+        Problem: another rule, or a table that is not label-aware.
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
@@ -110,7 +110,7 @@ def to_resolve(screened: Certificates, within: float) -> Ints:
         positions, ascending; none where the interval is short enough without them.
 
     Raises:
-        InputError: as `left_open`; `within` out of range.
+        Problem: as `left_open`; `within` out of range.
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
@@ -160,7 +160,7 @@ def measured_accuracy(
         level: probability with which the interval is to hold.
 
     Raises:
-        InputError: other rules; tables of different classifiers, settings or noise; or images in the second that the
+        Problem: other rules; tables of different classifiers, settings or noise; or images in the second that the
             first did not leave open, or that were not chosen by `to_resolve`.
 
     Example:
@@ -203,7 +203,7 @@ def sampled_accuracy(sample: Certificates, images: int) -> MeasuredAccuracy:
         images: how many there are in all.
 
     Raises:
-        InputError: another rule, or more images in the table than there are.
+        Problem: another rule, or more images in the table than there are.
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
@@ -234,18 +234,18 @@ def chosen_by_chance(images: Sequence[int], number: int, seed: int) -> list[int]
 
 
 def check_within(within: float) -> None:
-    """Raise InputError unless `within` is a share of the images in (0, 1/2)."""
+    """Raise Problem unless `within` is a share of the images in (0, 1/2)."""
     if not 0.0 < within < 0.5:
-        raise InputError(
+        raise BadValue(
             f"within={within!r} must lie strictly between 0 and 0.5: 0.01 is one point of accuracy"
         )
 
 
 def _rule_of(table: Certificates, kind: type[OneRadius]) -> OneRadius:
-    """The rule of a label-aware table of images with labels; InputError for one that is of another `kind`."""
+    """The rule of a label-aware table of images with labels; Problem for one that is of another `kind`."""
     rule, header = rule_of(table.header), table.header
     if type(rule) is not kind or not header.label_aware:
-        raise InputError(
+        raise WrongTable(
             f"{table.name or 'the table'} was made by rule {header.rule}{', label-aware' * header.label_aware}: here "
             f"{kind.name}=R, label-aware is needed (see `measure_accuracy`)"
         )
@@ -284,14 +284,14 @@ def _measured(
 
 
 def _check_passes(screened: Certificates, resolved: Certificates) -> None:
-    """Raise InputError unless `resolved` goes on with images that `screened` left open, chosen by `to_resolve`."""
+    """Raise Problem unless `resolved` goes on with images that `screened` left open, chosen by `to_resolve`."""
     first, second, names = (
         screened.header,
         resolved.header,
         (screened.name, resolved.name),
     )
     if _rule_of(resolved, OneRadius).radius != _rule_of(screened, Screen).radius:
-        raise InputError(
+        raise NotComparable(
             f"{names[1]} was made by rule {second.rule}, {names[0]} by {first.rule}: of another radius"
         )
     facts = {name: getattr(first, name) for name in OF_THE_PASSES}
@@ -304,17 +304,17 @@ def _check_passes(screened: Certificates, resolved: Certificates) -> None:
     if differ := evidence_difference(
         first, second.replace(**facts), (f"of {names[0]}", f"of {names[1]}")
     ):
-        raise InputError(f"{names[1]} does not go on with {names[0]}: {differ}")
+        raise NotComparable(f"{names[1]} does not go on with {names[0]}: {differ}")
     chosen = chosen_by_chance(
         left_open(screened).tolist(), len(resolved), first.seed or 0
     )
     if sorted(resolved.idx.tolist()) != chosen:
-        raise InputError(
+        raise NotComparable(
             f"{names[1]} holds other images than those that chance chose among those left open"
         )
     begun = dict(zip(screened.idx.tolist(), screened.paths or (), strict=True))
     for index, path in zip(resolved.idx.tolist(), resolved.paths or (), strict=True):
         if not np.array_equal(path[: len(begun[index])], begun[index]):
-            raise InputError(
+            raise NotComparable(
                 f"image {index} has other samples in {names[1]} than in {names[0]}: on another processor?"
             )

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
-from randsmooth.errors import InputError
+from randsmooth.errors import NotComparable, WrongTable
 from randsmooth.metrics.accuracy import labelled
 from randsmooth.metrics.estimate import Estimate, mean, require_images
 from randsmooth.metrics.intervals import Floats, paired_shares
@@ -25,7 +25,7 @@ UNIT_ERROR = 1e-5
 
 
 def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
-    """Raise InputError unless both tables are about the same images in the same order.
+    """Raise Problem unless both tables are about the same images in the same order.
 
     Their radii must be in one norm, too.
 
@@ -35,13 +35,13 @@ def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
         >>> require_same_images(from_radii([0.5, 0.0], name="a"), from_radii([0.3], name="b"))
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: a (2 images) and b (1 images) are not about the same images, ...
+        randsmooth.errors.NotComparable: a (2 images) and b (1 images) are not about the same images, ...
     """
     a = as_certificates(a)
     b = as_certificates(b)
     require_one_norm([a, b])
     if not (np.array_equal(a.idx, b.idx) and np.array_equal(a.label, b.label)):
-        raise InputError(
+        raise NotComparable(
             f"{_described(a)} and {_described(b)} are not about the same images, "
             f"{CERTIFY_THE_SAME_IMAGES}"
         )
@@ -54,7 +54,7 @@ def _described(table: Certificates) -> str:
 
 
 def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
-    """Raise InputError unless the radii of all tables are in one norm.
+    """Raise Problem unless the radii of all tables are in one norm.
 
     They are not compared otherwise.
 
@@ -65,7 +65,7 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
         >>> require_one_norm([a, b.in_norm("l1")])
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: radii in different norms are never compared: a has L2 radii, b has L1 radii; ...
+        randsmooth.errors.NotComparable: radii in different norms are never compared: a has L2 radii, b has L1 ...
     """
     given = [as_certificates(table) for table in tables]
     if not given:
@@ -75,7 +75,7 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
             f"{table.name or 'a table'} has {NORMS[table.norm].label} radii"
             for table in given
         )
-        raise InputError(
+        raise NotComparable(
             f"radii in different norms are never compared: {norms}; report one norm at a "
             "time, or all in one that is proved of each (--norm, table.in_norm)"
         )
@@ -85,21 +85,21 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
 
 
 def _require_one_set_of_held_columns(tables: Sequence[Certificates]) -> None:
-    """Raise InputError unless all tables hold the same columns of their rows fixed."""
+    """Raise Problem unless all tables hold the same columns of their rows fixed."""
     held = {
         table.header.smoothing.held_columns if table.header.names_noise else ()
         for table in tables
     }
     if len(held) > 1:
         listed = " and ".join(", ".join(columns) or "none" for columns in sorted(held))
-        raise InputError(
+        raise NotComparable(
             f"the tables hold different columns fixed, {listed}: their radii are about "
             "different changes"
         )
 
 
 def _require_one_unit(tables: Sequence[Certificates]) -> None:
-    """Raise InputError unless a change of a coordinate counts alike in all radii."""
+    """Raise Problem unless a change of a coordinate counts alike in all radii."""
     first, *others = tables
     unit = _unit(first)
     for table in others:
@@ -108,7 +108,7 @@ def _require_one_unit(tables: Sequence[Certificates]) -> None:
             other_unit, unit, rtol=UNIT_ERROR, atol=0.0
         )
         if not same:
-            raise InputError(
+            raise NotComparable(
                 f"the radii of {first.name or 'a table'} and {table.name or 'another'} "
                 f"are in different units, as their {NORMS[table.norm].label} differ: "
                 "compare them in L2 (--norm l2, table.in_norm)"
@@ -152,7 +152,7 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     log of every image with one of every tenth.
 
     Raises:
-        InputError: an index occurs twice in a table, no image is shared, the tables are of
+        Problem: an index occurs twice in a table, no image is shared, the tables are of
             two data sets or splits, or the labels of a shared image differ.
 
     Example:
@@ -175,7 +175,7 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
     second = b.rows(rows_of_b[order])
 
     if len(first) == 0 or differing_source(a, b):
-        raise InputError(
+        raise NotComparable(
             f"{_described(a)} and {_described(b)} share no image, {CERTIFY_THE_SAME_IMAGES}"
         )
     _require_same_labels(first, second)
@@ -183,23 +183,23 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
 
 
 def _require_one_row_an_image(table: Certificates) -> None:
-    """Raise InputError unless each row says which image it is about, and no two agree."""
+    """Raise Problem unless each row says which image it is about, and no two agree."""
     if len(table) and table.idx.min() < 0:
-        raise InputError(
+        raise WrongTable(
             f"{table.name or 'a table'} does not say which images it is about; compare "
             "figures"
         )
     images, times = np.unique(table.idx, return_counts=True)
     if len(table) > len(images):
         i = int(np.argmax(times))
-        raise InputError(
+        raise WrongTable(
             f"image {images[i]} occurs {times[i]} times in {table.name or 'a table'}; "
             "keep one row"
         )
 
 
 def _require_same_labels(first: Certificates, second: Certificates) -> None:
-    """Raise InputError unless each row of the two tables has the same label."""
+    """Raise Problem unless each row of the two tables has the same label."""
     differing = np.flatnonzero(first.label != second.label)
     if len(differing) == 0:
         return
@@ -209,7 +209,7 @@ def _require_same_labels(first: Certificates, second: Certificates) -> None:
         cause = "the same labels, in another order"
     else:
         cause = "idx renumbered, a damaged file, or another data set"
-    raise InputError(
+    raise NotComparable(
         f"image {first.idx[row]} has label {first.label[row]} in {first.name} and "
         f"{second.label[row]} in {second.name}, one of {len(differing):,} that differ in "
         f"{len(first):,}: {cause}"
@@ -222,7 +222,7 @@ def acr_difference(a: CertificatesLike, b: CertificatesLike) -> Estimate:
     The 95% interval is for this one difference; of several methods, take `compare`.
 
     Raises:
-        InputError: the tables are not about the same images, or hold none.
+        Problem: the tables are not about the same images, or hold none.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -258,7 +258,7 @@ def mcnemar(only_a: int, only_b: int) -> float:
     Source: McNemar 1947, in its exact form: only_a ~ Bin(only_a + only_b, 1/2).
 
     Raises:
-        InputError: a count below 0.
+        Problem: a count below 0.
 
     Example:
         >>> mcnemar(0, 6)  # 2 / 2^6
@@ -277,7 +277,7 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     discordant pairs in another sample.
 
     Raises:
-        InputError: a count below 0, no image, or more pairs than images.
+        Problem: a count below 0, no image, or more pairs than images.
 
     Source: see `mean_interval`.
 
@@ -288,7 +288,7 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     """
     require_images(images)
     if min(only_a, only_b) < 0 or only_a + only_b > images:
-        raise InputError(
+        raise NotComparable(
             f"only_a={only_a} and only_b={only_b} must be counts >= 0 of some of the "
             f"{images} images"
         )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, WrongTable
 from randsmooth.metrics.estimate import Estimate, require_images, share
 from randsmooth.metrics.intervals import LEVEL, Floats, Ints
 
@@ -60,10 +60,10 @@ class ImageProbabilities:
         """Return the share of images with p_A >= x, one point of the curve.
 
         Raises:
-            InputError: the curve is unknown at x.
+            Problem: the curve is unknown at x.
         """
         if x < self.known_from:
-            raise InputError(
+            raise WrongTable(
                 f"p_A >= {x} is unknown: the table determines p_A from "
                 f"{self.known_from} upward only"
             )
@@ -198,7 +198,7 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
     the column pABar.
 
     Raises:
-        InputError: no image, a log whose sigma, n or alpha is not known (see
+        Problem: no image, a log whose sigma, n or alpha is not known (see
             `Certificates.assuming`), or a table whose samples stopped early.
 
     Example:
@@ -211,7 +211,7 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
     require_images(len(table))
     unknown = p_a_unknown(table)
     if unknown is not None:
-        raise InputError(f"{table.name or 'this table'}: {unknown}")
+        raise WrongTable(f"{table.name or 'this table'}: {unknown}")
 
     n, alpha = table.header.n, table.header.alpha
     if table.is_log and n and alpha:
@@ -265,7 +265,7 @@ def p_a_band(table: CertificatesLike, x: ArrayLike) -> tuple[Floats, Floats]:
         low, high: (M,) both ends; NaN where the curve is unknown.
 
     Raises:
-        InputError: no image, or p_A is unknown (see `p_a`).
+        Problem: no image, or p_A is unknown (see `p_a`).
 
     Source: Dvoretzky, Kiefer & Wolfowitz 1956, with the constant 2 of Massart 1990,
         corollary 1: for any distribution, P(the sample's curve of N images leaves the
@@ -306,7 +306,7 @@ def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Es
         q: shares in (0, 1).
 
     Raises:
-        InputError: a share outside (0, 1), and as `p_a`.
+        Problem: a share outside (0, 1), and as `p_a`.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -316,7 +316,7 @@ def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Es
     """
     for x in q:
         if not 0.0 < x < 1.0:
-            raise InputError(
+            raise BadValue(
                 f"q={x} must lie strictly between 0 and 1; 0.5 is the median"
             )
     ascending = np.sort(p_a(table).unknown_first)

@@ -17,7 +17,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.logs.inferred import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.noise import NORMS, Gaussian
 from randsmooth.rules import MOST_SAMPLES
 
@@ -35,18 +35,18 @@ ROUNDING = 1e-12
 
 
 def check_radius(*radii: float) -> None:
-    """Raise InputError unless all `radii` are finite and >= 0.
+    """Raise Problem unless all `radii` are finite and >= 0.
 
     Example:
         >>> check_radius(0.5)
         >>> check_radius(-0.5)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: radius -0.5 must be a finite number >= 0, in the unit of the certificates
+        randsmooth.errors.BadValue: radius -0.5 must be a finite number >= 0, in the unit of the certificates
     """
     for r in radii:
         if not (math.isfinite(r) and r >= 0.0):
-            raise InputError(
+            raise BadValue(
                 f"radius {r} must be a finite number >= 0, in the unit of the "
                 "certificates"
             )

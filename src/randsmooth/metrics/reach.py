@@ -117,7 +117,7 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
         asked: radii to be included, as far as both tables reach.
 
     Raises:
-        InputError: a radius that is negative or not finite.
+        Problem: a radius that is negative or not finite.
     """
     check_radius(*asked)
     end = min(farthest(a), farthest(b))

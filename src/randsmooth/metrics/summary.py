@@ -48,7 +48,7 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
             the table. Shares of p_A are those at P_A_LEVELS.
 
     Raises:
-        InputError: no image, or a radius that is negative or not finite.
+        Problem: no image, or a radius that is negative or not finite.
 
     Example:
         >>> from randsmooth.certificates import from_radii

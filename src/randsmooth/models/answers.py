@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, article
+from randsmooth.errors import WrongModel, article
 
 
 def check_logits(answer: Any, images: int, called: str = "the model") -> Tensor:
@@ -22,7 +22,7 @@ def check_logits(answer: Any, images: int, called: str = "the model") -> Tensor:
         called: what to call it in the error.
 
     Raises:
-        InputError: it is something else; the message names what makes logits of it.
+        Problem: it is something else; the message names what makes logits of it.
 
     Example:
         >>> check_logits(torch.zeros(2, 3, dtype=torch.float16), 2).dtype
@@ -30,7 +30,7 @@ def check_logits(answer: Any, images: int, called: str = "the model") -> Tensor:
         >>> check_logits({"logits": torch.zeros(2, 3)}, 2)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the model answers 2 images with a dict of 'logits'; expected logits (2, K), ...
+        randsmooth.errors.WrongModel: the model answers 2 images with a dict of 'logits'; expected logits (2, K), ...
     """
     fits = (
         isinstance(answer, Tensor)
@@ -40,7 +40,7 @@ def check_logits(answer: Any, images: int, called: str = "the model") -> Tensor:
     )
     if not fits or answer.is_complex() or answer.is_meta:
         expected = f"expected logits ({images}, K), K >= 2, as a tensor of real numbers"
-        raise InputError(
+        raise WrongModel(
             f"{called} answers {images} images with {described(answer)}; {expected}{_way(answer, images)}"
         )
     plain: Tensor = answer
@@ -95,7 +95,7 @@ def part_of(answer: Any, name: str | int) -> Any:
     """The part of an answer of several parts: by its name, of a dictionary or object, or by its place.
 
     Raises:
-        InputError: there is no such part.
+        Problem: there is no such part.
 
     Example:
         >>> part_of({"logits": 3}, "logits"), part_of(("a", "b"), 1)
@@ -106,7 +106,7 @@ def part_of(answer: Any, name: str | int) -> Any:
             return getattr(answer, name)
         return answer[name]
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise InputError(
+        raise WrongModel(
             f"answer={name!r} is no part of what the model answers with, {described(answer)}"
         ) from None
 
@@ -119,7 +119,7 @@ def two_logits(answer: Tensor, of: str) -> Tensor:
         of: "logit", which is above 0 for the second class, or "probability", in [0, 1]; others become NaN.
 
     Raises:
-        InputError: it is not one number an image.
+        Problem: it is not one number an image.
 
     Example:
         >>> two_logits(torch.tensor([[-3.0], [2.0]]), "logit").argmax(dim=1)
@@ -133,7 +133,7 @@ def two_logits(answer: Tensor, of: str) -> Tensor:
         or tuple(answer.shape[1:]) not in ((), (1,))
         or not answer.dim()
     ):
-        raise InputError(
+        raise WrongModel(
             f"binary={of!r} is for one number an image, (B,) or (B, 1); it answers {described(answer)}"
         )
     second = answer.reshape(len(answer)).float()

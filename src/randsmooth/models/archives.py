@@ -4,7 +4,7 @@ import struct
 import zipfile
 from typing import IO
 
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongFile
 
 END = struct.Struct(
     "<4s4H2LH"
@@ -41,21 +41,21 @@ def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int
         The size of each entry by its name.
 
     Raises:
-        InputError: it is no such file.
+        Problem: it is no such file.
     """
     try:
         _check_directory(file, size)
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
     except BROKEN as error:
-        raise InputError(str(error)) from None
+        raise WrongFile(str(error)) from None
     sizes = {entry.filename: entry.file_size for entry in entries}
     plain = all(
         entry.orig_filename == entry.filename and "\\" not in entry.filename
         for entry in entries
     )
     if not plain or len({name.casefold() for name in sizes}) < len(entries):
-        raise InputError(
+        raise WrongFile(
             "two readers may find different entries in it: a name occurs twice, or is no plain one"
         )
     code = [entry for entry in entries if packed and f"/{packed}/" in entry.filename]
@@ -65,20 +65,20 @@ def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int
     whole = all(entry.compress_type == zipfile.ZIP_STORED for entry in stored)
     alike = all(entry.compress_size == entry.file_size for entry in stored)
     if not whole or not alike or sum(entry.file_size for entry in stored) > size:
-        raise InputError("what it holds is larger than the file")
+        raise WrongFile("what it holds is larger than the file")
     if sum(entry.file_size for entry in code) > MOST_PACKED:
-        raise InputError(f"its code is more than {MOST_PACKED:,} bytes")
+        raise WrongFile(f"its code is more than {MOST_PACKED:,} bytes")
     return sizes
 
 
 def _check_directory(file: IO[bytes], size: int) -> None:
-    """Raise InputError unless the directory lies where the end of the file says, and ends where that begins."""
+    """Raise Problem unless the directory lies where the end of the file says, and ends where that begins."""
     start = max(0, size - MOST_BEHIND - END.size)
     file.seek(start)
     tail = file.read()
     at = tail.rfind(b"PK\5\6")
     if at < 0 or at + END.size > len(tail):
-        raise InputError("File is not a zip file, or cut short")
+        raise WrongFile("File is not a zip file, or cut short")
     *_, length, place, _ = END.unpack_from(tail, at)
     file.seek(max(0, start + at - LOCATOR.size - END64.size))
     longer = file.read(LOCATOR.size + END64.size)
@@ -87,7 +87,7 @@ def _check_directory(file: IO[bytes], size: int) -> None:
         _, _, stated, _ = LOCATOR.unpack(longer[-LOCATOR.size :])
         end -= len(longer)
         if stated != end or not longer.startswith(b"PK\6\6"):
-            raise InputError("it has another directory than the one at its end")
+            raise WrongFile("it has another directory than the one at its end")
         *_, length, place = END64.unpack_from(longer)
     if place + length != end:
-        raise InputError("it has another directory than the one at its end")
+        raise WrongFile("it has another directory than the one at its end")

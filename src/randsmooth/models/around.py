@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from randsmooth.data.dataset_spec import Categories
 from randsmooth.data.decode import LUMA
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, WrongData, WrongModel, check_known
 from randsmooth.models.answers import check_logits, part_of, two_logits, with_a_class
 from randsmooth.models.base_classifier import (
     Around,
@@ -67,7 +67,7 @@ class Step(nn.Module):
 def channels_step(wanted: int | str) -> Step:
     """One of CHANNELS: 3 repeats a grey channel, 1 makes grey of red, green and blue, "bgr" swaps."""
     if wanted not in CHANNELS or isinstance(wanted, bool):
-        raise InputError(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
+        raise BadValue(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
 
     def change(x: Tensor, luma: Tensor) -> Tensor:
         if x.shape[1] == 1:
@@ -114,7 +114,7 @@ def crop_step(size: int | Sequence[int]) -> Step:
     def crop(x: Tensor) -> Tensor:
         top, left = (int(x.shape[2]) - height) // 2, (int(x.shape[3]) - width) // 2
         if top < 0 or left < 0:
-            raise InputError(
+            raise WrongData(
                 f"images of {tuple(x.shape[2:])} have no middle {height} x {width} to crop"
             )
         return x[:, :, top : top + height, left : left + width]
@@ -137,7 +137,7 @@ def normalise_step(
         *stds, *_numbers("scale", scale)
     ) > 0.0:
         expected = "expected as many numbers for mean as for std, one for each channel, and std and scale above 0"
-        raise InputError(
+        raise BadValue(
             f"mean={shown(means)}, std={shown(stds)} and scale={scale}: {expected}"
         )
 
@@ -147,7 +147,7 @@ def normalise_step(
             x.shape[1],
         ):  # torch would repeat a single channel, which no note says
             way = f"rs.wrap(model, channels={numbers}) makes as many"
-            raise InputError(
+            raise BadValue(
                 f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: {way}"
             )
         return ((x if scale == 1.0 else scale * x) - mean) / std
@@ -212,7 +212,7 @@ class Wrapped(Around):
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W) of the data set's own size: in [0, 1] before noise."""
         if len(self.before) and x.dim() != 4:
-            raise InputError(
+            raise WrongData(
                 f"{self.notes[0]}: this is for images (C, H, W); inputs have shape {tuple(x.shape[1:])}"
             )
         answer = self.inner(self.before(x))
@@ -266,7 +266,7 @@ def wrap(
         num_classes: K, for a function that answers with labels.
 
     Raises:
-        InputError: a step or the model cannot be used.
+        Problem: a step or the model cannot be used.
 
     Example:
         >>> import torch
@@ -318,7 +318,7 @@ def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
     if not 1 <= len(sides) <= 2 or not all(
         type(side) is int and side > 0 for side in sides
     ):
-        raise InputError(
+        raise BadValue(
             f"{name}={shown(repr(size))} must be a side or (height, width), in pixels"
         )
     return sides
@@ -329,7 +329,7 @@ def _numbers(name: str, given: float | Sequence[float]) -> list[float]:
     if not values or not all(
         isinstance(v, int | float) and abs(v) <= 1e30 for v in values
     ):
-        raise InputError(
+        raise BadValue(
             f"{name}={shown(repr(given))} must be a finite number, or one for each channel"
         )
     return [float(value) for value in values]
@@ -360,7 +360,7 @@ class Ensemble(Around):
         notes: what the ensemble does, for the header of a certificate.
 
     Raises:
-        InputError: an argument cannot be used.
+        Problem: an argument cannot be used.
 
     Example:
         >>> a, b, c = (nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(3))
@@ -383,14 +383,14 @@ class Ensemble(Around):
             or isinstance(members, str)
             or len(members) < 2
         ):
-            raise InputError(
+            raise BadValue(
                 f"an ensemble is a list of at least two members; got {shown(repr(members))}"
             )
         check_known("rule of an ensemble", RULES, rule)
         if consensus is not None and not (
             type(consensus) is int and 2 <= consensus < len(members)
         ):
-            raise InputError(
+            raise BadValue(
                 f"consensus={shown(repr(consensus))} must be a whole number from 2 to {len(members) - 1}"
             )
         self.rule, self.consensus = rule, consensus
@@ -459,7 +459,7 @@ class Ensemble(Around):
         """(B, K) of the first members' answers (B, K) by the rule."""
         widths = sorted({int(answer.shape[1]) for answer in answers})
         if len(widths) > 1:
-            raise InputError(
+            raise WrongModel(
                 f"the members give {' and '.join(map(str, widths))} logits; expected one number"
             )
         if self.rule == "probabilities":
@@ -491,7 +491,7 @@ class Ensemble(Around):
 
 
 def _member_logits(member: nn.Module, x: Tensor) -> Tensor:
-    """What a member answers; InputError where that has no two axes. The rest is checked of the whole ensemble."""
+    """What a member answers; Problem where that has no two axes. The rest is checked of the whole ensemble."""
     answer = member(x)
     if not isinstance(answer, Tensor) or answer.dim() != 2:
         return check_logits(answer, len(x), "a member of the ensemble")

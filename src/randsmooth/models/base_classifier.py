@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from randsmooth.data.arrays import into_unit_range
 from randsmooth.data.dataset_spec import Categories, is_image
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, article
+from randsmooth.errors import BadValue, WrongData, WrongModel, article
 from randsmooth.models.adapters.foreign_model import (
     EstimatorModel,
     ForeignModel,
@@ -38,7 +38,7 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
         num_classes: K, for a function that answers with labels.
 
     Raises:
-        InputError: it is none of these, or one that cannot be certified.
+        Problem: it is none of these, or one that cannot be certified.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -47,7 +47,7 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
         >>> adapt(3)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the model is an int, 3; expected a torch.nn.Module, ...
+        randsmooth.errors.WrongModel: the model is an int, 3; expected a torch.nn.Module, ...
     """
     base = _adapted(model)
     return (
@@ -70,7 +70,7 @@ def _adapted(model: Any) -> BaseClassifier:
         return FunctionModel(model)
     kinds = "a torch.export program, a scikit-learn estimator, or a function from arrays (B, ...) to logits or labels"
     given = f"{article(type(model).__name__)}, {shown(repr(model))}"
-    raise InputError(f"the model is {given}; expected a torch.nn.Module, {kinds}")
+    raise WrongModel(f"the model is {given}; expected a torch.nn.Module, {kinds}")
 
 
 def is_model(value: object) -> bool:
@@ -127,7 +127,7 @@ class Around(nn.Module):
         }
 
     def for_classes(self, classes: Sequence[str]) -> Self:
-        """The same, answering for `classes` in their order. InputError where a model knows others."""
+        """The same, answering for `classes` in their order. Problem where a model knows others."""
         if not self.answering:
             return self
         return self.replace(
@@ -137,7 +137,7 @@ class Around(nn.Module):
     def for_columns(
         self, columns: Sequence[str], held: Sequence[Categories] = ()
     ) -> Self:
-        """The same, taking features whose names are `columns` in their order. InputError where a model knows others."""
+        """The same, taking features whose names are `columns` in their order. Problem where a model knows others."""
         parts = {
             name: for_columns(part, columns, held)
             for name, part in self.named_children()
@@ -195,7 +195,7 @@ class ForeignPart(Around):
         if self.run is not None:
             return self.run(x)
         if not isinstance(self.model, PythonModel):
-            raise InputError(
+            raise WrongModel(
                 f"a part that is {article(self.kind)} answers in a certification, not by itself"
             )
         with self._turn:
@@ -239,7 +239,7 @@ def is_traced() -> bool:
 
 
 def for_classes(model: M, classes: Sequence[str]) -> M:
-    """The model, answering for `classes` in their order, where it can be told them. InputError where it knows others.
+    """The model, answering for `classes` in their order, where it can be told them. Problem where it knows others.
 
     Example:
         >>> network = nn.Linear(2, 2)
@@ -255,7 +255,7 @@ def for_classes(model: M, classes: Sequence[str]) -> M:
 
 
 def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = ()) -> M:
-    """The model, taking features whose names are `columns`, where it knows names. InputError where it knows others.
+    """The model, taking features whose names are `columns`, where it knows names. Problem where it knows others.
 
     Columns that are `held` come as codes of categories; a model that cannot be told what these stand for is refused.
 
@@ -269,7 +269,7 @@ def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = (
     if isinstance(model, ForeignModel | Around):
         return cast(M, model.for_columns(columns, held))
     if held:
-        raise InputError(
+        raise WrongModel(
             f"the model, a torch module, takes numbers alone: {no_table(held)}"
         )
     return model
@@ -301,7 +301,7 @@ def check_inputs(x: object, shape: tuple[int, ...] | None) -> Tensor:
     """`x`: images as floats (B, C, H, W) in [0, 1], or features, finite (B, d); of `shape` where it is given.
 
     Raises:
-        InputError: another type or shape, or a value outside [0, 1], of features one that is not finite; the message
+        Problem: another type or shape, or a value outside [0, 1], of features one that is not finite; the message
             names the first such input.
 
     Example:
@@ -310,19 +310,19 @@ def check_inputs(x: object, shape: tuple[int, ...] | None) -> Tensor:
         >>> check_inputs(torch.full((2, 1, 8, 8), 255.0), (1, 8, 8))
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the images have values in [255, 255], first image 0; expected [0, 1]: \
+        randsmooth.errors.WrongData: the images have values in [255, 255], first image 0; expected [0, 1]: \
 divide by the value of white, 255
     """
     if not isinstance(x, Tensor) or not x.is_floating_point():
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
-        raise InputError(
+        raise WrongData(
             f"images are {kind}; expected a tensor of floats in [0, 1]: torch.as_tensor(x) / 255"
         )
     if x.layout != torch.strided or x.device.type == "meta":
         kind = (
             "meta" if x.device.type == "meta" else str(x.layout).removeprefix("torch.")
         )
-        raise InputError(
+        raise WrongData(
             f"the inputs are a tensor {tuple(x.shape)} of the kind {kind}: give x.to_dense(), with values"
         )
     if x.ndim not in (2, 4) if shape is None else tuple(x.shape[1:]) != shape:
@@ -332,12 +332,12 @@ divide by the value of white, 255
             else f"(B, {', '.join(map(str, shape))})"
         )
         way = "x[None] makes a batch of one; of signals and the like say the shape of one, shape=(C, T)"
-        raise InputError(
+        raise WrongData(
             f"images have shape {tuple(x.shape)}; expected {expected}: {way}"
         )
     if not is_image(x.shape[1:]):
         if bool((bad := ~x.isfinite().flatten(1).all(1)).any()):
-            raise InputError(
+            raise WrongData(
                 f"input {int(bad.nonzero()[0])} has NaN or infinite features: fill them in first"
             )
         return x
@@ -345,7 +345,7 @@ divide by the value of white, 255
     if bool(wrong.any()):
         first, least, most = int(wrong.nonzero()[0]), float(x.min()), float(x.max())
         found = f"values in [{least:.6g}, {most:.6g}], first image {first}"
-        raise InputError(
+        raise WrongData(
             f"the images have {found}; expected [0, 1]: {into_unit_range(least, most)}"
         )
     return x
@@ -355,25 +355,25 @@ def pick_device(name: str | torch.device) -> torch.device:
     """The device called "auto" (CUDA where torch finds it), "cpu", "cuda" or, by its number, "cuda:1".
 
     Raises:
-        InputError: another name, or a CUDA device that torch does not find.
+        Problem: another name, or a CUDA device that torch does not find.
 
     Example:
         >>> pick_device("cpu")
         device(type='cpu')
         >>> pick_device("gpu")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: device='gpu' must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...
+        randsmooth.errors.BadValue: device='gpu' must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...
     """
     found = re.fullmatch(r"auto|cpu|cuda(?::(\d{1,4}))?", str(name), re.ASCII)
     if found is None:
-        raise InputError(
+        raise BadValue(
             f"device={str(name)!r} must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ..."
         )
     devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if str(name) in ("auto", "cpu"):
         return torch.device("cuda" if devices and str(name) == "auto" else "cpu")
     if int(found[1] or 0) >= devices:
-        raise InputError(
+        raise BadValue(
             f"device={str(name)!r}: torch sees {devices} CUDA devices, numbered from 0; use --device cpu"
         )
     return torch.device(str(name))

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import Problem, WrongModel, unknown
 from randsmooth.models.base_classifier import is_model
 from randsmooth.models.sources import check_arguments
 
@@ -30,7 +30,7 @@ def from_code(source: str, **model_args: Any) -> Any:
     its place, and an option for each argument whose name begins with "argv:".
 
     Raises:
-        InputError: the code cannot be imported, ends the program, has no such name, or what it names fails.
+        Problem: the code cannot be imported, ends the program, has no such name, or what it names fails.
     """
     place, _, name = str(source).rpartition(":")
     options = options_of(
@@ -88,7 +88,7 @@ def _made(
         with _naming_fault(f"{where}:{name} failed"):
             return found(**arguments)
     if arguments:
-        raise InputError(
+        raise WrongModel(
             f"{where}:{name} is a model, not a function, so it takes no arguments; got {[*arguments]}"
         )
     return found
@@ -112,11 +112,11 @@ def _importable(folder: Path) -> None:
 
 
 def _module(place: str, options: Sequence[str]) -> ModuleType:
-    """The module at `place`. InputError where it was imported before, with other options than these."""
+    """The module at `place`. Problem where it was imported before, with other options than these."""
     before = _OPTIONS_OF.get(place, [])
     if place in sys.modules and before != [*options]:
         had = " ".join(before) or "none"
-        raise InputError(
+        raise WrongModel(
             f"{place} was imported before, with the options {had}, and reads them once: start anew"
         )
     module: ModuleType = pkgutil.resolve_name(f"{place}:")
@@ -138,20 +138,20 @@ def _module_in(file: Path) -> ModuleType:
 
 @contextmanager
 def _naming_fault(fault: str) -> Iterator[None]:
-    """Turn whatever a user's code raises into an InputError with the place in that code."""
+    """Turn whatever a user's code raises into a Problem with the place in that code."""
     try:
         yield
-    except InputError:
+    except Problem:
         raise
     except SystemExit as error:  # as argparse ends where it misses an option
         said = (
             shown(error) if isinstance(error.code, str) else f"exit status {error.code}"
         )
         way = "options of its own command line are given by --model-arg argv:NAME=VALUE"
-        raise InputError(f"{fault}: it ended the program ({said}); {way}") from error
+        raise WrongModel(f"{fault}: it ended the program ({said}); {way}") from error
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {shown(error)}"
-        raise InputError(
+        raise WrongModel(
             f"{fault} ({reason}, in {where.filename}, line {where.lineno})"
         ) from error

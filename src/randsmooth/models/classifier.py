@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.models.folder import StoredModel
 from randsmooth.models.registry import build
 
@@ -31,7 +31,7 @@ class Classifier(StoredModel):
             versions. It is copied; {} if unknown.
 
     Raises:
-        InputError: any of these cannot be used.
+        Problem: any of these cannot be used.
 
     Example:
         >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)).eval()
@@ -104,7 +104,7 @@ def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifie
     Both files are compared with the digests in config.json. torch's global generator stays as it is.
 
     Raises:
-        InputError: a file is missing, cut short, not one of ours or not as it was written; the two do not fit each
+        Problem: a file is missing, cut short, not one of ours or not as it was written; the two do not fit each
             other; weights are not finite; or `device` cannot be used.
 
     Example:
@@ -122,10 +122,10 @@ def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifie
 
 
 def _check(classes: Any, shape: Any, mean: Any, std: Any, extra: Any) -> None:
-    """Raise InputError for the first argument of a classifier that cannot be used."""
+    """Raise Problem for the first argument of a classifier that cannot be used."""
 
     def fail(name: str, value: object, expected: str) -> NoReturn:
-        raise InputError(f"{name}={shown(repr(value))}: expected {expected}")
+        raise BadValue(f"{name}={shown(repr(value))}: expected {expected}")
 
     names = isinstance(classes, list | tuple) and all(
         isinstance(name, str) for name in classes

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, article
+from randsmooth.errors import BadValue, MissingValue, WrongFile, WrongModel, article
 from randsmooth.extras import needs
 from randsmooth.models.base_classifier import (
     Around,
@@ -90,7 +90,7 @@ class Denoiser(StoredModel):
         provenance: how it was trained, as plain JSON: dataset, sigma, objective, ... It is copied; {} if unknown.
 
     Raises:
-        InputError: any of these cannot be used.
+        Problem: any of these cannot be used.
 
     Example:
         >>> denoiser = Denoiser(channels=1, arch="dncnn-5x16", provenance={"sigma": 0.25}).eval()
@@ -110,7 +110,7 @@ class Denoiser(StoredModel):
     ) -> None:
         super().__init__()
         if type(channels) is not int or not 1 <= channels <= MOST_CHANNELS:
-            raise InputError(
+            raise BadValue(
                 f"channels={shown(repr(channels))}: expected 1 (grey) to {MOST_CHANNELS}, usually 3 (RGB)"
             )
         match = re.fullmatch(
@@ -119,7 +119,7 @@ class Denoiser(StoredModel):
         depth, width = (int(match[1]), int(match[2])) if match else (0, 0)
         if depth not in DEPTHS or width not in WIDTHS:
             limits = f"depth from {DEPTHS[0]} to {DEPTHS[-1]}, width from {WIDTHS[0]} to {WIDTHS[-1]:,}"
-            raise InputError(
+            raise BadValue(
                 f"arch={shown(repr(arch))}: expected dncnn-DEPTHxWIDTH, such as {USUAL}, {limits}"
             )
         self.arch, self.channels = f"dncnn-{depth}x{width}", channels
@@ -160,7 +160,7 @@ class DiffusionDenoiser(nn.Module):
         prediction: what the network predicts: "epsilon", the noise; "v_prediction"; or "sample", the image.
 
     Raises:
-        InputError: one of these cannot be used, or sigma lies outside the noise levels of the schedule.
+        Problem: one of these cannot be used, or sigma lies outside the noise levels of the schedule.
 
     Attributes:
         sigma: as given.
@@ -187,7 +187,7 @@ class DiffusionDenoiser(nn.Module):
     ) -> None:
         super().__init__()
         if prediction not in PREDICTIONS:
-            raise InputError(
+            raise BadValue(
                 f"prediction={shown(repr(prediction))}: expected one of {', '.join(PREDICTIONS)}"
             )
         self.network, self.prediction = network, prediction
@@ -200,7 +200,7 @@ class DiffusionDenoiser(nn.Module):
             or not least <= sigma <= most
         ):
             known = f"from {least:.3g} to {most:.3g}, for pixels in [0, 1]"
-            raise InputError(
+            raise BadValue(
                 f"sigma={shown(repr(sigma))}: the noise levels of this diffusion model are {known}"
             )
         self.sigma = float(sigma)
@@ -230,7 +230,7 @@ class DiffusionDenoiser(nn.Module):
         return (x.clamp(-1.0, 1.0) + 1.0) / 2.0
 
     def _prediction(self, x_t: Tensor) -> Tensor:
-        """(B, C, H, W) what the network predicts. InputError where it answers with something else."""
+        """(B, C, H, W) what the network predicts. Problem where it answers with something else."""
         answer = self.network(
             x_t,
             torch.full(
@@ -248,21 +248,21 @@ class DiffusionDenoiser(nn.Module):
             answer = answer[:, : x_t.shape[1]]  # the others are a learned variance
         elif shape != x_t.shape:
             got = f"{tuple(x_t.shape)} with {shape or type(answer).__name__}"
-            raise InputError(
+            raise WrongModel(
                 f"the diffusion model answers {got}; expected the same shape, or twice the channels"
             )
         return answer  # type: ignore[no-any-return]
 
 
 def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
-    """(T,) sqrt((1 - abar_t) / abar_t), the noise in images in [-1, 1]. InputError for what is no schedule."""
+    """(T,) sqrt((1 - abar_t) / abar_t), the noise in images in [-1, 1]. Problem for what is no schedule."""
     abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
     if (
         abar.dim() != 1
         or not bool((abar.diff() < 0).all())
         or not 1 >= abar[0] >= abar[-1] >= 0
     ):
-        raise InputError(
+        raise WrongModel(
             "alphas_cumprod must be the abar_t of every timestep, from 1 down to 0, and not the betas"
         )
     return ((1.0 - abar) / abar).sqrt()
@@ -283,7 +283,7 @@ def load_denoiser(
         device: where to load it to.
 
     Raises:
-        InputError: there is no such denoiser, it is damaged, or a diffusion model is not told sigma.
+        Problem: there is no such denoiser, it is damaged, or a diffusion model is not told sigma.
 
     Example:
         >>> import tempfile
@@ -300,16 +300,16 @@ def load_denoiser(
 
 
 def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
-    """The unconditional diffusion model in a `folder` of diffusers, in eval mode; InputError where it is another."""
+    """The unconditional diffusion model in a `folder` of diffusers, in eval mode; Problem where it is another."""
     if sigma is None:
-        raise InputError(
+        raise MissingValue(
             f"{folder} is a diffusion model, which must know the noise to remove: give sigma (--sigma)"
         )
     network, scheduler = folder / "unet", folder / "scheduler" / SCHEDULER
     said = read_settings(network / CONFIG)
     if (kind := said.get("_class_name")) != NETWORK:
         way = "pass others as a function of x_t and timesteps to randsmooth.DiffusionDenoiser"
-        raise InputError(
+        raise WrongFile(
             f"{network} holds a {shown(repr(kind))}; expected a {NETWORK} (no text or class): {way}"
         )
     levels = read_settings(scheduler)
@@ -335,7 +335,7 @@ def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
     except (
         Exception
     ) as error:  # of a configuration that nobody wrote, diffusers raises whatever comes
-        raise InputError(
+        raise WrongModel(
             f"{network} cannot be loaded by diffusers ({shown(error) or type(error).__name__})"
         ) from error
     check_loaded(loaded, network, "the diffusion model", "save the whole network")
@@ -357,7 +357,7 @@ class Denoised(Around):
             Any model that `adapt` takes, or its name, as in `load_model`.
 
     Raises:
-        InputError: one of the two cannot be loaded or called.
+        Problem: one of the two cannot be loaded or called.
 
     Attributes:
         denoiser, classifier: the two, as modules.
@@ -441,13 +441,13 @@ class Denoised(Around):
 
 
 class Called(nn.Module):
-    """A function of tensors as a module. InputError where it cannot be called."""
+    """A function of tensors as a module. Problem where it cannot be called."""
 
     def __init__(self, function: Any) -> None:
         super().__init__()
         if not callable(function):
             got = f"{article(type(function).__name__)}, {shown(repr(function))}"
-            raise InputError(
+            raise WrongModel(
                 f"the denoiser is {got}; expected a torch.nn.Module, a folder or a function of tensors"
             )
         self.function = function

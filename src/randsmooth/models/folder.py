@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
 from randsmooth.contents import check_itself
 from randsmooth.documents import parse_json, read_file, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, NotFound, Problem, WrongFile, WrongModel
 from randsmooth.escape import markdown, setting
 from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.sources import check_place, shipped
@@ -80,7 +80,7 @@ class StoredModel(nn.Module):
             written = json.dumps(dict(value), allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             way = "expected a dictionary of str, int, float, list, dict; {} if nothing is known"
-            raise InputError(
+            raise BadValue(
                 f"provenance={shown(repr(value))} is not plain JSON ({shown(error)}): {way}"
             ) from None
         self.config["provenance"] = parse_json(
@@ -94,10 +94,10 @@ class StoredModel(nn.Module):
 
     @classmethod
     def rebuilt(cls, stored: Stored) -> Self:
-        """The model of a folder's content, in eval mode; InputError where its parts do not fit."""
+        """The model of a folder's content, in eval mode; Problem where its parts do not fit."""
         if stored.kind != cls.kind:
             way = "randsmooth certify CLASSIFIER --denoiser DENOISER"
-            raise InputError(
+            raise WrongFile(
                 f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: {way}"
             )
         way_out = f"are {CONFIG} and {WEIGHTS} from one model?"
@@ -118,18 +118,18 @@ def filled(
     batch norms, which change nothing, may lack.
 
     Raises:
-        InputError: it cannot be made, or has other weights.
+        Problem: it cannot be made, or has other weights.
     """
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
             expected = make().state_dict()
     except (
-        InputError,
+        Problem,
         RuntimeError,
         TypeError,
     ) as error:  # TypeError: of an argument that the model lacks
         reason = shown(str(error).partition("\n")[0])
-        raise InputError(f"{where}: no such network can be built ({reason})") from error
+        raise WrongFile(f"{where}: no such network can be built ({reason})") from error
     counters = {
         name: torch.zeros((), dtype=torch.int64)
         for name in expected
@@ -145,7 +145,7 @@ def filled(
     )  # torch would convert types
     if odd:
         first = f"expected {wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}"
-        raise InputError(
+        raise WrongFile(
             f"{where}: {len(odd)} tensors do not fit, first {shown(repr(odd[0]))}, {first}; {way_out}"
         )
     with torch.random.fork_rng(devices=[]):
@@ -162,7 +162,7 @@ def save(model: StoredModel, folder: Path | str) -> None:
     never a mixture. On return the files are on the disk.
 
     Raises:
-        InputError: `folder` cannot be made, or the weights are not float32.
+        Problem: `folder` cannot be made, or the weights are not float32.
 
     Example:
         >>> from randsmooth.models import Classifier
@@ -175,7 +175,7 @@ def save(model: StoredModel, folder: Path | str) -> None:
     folder, state = Path(folder), model.state_dict()
     for name, tensor in state.items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
-            raise InputError(
+            raise WrongModel(
                 f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving"
             )
     weights = safetensors.torch.save(
@@ -210,7 +210,7 @@ def card(model: StoredModel) -> str:
     templates.filters["cell"] = lambda value: markdown(setting(value))
     said, noise = model.provenance, None
     with suppress(
-        InputError, AttributeError, TypeError
+        Problem, AttributeError, TypeError
     ):  # no noise, but a Gaussian of one sigma, or none known here
         noise = noise_from(said.get("noise") or {})
     sigma = said.get("sigma") if type(said.get("sigma")) in (int, float) else None
@@ -223,7 +223,7 @@ def read(folder: Path | str) -> Stored:
     """What is in `folder`, of a URL or the hub's "user/name" too, once it is known to be as it was saved.
 
     Raises:
-        InputError: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
+        Problem: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
     """
     named, folder = str(folder), local(folder)
     path = folder / WEIGHTS
@@ -235,25 +235,25 @@ def read(folder: Path | str) -> Stored:
             if unfinished
             else f"{DAMAGED}, as safetensors"
         )
-        raise InputError(f"{path} is missing: {way_out}; pickles are never loaded")
+        raise NotFound(f"{path} is missing: {way_out}; pickles are never loaded")
     check_itself(path)
     try:
         content = path.read_bytes()
         if config.pop(HASH) != f"sha256:{hashlib.sha256(content).hexdigest()}":
-            raise InputError(
+            raise WrongFile(
                 f"{path} is not the file that {CONFIG} was written with: {DAMAGED}"
             )
         weights = safetensors.torch.load(
             content
         )  # compares sizes with the file's before it allocates any
     except (OSError, SafetensorError) as error:
-        raise InputError(f"{path} is damaged ({shown(error)}): {DAMAGED}") from None
+        raise WrongFile(f"{path} is damaged ({shown(error)}): {DAMAGED}") from None
     if infinite := [
         name
         for name, tensor in weights.items()
         if not bool(torch.isfinite(tensor).all())
     ]:
-        raise InputError(
+        raise WrongFile(
             f"{path} holds NaN or infinity in {shown(repr(infinite[0]))}: {DAMAGED}"
         )
     return Stored(folder, kind, config, weights)
@@ -263,7 +263,7 @@ def check_folder(folder: Path | str) -> str:
     """Check a model folder, and say in one sentence what was found to be right.
 
     Raises:
-        InputError: as `models.load`.
+        Problem: as `models.load`.
 
     Example:
         >>> from randsmooth.models import Classifier
@@ -283,7 +283,7 @@ were saved'
 
 
 def local(folder: Path | str) -> Path:
-    """`folder`, or one on this machine with the files of a URL, the hub or a demo. InputError where none is."""
+    """`folder`, or one on this machine with the files of a URL, the hub or a demo. Problem where none is."""
     folder = fetched(folder) if is_url(folder) else shipped(folder)
     check_place(folder)
     return here(str(folder), [CONFIG, WEIGHTS], "FOLDER")
@@ -300,33 +300,33 @@ def here(name: str, files: list[str], written: str) -> Path:
     except (OSError, ValueError) as error:
         told = f"no folder {name}, and no such model came from the Hugging Face hub or its cache ({shown(error)})"
         way = f"`hf download {name} --local-dir FOLDER` where there is a network, and {written} here"
-        raise InputError(f"{told}: check the name, or {way}") from error
+        raise NotFound(f"{told}: check the name, or {way}") from error
 
 
 def _read_config(path: Path, named: str) -> tuple[str, dict[str, Any]]:
     """The kind of model and its arguments, with the hash of its weights; `named` is how the folder was given."""
     if not path.is_file():
-        raise InputError(f"{path} is missing: {_without_config(path.parent, named)}")
+        raise NotFound(f"{path} is missing: {_without_config(path.parent, named)}")
     check_itself(path)
     config = parse_json(read_file(path), path)
     keys = set(config) if isinstance(config, dict) else set()
     if keys & TRANSFORMERS:
         beside = sorted(each.name for each in path.parent.glob("*.onnx"))
         way = f", or {named}/{beside[0]}" if beside else ""
-        raise InputError(
+        raise WrongFile(
             f"{named} holds a model of transformers, as save_pretrained writes it: give hf:{named}{way}"
         )
     if keys & TIMM:
         way = named if Path(named).is_dir() else f"hf-hub:{named}"
-        raise InputError(f"{named} holds a model of timm: give timm:{way}")
+        raise WrongFile(f"{named} holds a model of timm: give timm:{way}")
     kind = next((KINDS[key] for key in keys if key in KINDS), None)
     if kind is None or not keys >= {HASH, DIGEST}:
         found = shown(", ".join(sorted(keys)) or type(config).__name__)
-        raise InputError(
+        raise WrongFile(
             f"{path} was not written by this randsmooth, it holds {found}: name a folder of `train`"
         )
     if config.pop(DIGEST) != _digest(config):
-        raise InputError(
+        raise WrongFile(
             f"{path} is not as it was written, its digest differs: {DAMAGED}"
         )
     return kind, config

@@ -15,7 +15,7 @@ from torch import nn
 
 from randsmooth.contents import check_itself
 from randsmooth.documents import parse_json, read_file, refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem, WrongModel
 from randsmooth.extras import needs
 from randsmooth.models.around import (
     Step,
@@ -74,7 +74,7 @@ class HubClassifier(Wrapped):
         notes: what lies between the noisy image and the label, for the header of a certificate.
 
     Raises:
-        InputError: another number of classes than its own, or two of one name.
+        Problem: another number of classes than its own, or two of one name.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class HubClassifier(Wrapped):
         if classes is not None and (
             len(classes) != len(own) or len({*map(str, classes)}) < len(classes)
         ):
-            raise InputError(
+            raise BadValue(
                 f"classes={list(classes)!r}: expected {len(own)} different names, as many as {source} has"
             )
         super().__init__(steps, network.eval().requires_grad_(False), [])
@@ -102,7 +102,7 @@ class HubClassifier(Wrapped):
         """The same, sharing its network, for these `classes` in their order.
 
         Raises:
-            InputError: it knows other classes.
+            Problem: it knows other classes.
         """
         if order_of(self.classes, classes, self.source) == [*range(len(classes))]:
             return self
@@ -129,7 +129,7 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
         source: what the model is called, for the error.
 
     Raises:
-        InputError: other classes; the message names the first that the model does not have.
+        Problem: other classes; the message names the first that the model does not have.
 
     Example:
         >>> order_of(["dog", "Cat"], ["cat", "dog"], "hf:pets")
@@ -137,7 +137,7 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
     """
     if len(own) != len(wanted):
         wants = f"the data set has {len(wanted)}, {shown(', '.join(wanted))}: take a model that was trained for them"
-        raise InputError(
+        raise WrongModel(
             f"{source} tells {len(own)} classes apart, {shown(', '.join(own))}; {wants}"
         )
     if all(map(NAMELESS.fullmatch, own)) or all(map(NAMELESS.fullmatch, wanted)):
@@ -153,7 +153,7 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
     ]
     if missing or len({*simple[1]}) < len(wanted):
         way = f"its own are {shown(', '.join(own))}: say what they are called there, --model-arg 'classes=[...]'"
-        raise InputError(
+        raise WrongModel(
             f"{source} knows no class {shown(repr([*missing, *wanted][0]))}, or knows it twice; {way}"
         )
     return [simple[0].index(form) for form in simple[1]]
@@ -173,7 +173,7 @@ def from_transformers(
         classes: what its classes are called in the data set, in the model's order; default: its own names.
 
     Raises:
-        InputError: it is not there, it is no image classifier with all of its weights, it needs code of its own, or
+        Problem: it is not there, it is no image classifier with all of its weights, it needs code of its own, or
             its processor is not known.
     """
     named = str(source)
@@ -195,7 +195,7 @@ def steps_of(folder: Path) -> list[Step]:
     """The steps of the processor whose configuration is in `folder`, for images in [0, 1].
 
     Raises:
-        InputError: there is none, or it does something else than resizing, cropping, rescaling and normalising.
+        Problem: there is none, or it does something else than resizing, cropping, rescaling and normalising.
     """
     path = folder / PROCESSOR
     try:
@@ -205,14 +205,14 @@ def steps_of(folder: Path) -> list[Step]:
         )
         name = re.sub(r"(ImageProcessor|FeatureExtractor)(Fast|Pil)?$", "", name)
         if name not in KINDS:
-            raise InputError(
+            raise WrongModel(
                 f"it is a {shown(name or 'processor without a name')}, and known are {', '.join(KINDS)}"
             )
         given = {key: value for key, value in said.items() if value is not None}
         return _steps(name, USUAL | {"do_center_crop": KINDS[name][1]} | given)
     except Exception as error:  # of values that nobody meant
         way = "certify it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
-        raise InputError(
+        raise WrongModel(
             f"{path} does not say in a known way what images need ({shown(error)}): {way}"
         ) from error
 
@@ -256,7 +256,7 @@ def _side(length: Any) -> int:
         or not isinstance(length, int)
         or not 1 <= length <= MOST_SIDE
     ):
-        raise InputError(
+        raise WrongModel(
             f"images of {shown(repr(length))} pixels; expected 1 to {MOST_SIDE:,} a side"
         )
     return length
@@ -290,7 +290,7 @@ def _network(folder: Path, named: str) -> Any:
             )
     except Exception as error:  # of a configuration that nobody wrote, transformers raises whatever comes
         why = shown(error) or type(error).__name__
-        raise InputError(
+        raise WrongModel(
             f"{folder} cannot be loaded as an image classifier ({why}). {way}"
         ) from error
     check_loaded(
@@ -325,7 +325,7 @@ def from_timm(
         classes: what its classes are called in the data set, in the model's order; default: its own names, if any.
 
     Raises:
-        InputError: timm cannot be imported, or it has no such model or weights.
+        Problem: timm cannot be imported, or it has no such model or weights.
     """
     named, name = str(source), str(source).removeprefix("timm:")
     try:
@@ -337,14 +337,14 @@ def from_timm(
             f"local-dir:{name}" if Path(name).is_dir() else name, pretrained=True
         )
         config = timm.data.resolve_model_data_config(network)
-    except InputError:
+    except Problem:
         raise
     except Exception as error:  # timm, its hub client, torch, and a torchvision for another torch raise their own
         why, way = (
             f"{type(error).__name__}: {shown(error)}",
             "is it a name of timm, and torchvision for your torch?",
         )
-        raise InputError(f"{named} cannot be made by timm ({why}): {way}") from error
+        raise WrongModel(f"{named} cannot be made by timm ({why}): {way}") from error
     own = network.pretrained_cfg.get("label_names") or map(
         str, range(network.num_classes)
     )
@@ -357,7 +357,7 @@ def timm_steps(config: Mapping[str, Any]) -> list[Step]:
     """The evaluation transform that `timm.data.create_transform` makes of a data configuration, for images in [0, 1].
 
     Raises:
-        InputError: it does something else than resizing, cropping the middle and normalising.
+        Problem: it does something else than resizing, cropping the middle and normalising.
 
     Example:
         >>> config = {"input_size": (3, 224, 224), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.5,) * 3}
@@ -368,7 +368,7 @@ def timm_steps(config: Mapping[str, Any]) -> list[Step]:
     share, mode = config.get("crop_pct", 0.875), config.get("crop_mode", "center")
     larger = math.floor(height / share), math.floor(width / share)
     if mode not in ("squash", "center") or (mode == "center" and height != width):
-        raise InputError(
+        raise WrongModel(
             f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected center or squash"
         )
     resize = resize_step(

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn.modules import module as hooks
 
 from randsmooth.documents import parse_json, read_file, refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound, WrongFile
 
 MOST_NUMBER = (
     2**24
@@ -67,10 +67,10 @@ class Weights(NamedTuple):
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The settings in a file of JSON. InputError where it holds something else."""
+    """The settings in a file of JSON. Problem where it holds something else."""
     said = parse_json(read_file(path), path)
     if not isinstance(said, dict):
-        raise InputError(
+        raise WrongFile(
             f"{path} holds a {type(said).__name__}; expected settings by name"
         )
     return said
@@ -86,11 +86,11 @@ def checked_weights(
         name: of the weights, which are in `name`.safetensors, or in the files that an index of it names.
 
     Raises:
-        InputError: a file is missing or damaged, names another outside of the folder, or asks for what nobody would
+        Problem: a file is missing or damaged, names another outside of the folder, or asks for what nobody would
             build with these weights; the message names the setting.
     """
     if (folder / ADAPTER).exists():
-        raise InputError(
+        raise WrongFile(
             f"{folder} holds {ADAPTER}, which names another model: merge the adapter and save the whole"
         )
     held = _weights(folder, name)
@@ -108,12 +108,12 @@ def check_settings(said: Any, where: str, tensors: int, key: str = "") -> None:
         key: the name of the setting.
 
     Raises:
-        InputError: a number that no such network has, or a setting in OPENING or ATTENTION.
+        Problem: a number that no such network has, or a setting in OPENING or ATTENTION.
 
     Example:
         >>> check_settings({"vision": {"num_hidden_layers": 200_000}}, "config.json", 200)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: config.json says num_hidden_layers=200000, and its weights are 200 tensors: ...
+        randsmooth.errors.WrongFile: config.json says num_hidden_layers=200000, and its weights are 200 tensors: ...
     """
     if isinstance(said, Mapping):
         for name, value in said.items():
@@ -131,18 +131,18 @@ def _check_opening(name: str, value: Any, where: str) -> None:
         name in ATTENTION and isinstance(value, str) and value not in OURS
     ):
         way = "only weights as they are, and attention of torch's, are read: save the network without it"
-        raise InputError(f"{where} says {name}={shown(repr(value))}; {way}")
+        raise WrongFile(f"{where} says {name}={shown(repr(value))}; {way}")
 
 
 def _check_number(number: int, where: str, tensors: int, key: str) -> None:
     says = f"{where} says {shown(key)}={shown(number)}"
     if MOST_LAYERS.fullmatch(key) and number > max(tensors, FEWEST_TENSORS):
-        raise InputError(
+        raise WrongFile(
             f"{says}, and its weights are {tensors:,} tensors: they are not of such a network"
         )
     most = MOST.get(key, MOST_NUMBER)
     if abs(number) > most:
-        raise InputError(f"{says}; expected at most {most:,}")
+        raise WrongFile(f"{says}; expected at most {most:,}")
 
 
 def _weights(folder: Path, name: str) -> Weights:
@@ -157,16 +157,16 @@ def _weights(folder: Path, name: str) -> Weights:
             or not map_of
             or not isinstance(told.get("metadata", {}), dict)
         ):
-            raise InputError(f"{index} has no weight_map from tensors to files")
+            raise WrongFile(f"{index} has no weight_map from tensors to files")
         files = {str(file) for file in map_of.values()}
     tensors = numbers = 0
     for file in sorted(files):
         if Path(file).name != file or "\\" in file or not file.endswith(".safetensors"):
-            raise InputError(
+            raise WrongFile(
                 f"{index} names {shown(repr(file))}; expected files of safetensors beside it alone"
             )
         if not (folder / file).is_file():  # nor a pipe, which may have no end
-            raise InputError(
+            raise NotFound(
                 f"no file at {folder / shown(file)}: weights are read from safetensors alone"
             )
         with (
@@ -187,7 +187,7 @@ def no_larger_than(held: Weights) -> Iterator[None]:
     """Stop whoever builds a network in this thread as soon as it has far more parts or numbers than the weights.
 
     Raises:
-        InputError: it has; within the library, which may turn it into an error of its own.
+        Problem: it has; within the library, which may turn it into an error of its own.
     """
     counted = {"parameters": 0, "modules": 0, "numbers": 0}
     most = {
@@ -203,7 +203,7 @@ def no_larger_than(held: Weights) -> Iterator[None]:
         counted[what] += number
         if counted[what] > most[what]:
             said = f"the configuration asks for more than {most[what]:,} {what}"
-            raise InputError(
+            raise WrongFile(
                 f"{said}, and the weights are {held.tensors:,} tensors of {held.numbers:,} numbers"
             )
 
@@ -240,7 +240,7 @@ def silent(library: str) -> Iterator[None]:
 
 
 def check_loaded(loaded: Mapping[str, Any], folder: Path, what: str, why: str) -> None:
-    """Raise InputError where a network was loaded without all of its weights.
+    """Raise Problem where a network was loaded without all of its weights.
 
     Args:
         loaded: as `output_loading_info=True` gives it.
@@ -250,6 +250,6 @@ def check_loaded(loaded: Mapping[str, Any], folder: Path, what: str, why: str) -
     """
     lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
     if lacking:
-        raise InputError(
+        raise WrongFile(
             f"{folder} lacks {len(lacking)} tensors of {what}, first {shown(lacking[0])}: {why}"
         )

@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 import torch
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem, WrongFile
 
 MOST_STEPS = 2**22  # instructions of a pickle
 MOST_ODD_KEYS = 1_000  # keys whose hashes a stranger can choose, so that all of them are compared with each other
@@ -55,7 +55,7 @@ BROKEN = (
 )
 
 
-class Damaged(InputError):
+class Damaged(WrongFile):
     """What is no pickle."""
 
 
@@ -88,7 +88,7 @@ class Container:
         )
         self.odd += not plain
         if self.odd > MOST_ODD_KEYS and self.kind != "list":
-            raise InputError(
+            raise WrongFile(
                 f"a {self.kind} has more than {MOST_ODD_KEYS:,} keys that are no texts or numbers"
             )
 
@@ -123,7 +123,7 @@ class Rehearsal:
         """The stand-in for what the next pickle in `file` makes.
 
         Raises:
-            InputError: it asks for code, for more than the file has, or it is damaged.
+            Problem: it asks for code, for more than the file has, or it is damaged.
         """
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []
@@ -131,12 +131,12 @@ class Rehearsal:
         try:
             for step, (operation, argument, _) in enumerate(pickletools.genops(file)):
                 if step >= MOST_STEPS:
-                    raise InputError(
+                    raise WrongFile(
                         f"its pickle has more than {MOST_STEPS:,} instructions"
                     )
                 self._do(operation.name, argument)
             return self.stack.pop()
-        except InputError:
+        except Problem:
             raise
         except BROKEN as error:
             raise Damaged(
@@ -157,7 +157,7 @@ class Rehearsal:
         elif name in STEPS:
             STEPS[name](self, argument)
         elif name not in ("PROTO", "STOP"):
-            raise InputError(
+            raise WrongFile(
                 f"its pickle has the instruction {name}, which torch does not read"
             )
 
@@ -213,7 +213,7 @@ class Rehearsal:
                 if full.startswith(REBUILDS)
                 else "which is code"
             )
-            raise InputError(f"it asks for {shown(full)}, {why}")
+            raise WrongFile(f"it asks for {shown(full)}, {why}")
         self.stack.append(Name(full))
 
     def _reduce(self, _: Any) -> None:
@@ -223,7 +223,7 @@ class Rehearsal:
             or called.full not in CALLS
             or not isinstance(arguments, tuple)
         ):
-            raise InputError(
+            raise WrongFile(
                 f"it calls {shown(getattr(called, 'full', called))}, which is not called here"
             )
         self.stack.append(CALLS[called.full](self, *arguments))
@@ -246,7 +246,7 @@ class Rehearsal:
         if size > self.size or (
             self.records is not None and self.records.get(key) != size
         ):
-            raise InputError(
+            raise WrongFile(
                 f"the storage {shown(repr(key))} is not as large as its record"
             )
         self._check_known(key, storage)
@@ -254,7 +254,7 @@ class Rehearsal:
         if view is not None:
             part, offset, length = view
             if not 0 <= offset <= offset + length <= elements:
-                raise InputError(
+                raise WrongFile(
                     f"a part of the storage {shown(repr(key))} lies outside of it"
                 )
             storage = Storage(length, storage.width)
@@ -262,16 +262,16 @@ class Rehearsal:
         self.stack.append(storage)
 
     def _check_known(self, key: str, storage: Storage) -> None:
-        """Raise InputError where another storage had this key before: torch takes the first one."""
+        """Raise Problem where another storage had this key before: torch takes the first one."""
         if self.storages.setdefault(key, storage) != storage:
-            raise InputError(f"the storage {shown(repr(key))} has two sizes")
+            raise WrongFile(f"the storage {shown(repr(key))} has two sizes")
 
     # --- what may be called -----------------------------------------------------------------------------------------
 
     def _copy(self, size: int) -> None:
         self.made += size
         if self.made > self.size + SMALL:
-            raise InputError("what its calls make is larger than the file")
+            raise WrongFile("what its calls make is larger than the file")
 
     def _collected(self, kind: str, parts: Any = None) -> Container:
         """A dictionary or a set of the parts of a list or of another one."""
@@ -287,7 +287,7 @@ class Rehearsal:
     def _encoded(self, plain: Any = "", coding: Any = "latin1") -> bytes:
         """Bytes, which protocol 2 writes as a text."""
         if not isinstance(plain, str | bytes) or coding not in ("latin1", "latin-1"):
-            raise InputError(
+            raise WrongFile(
                 "it asks for bytes of a number, or in another encoding than latin1"
             )
         self._copy(len(plain))
@@ -338,7 +338,7 @@ class Rehearsal:
             (side - 1) * stride for side, stride in zip(sides, strides, strict=True)
         )
         if elements and (last + 1) * width > storage.elements * storage.width:
-            raise InputError(
+            raise WrongFile(
                 f"a tensor of shape {shown(sides)} that is not stored whole"
             )
         self._use(elements * width, sides)
@@ -347,7 +347,7 @@ class Rehearsal:
     def _use(self, size: int, sides: Any) -> None:
         self.used += size
         if self.used > MOST_SHARING * self.size + SMALL:
-            raise InputError(
+            raise WrongFile(
                 f"a tensor of shape {shown(sides)} that is not stored whole, or is stored for many"
             )
 

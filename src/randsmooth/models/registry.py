@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongData
 from randsmooth.registry import Registry
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def build(
     `cifar-resnet50` the other. `wrnN-k` with N = 6n + 4 is the wide ResNet.
 
     Raises:
-        InputError: unknown `arch`, or images too small for it.
+        Problem: unknown `arch`, or images too small for it.
 
     Example:
         >>> network = build("lenet", in_channels=1, image_size=28, num_classes=10)
@@ -82,7 +82,7 @@ def build(
     architecture = architecture_of(arch)
     if image_size < architecture.min_size:
         smallest = f"{architecture.min_size}x{architecture.min_size}"
-        raise InputError(
+        raise WrongData(
             f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: resize them"
         )
     return architecture.builder(
@@ -91,20 +91,20 @@ def build(
 
 
 def check_arch(arch: str) -> None:
-    """Raise InputError unless `arch` is a name, or that of a family with a number; loads no torch.
+    """Raise Problem unless `arch` is a name, or that of a family with a number; loads no torch.
 
     Example:
         >>> check_arch("resnet152")
         >>> check_arch("renset20")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown architecture 'renset20': did you mean 'resnet20'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown architecture 'renset20': did you mean 'resnet20'? Expected one of: ...
     """
     if not any(re.fullmatch(family, arch) for family in FAMILIES):
         ARCHITECTURES.check(arch)
 
 
 def architecture_of(arch: str) -> Architecture:
-    """The entry called `arch`, or the one of a family that has no entry of its own. InputError where there is neither.
+    """The entry called `arch`, or the one of a family that has no entry of its own. Problem where there is neither.
 
     Example:
         >>> architecture_of("resnet152").min_size

@@ -15,7 +15,7 @@ from pydantic import Secret
 
 from randsmooth.contents import check_itself, is_pickle, what_it_is
 from randsmooth.documents import shown
-from randsmooth.errors import CODE, InputError, unknown
+from randsmooth.errors import CODE, BadValue, NotFound, Problem, WrongFile, unknown
 from randsmooth.urls import fetched, is_url, names_a_secret, without_credentials
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
@@ -58,7 +58,7 @@ class Form(NamedTuple):
         written: an example of it, for errors and help.
         what: what it names.
         pattern: a regular expression of names that are written in this way; empty for a folder that is there.
-        check: raises InputError where it cannot be opened, as far as that is known without loading anything heavy;
+        check: raises Problem where it cannot be opened, as far as that is known without loading anything heavy;
             None: nothing is known of a model of a hub or of code until it is opened.
         opener: "module:name" in `randsmooth.models` of what opens it: called with the source and the model's arguments,
             it gives a base classifier, or whatever `adapt` makes one of.
@@ -83,7 +83,7 @@ def shipped(place: Path | str) -> Path | str:
 
 
 def check_place(folder: Path | str) -> None:
-    """Raise InputError unless `folder` is a folder that is there, or may be a model's id on the Hugging Face hub.
+    """Raise Problem unless `folder` is a folder that is there, or may be a model's id on the Hugging Face hub.
 
     What would lie beside model folders that are here is taken for one of them that was misspelt, not for such an id.
 
@@ -91,32 +91,32 @@ def check_place(folder: Path | str) -> None:
         >>> check_place("user/name")
         >>> check_place("nomodel")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: nomodel is not a folder: expected a model folder or a hub id such as user/name
+        randsmooth.errors.NotFound: nomodel is not a folder: expected a model folder or a hub id such as user/name
     """
     if Path(shipped(folder)).is_dir():
         return
     if Path(folder).exists() or not HUB_ID.fullmatch(str(folder)):
-        raise InputError(
+        raise NotFound(
             f"{folder} is not a folder: expected a model folder or a hub id such as user/name"
         )
     if beside := [
         config.parent.as_posix() for config in Path(folder).parent.glob("*/config.json")
     ]:
         way = f"a model of the hub: `hf download {folder} --local-dir FOLDER`, and FOLDER here"
-        raise InputError(f"{unknown('model folder', str(folder), beside)} ({way})")
+        raise NotFound(f"{unknown('model folder', str(folder), beside)} ({way})")
 
 
 def check_file(source: str) -> None:
-    """Raise InputError unless the file that `source` names, before any :NAME in it, is there, and no pointer to it.
+    """Raise Problem unless the file that `source` names, before any :NAME in it, is there, and no pointer to it.
 
     Example:
         >>> check_file("nofile.onnx")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: no file at nofile.onnx
+        randsmooth.errors.NotFound: no file at nofile.onnx
     """
     path = source.rpartition(":")[0] if re.search(r"\.py:\w", source) else source
     if not Path(path).is_file():
-        raise InputError(f"no file at {path}")
+        raise NotFound(f"no file at {path}")
     check_itself(Path(path))
 
 
@@ -198,7 +198,7 @@ def form_of(source: Path | str) -> Form:
     """The form that `source` is written in.
 
     Raises:
-        InputError: none; the message lists the forms that exist.
+        Problem: none; the message lists the forms that exist.
 
     Example:
         >>> form_of("net.onnx").what
@@ -220,13 +220,11 @@ def form_of(source: Path | str) -> Form:
         raise no_model(name)
     if found is None:
         forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)
-        raise InputError(
-            f"{shown(str(source))} names no model: expected one of: {forms}"
-        )
+        raise NotFound(f"{shown(str(source))} names no model: expected one of: {forms}")
     return found
 
 
-def no_model(path: Path | str, reason: str = "") -> InputError:
+def no_model(path: Path | str, reason: str = "") -> Problem:
     """The error for a file that is no model by itself: what it is, and where that can be said the lines that open it.
 
     Args:
@@ -237,13 +235,13 @@ def no_model(path: Path | str, reason: str = "") -> InputError:
     if path.suffix == ".joblib" or is_pickle(path):
         return pickled(path)
     if path.suffix != ".safetensors" and (kind := what_it_is(path)):
-        return InputError(
+        return WrongFile(
             f"{path} {kind}. A model of another form is opened by code: file.py:NAME"
         )
     return weights_alone(path, reason)
 
 
-def weights_alone(path: Path | str, reason: str = "") -> InputError:
+def weights_alone(path: Path | str, reason: str = "") -> Problem:
     """The error for a file that holds weights, but not the network that they are of, with lines that open it.
 
     Example:
@@ -257,21 +255,21 @@ def weights_alone(path: Path | str, reason: str = "") -> InputError:
     )
     if Path(path).suffix == ".safetensors":
         module, load = "safetensors.torch", f"safetensors.torch.load_file({place!r})"
-    return InputError(
+    return WrongFile(
         f"{shown(str(path))} holds weights, not the network that they are of{reason}: write these lines into "
         "a new file, open_model.py, with your network's class, and give open_model.py:make. (Of the networks of "
         f"papers, `randsmooth import` makes a model folder.){CODE}{OPENING.format(module=module, load=load)}"
     )
 
 
-def pickled(path: Path | str) -> InputError:
+def pickled(path: Path | str) -> Problem:
     """The error for a pickle, such as scikit-learn's users make of an estimator, with lines that open it.
 
     Example:
         >>> print(str(pickled("forest.pkl")).splitlines()[0])
         forest.pkl is a pickle, which can run code and is never loaded: if you trust it, write these lines into ...
     """
-    return InputError(
+    return WrongFile(
         f"{shown(str(path))} is a pickle, which can run code and is never loaded: if you trust it, write these lines "
         f"into a new file, open_model.py, and give open_model.py:make.{CODE}"
         f"{UNPICKLING.format(path=str(Path(path).absolute()))}"
@@ -282,12 +280,12 @@ def check_source(source: Path | str) -> tuple[Path | str, Form]:
     """Where what `source` names lies on this machine, of a URL without what training needs, and its form.
 
     Raises:
-        InputError: it cannot be opened, as far as that is known without loading torch.
+        Problem: it cannot be opened, as far as that is known without loading torch.
 
     Example:
         >>> check_source("nofile.onnx")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: no file at nofile.onnx
+        randsmooth.errors.NotFound: no file at nofile.onnx
     """
     if is_url(source):
         source = fetched(
@@ -307,12 +305,12 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
         model_args: for what opens it: a function's own arguments, or those of `OnnxModel` and its like.
 
     Raises:
-        InputError: it cannot be opened, or takes other arguments.
+        Problem: it cannot be opened, or takes other arguments.
 
     Example:
         >>> open_source("nofile.onnx", output="logits")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: no file at nofile.onnx
+        randsmooth.errors.NotFound: no file at nofile.onnx
     """
     source, form = check_source(source)
     opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
@@ -328,7 +326,7 @@ def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments, with those in `pydantic.Secret` that their user marks by "secret:NAME", or that are called so.
 
     Raises:
-        InputError: one of them holds the stars that stand for a secret.
+        Problem: one of them holds the stars that stand for a secret.
 
     Example:
         >>> secret_arguments({"depth": 20, "api_key": "abc", "secret:who": "me"})
@@ -341,7 +339,7 @@ def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
             value = Secret[Any](value)
         if isinstance(value, Secret) and value.get_secret_value() == STARS:
             way = "give the value; commands and files that are kept hold stars in its place"
-            raise InputError(f"the secret argument {shown(plain)} is {STARS}: {way}")
+            raise BadValue(f"the secret argument {shown(plain)} is {STARS}: {way}")
         made[plain] = value
     return made
 
@@ -368,7 +366,7 @@ def told(given: Mapping[str, Any]) -> dict[str, Any]:
 def check_arguments(
     called: Callable[..., Any], given: Mapping[str, Any], what: str, *, first: int = 0
 ) -> None:
-    """Raise InputError where `called` does not take the arguments `given` by name, or needs others.
+    """Raise Problem where `called` does not take the arguments `given` by name, or needs others.
 
     Args:
         called: a function or class.
@@ -382,7 +380,7 @@ def check_arguments(
         >>> check_arguments(resnet, {"depth": 8}, "zoo.py:resnet")
         >>> check_arguments(resnet, {"dept": 8}, "zoo.py:resnet")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: zoo.py:resnet takes the arguments depth, width (missing a required argument: ...
+        randsmooth.errors.BadValue: zoo.py:resnet takes the arguments depth, width (missing a required argument: ...
     """
     try:
         signature = inspect.signature(called)
@@ -392,6 +390,6 @@ def check_arguments(
     except TypeError as error:
         names = shown(", ".join([*signature.parameters][first:]) or "none")
         way = "give each with --model-arg NAME=VALUE; a function that itself takes images is returned by another"
-        raise InputError(
+        raise BadValue(
             f"{what} takes the arguments {names} ({error}): {way}"
         ) from error

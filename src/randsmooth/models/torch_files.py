@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.documents import refused
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongFile
 from randsmooth.models.archives import check_archive
 from randsmooth.models.pickles import MOST_SHARING, SMALL, Damaged, Rehearsal
 
@@ -26,7 +26,7 @@ def load_plain(source: Path | bytes) -> Any:
     """What a file of `torch.save`, or its bytes, holds: tensors on the CPU and plain values.
 
     Raises:
-        InputError: it holds code, is damaged, or would make more than it holds.
+        Problem: it holds code, is damaged, or would make more than it holds.
     """
     with _opened(source) as file:
         size = file.seek(0, io.SEEK_END)
@@ -50,12 +50,12 @@ def _opened(source: Path | bytes) -> IO[bytes]:
 
 
 def _check_zip(file: IO[bytes], size: int) -> None:
-    """Rehearse the pickle in an archive of torch since 1.6. InputError for what it must not ask for."""
+    """Rehearse the pickle in an archive of torch since 1.6. Problem for what it must not ask for."""
     sizes = check_archive(file, size)
     folder = next(iter(sizes)).partition("/")[0]
     pickled = f"{folder}/data.pkl"
     if pickled not in sizes or not all(name.startswith(f"{folder}/") for name in sizes):
-        raise InputError(NOT_TORCHS)
+        raise WrongFile(NOT_TORCHS)
     records = {name.removeprefix(f"{folder}/data/"): sizes[name] for name in sizes}
     with zipfile.ZipFile(file) as archive, archive.open(pickled) as pickle:
         Rehearsal(size, records).run(pickle)
@@ -68,7 +68,7 @@ def _check_old(file: IO[bytes], size: int) -> None:
     except Damaged:
         first = None
     if first != MAGIC:
-        raise InputError(NOT_TORCHS)
+        raise WrongFile(NOT_TORCHS)
     whole = Rehearsal(size)
     for _ in ("version of the format", "machine", "content", "keys of the storages"):
         whole.run(file)
@@ -78,23 +78,23 @@ def _check_old(file: IO[bytes], size: int) -> None:
         if key in whole.roots
     )
     if sum(storages) > size - file.tell():
-        raise InputError("its tensors are larger than the file: it is cut short")
+        raise WrongFile("its tensors are larger than the file: it is cut short")
 
 
 def _check_parts(held: Any, size: int) -> None:
-    """Raise InputError where whoever looks at all values, one after the other, would not come to an end soon.
+    """Raise Problem where whoever looks at all values, one after the other, would not come to an end soon.
 
     A list that holds another one twice, 40 times in each other, has few parts and 2^40 values.
     """
     used = 0
     for number, part in enumerate(_parts(held)):
         if number > MOST_PARTS:
-            raise InputError(
+            raise WrongFile(
                 f"it holds more than {MOST_PARTS:,} values, or the same ones many times"
             )
         used += part.numel() * part.element_size() if isinstance(part, Tensor) else 0
         if used > MOST_SHARING * size + SMALL:
-            raise InputError(
+            raise WrongFile(
                 "its tensors are not stored whole, or one is stored for many"
             )
 
@@ -107,6 +107,6 @@ def _parts(held: Any) -> Iterator[Any]:
         yield part
         if isinstance(part, dict | list | tuple | set):
             if depth > MOST_DEPTH:
-                raise InputError(f"it is nested deeper than {MOST_DEPTH} levels")
+                raise WrongFile(f"it is nested deeper than {MOST_DEPTH} levels")
             inside = part.values() if isinstance(part, dict) else part
             rest.extend((each, depth + 1) for each in inside)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongModel
 from randsmooth.models.adapters.foreign_model import ForeignModel
 
 COUNTER = "num_batches_tracked"  # of a batch norm; where it has a momentum, this changes nothing
@@ -22,7 +22,7 @@ def weights_hash(model: nn.Module | ForeignModel) -> str:
         "sha256:" and 64 hexadecimal digits.
 
     Raises:
-        InputError: a tensor holds no numbers (meta or lazy).
+        Problem: a tensor holds no numbers (meta or lazy).
 
     Example:
         >>> import copy
@@ -39,13 +39,13 @@ def weights_hash(model: nn.Module | ForeignModel) -> str:
 
 
 def check_numbers(model: nn.Module) -> None:
-    """Raise InputError where a parameter or a buffer holds no numbers (meta or lazy).
+    """Raise Problem where a parameter or a buffer holds no numbers (meta or lazy).
 
     Example:
         >>> check_numbers(nn.Linear(2, 2))
         >>> check_numbers(nn.Linear(2, 2, device="meta"))
         Traceback (most recent call last):
-        randsmooth.errors.InputError: weight is a tensor without numbers (meta or lazy): load or initialise it first
+        randsmooth.errors.WrongModel: weight is a tensor without numbers (meta or lazy): load or initialise it first
     """
     for named in (model.named_parameters(), model.named_buffers()):
         for name, tensor in named:
@@ -54,7 +54,7 @@ def check_numbers(model: nn.Module) -> None:
 
 def _check_number(name: str, tensor: Tensor) -> None:
     if tensor.is_meta or torch.nn.parameter.is_lazy(tensor):
-        raise InputError(
+        raise WrongModel(
             f"{name} is a tensor without numbers (meta or lazy): load or initialise it first"
         )
 
@@ -144,7 +144,7 @@ def check_tensor(tensor: Tensor) -> None:
     """Check that a tensor that was read is plain, on the CPU, no larger than the memory it refers to, and finite.
 
     Raises:
-        InputError: it is not.
+        Problem: it is not.
     """
     plain = (
         tensor.layout == torch.strided
@@ -155,10 +155,10 @@ def check_tensor(tensor: Tensor) -> None:
         not plain
         or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes()
     ):
-        raise InputError(
+        raise WrongModel(
             f"a tensor of shape {tuple(tensor.shape)} that is not stored whole"
         )
     if not bool(tensor.isfinite().all()):
-        raise InputError(
+        raise WrongModel(
             f"a tensor of shape {tuple(tensor.shape)} holds NaN or infinity"
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.noise.base import Floats, Noise, both, check_shape, number
 from randsmooth.noise.streams import Stream, fill
 
@@ -34,7 +34,7 @@ class Ablation(Noise):
         d: pixels of an input, which `of` counts; None: not known yet.
 
     Raises:
-        InputError: k or d is no whole number from 1 on, or k exceeds d.
+        Problem: k or d is no whole number from 1 on, or k exceeds d.
 
     Example:
         >>> noise = Ablation(45).of((1, 28, 28))
@@ -60,11 +60,11 @@ class Ablation(Noise):
                 or not isinstance(value, int | np.integer)
                 or value < 1
             ):
-                raise InputError(
+                raise BadValue(
                     f"{name}={value!r} must be a number of pixels, 1 or more; k is usually d / 20 or so"
                 )
         if self.d is not None and self.k > self.d:
-            raise InputError(
+            raise BadValue(
                 f"k={self.k} pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so"
             )
 
@@ -81,7 +81,7 @@ class Ablation(Noise):
         check_shape(shape)
         d = math.prod(shape[1:]) if len(shape) > 1 else shape[0]
         if self.d not in (None, d):
-            raise InputError(
+            raise BadValue(
                 f"ablation of d={self.d} pixels got an input of shape {tuple(shape)}, which has {d}"
             )
         return replace(self, d=int(d))
@@ -139,7 +139,7 @@ class Ablation(Noise):
         Source: Levine & Feizi 2020, theorem 1, and corollary 1 for a bound on the next class.
 
         Raises:
-            InputError: d is not known yet.
+            Problem: d is not known yet.
         """
         tails = _tails(self.k, self._known())
         mean = both(q, q_next) / 2.0
@@ -154,7 +154,7 @@ class Ablation(Noise):
 
     def _known(self) -> int:
         if self.d is None:
-            raise InputError(
+            raise BadValue(
                 f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their pixels"
             )
         return self.d

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem
 from randsmooth.noise.norms import NORMS
 
 if TYPE_CHECKING:
@@ -115,21 +115,21 @@ class Noise(ABC):
         )
 
     def check_radius(self, name: str, r: float) -> None:
-        """Raise InputError unless `r`, called `name`, is a radius that one may ask for: finite, >= 0, in L0 whole.
+        """Raise Problem unless `r`, called `name`, is a radius that one may ask for: finite, >= 0, in L0 whole.
 
         Example:
             >>> from randsmooth.noise import Ablation
             >>> Ablation(45).check_radius("radius", 0.5)
             Traceback (most recent call last):
             ...
-            randsmooth.errors.InputError: radius=0.5 must be a whole number of pixels, for ablation=45 is about L0
+            randsmooth.errors.BadValue: radius=0.5 must be a whole number of pixels, for ablation=45 is about L0
         """
         if not 0.0 <= r < math.inf:
-            raise InputError(
+            raise BadValue(
                 f"{name}={r} must be a finite radius >= 0: {NORMS[self.norm].title}"
             )
         if self.norm == "l0" and r != int(r):
-            raise InputError(
+            raise BadValue(
                 f"{name}={r:g} must be a whole number of pixels, for {self.text} is about L0"
             )
 
@@ -190,7 +190,7 @@ class Noise(ABC):
         """This noise for inputs of `shape`, completed by what only that tells.
 
         Raises:
-            InputError: it is not for inputs of that shape.
+            Problem: it is not for inputs of that shape.
 
         Example:
             >>> from randsmooth.noise import Ablation
@@ -222,7 +222,7 @@ class Noise(ABC):
         return x
 
     def check(self, x: Tensor) -> None:  # noqa: B027 most noises are about any input
-        """Raise InputError where `x`, of any shape, is no input that the noise is about."""
+        """Raise Problem where `x`, of any shape, is no input that the noise is about."""
 
     @property
     def ready(self) -> bool:
@@ -240,7 +240,7 @@ class Noise(ABC):
         Every copy counts alike. What belongs to `seed` is the same for all inputs of one shape.
 
         Raises:
-            InputError: the copies of this noise cannot be counted, or not that many, or not those of this input.
+            Problem: the copies of this noise cannot be counted, or not that many, or not those of this input.
         """
         raise self._uncountable()
 
@@ -252,13 +252,13 @@ class Noise(ABC):
             n_next: the most that any other class has.
 
         Raises:
-            InputError: the copies of this noise cannot be counted.
+            Problem: the copies of this noise cannot be counted.
         """
         raise self._uncountable()
 
-    def _uncountable(self) -> InputError:
+    def _uncountable(self) -> Problem:
         said = f"{self.text} has infinitely many copies, which cannot all be counted"
-        return InputError(
+        return BadValue(
             f"{said}: sample them (rule fixed, or another), or take noise splitting=0.5 for rule exact"
         )
 
@@ -279,7 +279,7 @@ class Noise(ABC):
         It ascends with `r`, and is not rounded up. A noise with `implied` norms has its own.
 
         Raises:
-            InputError: none is proved in `norm`, or it takes the shape.
+            Problem: none is proved in `norm`, or it takes the shape.
 
         Example:
             >>> from randsmooth.noise import Gaussian
@@ -287,7 +287,7 @@ class Noise(ABC):
             [0.0, 0.125]
         """
         if norm not in self.norms:
-            raise InputError(
+            raise BadValue(
                 f"{self.text} proves radii in {' and '.join(self.norms)}; got norm={norm!r}"
             )
         return np.asarray(r, np.float64)
@@ -315,17 +315,17 @@ class Noise(ABC):
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Noise:
-        """The noise that `facts` are of, without their name. InputError where they cannot be."""
+        """The noise that `facts` are of, without their name. Problem where they cannot be."""
         own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         if set(facts) != set(own):
-            raise InputError(
+            raise BadValue(
                 f"noise {cls.name!r} has {', '.join(own)}; got {', '.join(sorted(facts)) or 'nothing'}"
             )
         return cls(**facts)
 
     @classmethod
     def parse(cls, value: str) -> Noise:
-        """The noise that a user means by `NAME=value`. InputError where it is none."""
+        """The noise that a user means by `NAME=value`. Problem where it is none."""
         return cls(number(value))  # type: ignore[call-arg]
 
     def largest_radius(self, n: int, alpha: float) -> float:
@@ -357,7 +357,7 @@ class InNorm(Noise):
         dimensions: the shape of an input, which some proofs need.
 
     Raises:
-        InputError: nothing is proved in `norm`, or it takes the dimensions.
+        Problem: nothing is proved in `norm`, or it takes the dimensions.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -412,19 +412,19 @@ def in_place(tensor: Tensor) -> Any:
 
 
 def check_shape(shape: Sequence[int]) -> None:
-    """Raise InputError unless `shape` is that of an input: one length or more, all at least 1."""
+    """Raise Problem unless `shape` is that of an input: one length or more, all at least 1."""
     if not len(shape) or min(shape) < 1:
-        raise InputError(
+        raise BadValue(
             f"shape={tuple(shape)} must be that of one input, such as (3, 32, 32) or (10,)"
         )
 
 
 def number(value: str) -> float:
-    """The number that a user wrote; InputError where it is none."""
+    """The number that a user wrote; Problem where it is none."""
     try:
         return float(value)
     except ValueError:
-        raise InputError(
+        raise BadValue(
             f"{shown(repr(value))} is no number: write one, such as 0.5"
         ) from None
 
@@ -501,7 +501,7 @@ def linf_radius(r: ArrayLike, d: int) -> Floats:
         d: numbers that make up an input, 3 * 32 * 32 = 3072 for CIFAR-10.
 
     Raises:
-        InputError: a radius that is negative or not finite, d < 1.
+        Problem: a radius that is negative or not finite, d < 1.
 
     Source: Salman et al. 2019, who certify 2/255 on CIFAR-10 by the L2 radius 0.435.
 
@@ -511,11 +511,11 @@ def linf_radius(r: ArrayLike, d: int) -> Floats:
     """
     r = np.asarray(r, np.float64)
     if d < 1:
-        raise InputError(
+        raise BadValue(
             f"d={d} must be the number of inputs, at least 1; CIFAR-10 has 3 * 32 * 32 = 3072"
         )
     if not np.all((r >= 0.0) & np.isfinite(r)):
-        raise InputError(
+        raise BadValue(
             f"radii must be finite and >= 0, in units of pixels in [0, 1]; got {r.tolist()}"
         )
     return np.asarray(r / math.sqrt(d))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.noise.base import (
     Floats,
     Noise,
@@ -39,7 +39,7 @@ class Gaussian(Noise):
         sigma: standard deviation, in units of the input, such as pixels in [0, 1].
 
     Raises:
-        InputError: sigma is no number from 1e-6 to 1e6.
+        Problem: sigma is no number from 1e-6 to 1e6.
 
     Example:
         >>> noise = Gaussian(0.5)
@@ -151,7 +151,7 @@ class Gaussian(Noise):
             rivals: (N, k) the k largest upper bounds on the other classes' probabilities, in (0, 1], in any order.
 
         Raises:
-            InputError: a bound outside (0, 1]: 0 would claim an infinite radius.
+            Problem: a bound outside (0, 1]: 0 would claim an infinite radius.
 
         Source: Jia et al. 2020 (ICLR), theorem 1.
 
@@ -164,7 +164,7 @@ class Gaussian(Noise):
         q, rivals = np.asarray(q, np.float64)[:, None], np.asarray(rivals, np.float64)
         for p in (q, rivals):
             if np.any(outside := ~((p > 0.0) & (p <= 1.0))):
-                raise InputError(
+                raise BadValue(
                     f"a bound on a probability must lie in (0, 1]; got {p[outside].flat[0]}"
                 )
         p_s = np.minimum(
@@ -207,7 +207,7 @@ def draw(
     """Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
 
     Raises:
-        InputError: `stream` is not a `Stream`, such as the number of a seed.
+        Problem: `stream` is not a `Stream`, such as the number of a seed.
 
     Example:
         >>> from randsmooth.noise import Stream
@@ -218,7 +218,7 @@ def draw(
     import torch
 
     if not isinstance(stream, Stream):
-        raise InputError(
+        raise BadValue(
             f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')"
         )
     noise = torch.empty(shape, device=device)

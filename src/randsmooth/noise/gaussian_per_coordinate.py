@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, NotFound, WrongFile
 from randsmooth.noise.base import Floats, Noise, below, in_place
 from randsmooth.noise.gaussian import STD, Gaussian
 from randsmooth.noise.norms import LENGTHS, check_length
@@ -38,7 +38,7 @@ class GaussianPerCoordinate(Noise):
         std: float32, of the shape of an input, or with ones in it: (C, 1, 1) is one for each channel.
 
     Raises:
-        InputError: a standard deviation is no number from 1e-6 to 1e6, or there is none.
+        Problem: a standard deviation is no number from 1e-6 to 1e6, or there is none.
 
     Source: Cohen et al. 2019, theorem 1, after a change of units, as in ANCER (Eiras et al. 2022).
 
@@ -74,14 +74,14 @@ class GaussianPerCoordinate(Noise):
             ):  # what is too large for float32 is refused below
                 std = np.array(self.std, np.float32)
         except (TypeError, ValueError):
-            raise InputError(
+            raise BadValue(
                 f"std={shown(self.std)} must be numbers, one for each coordinate of an input"
             ) from None
         bad = np.argwhere(~((std >= LENGTHS[0]) & (std <= LENGTHS[1]))).tolist()
         if not std.ndim or not std.size or bad:
             told = f"{std[tuple(bad[0])]:g} at {bad[0]}" if bad else repr(self.std)
             said = f"std must have a number from {LENGTHS[0]:g} to {LENGTHS[1]:g} for each coordinate; got {told}"
-            raise InputError(f"{said}. Leave out coordinates that never vary")
+            raise BadValue(f"{said}. Leave out coordinates that never vary")
         std.flags.writeable = False
         object.__setattr__(self, "std", std)
 
@@ -111,14 +111,14 @@ class GaussianPerCoordinate(Noise):
         """From the array in an .npy file, which is mapped: its header may announce any number of numbers.
 
         Raises:
-            InputError: there is no such file, or it holds something else than standard deviations.
+            Problem: there is no such file, or it holds something else than standard deviations.
         """
         path, way = (
             Path(value),
             "write one by np.save, a standard deviation for each coordinate",
         )
         if not path.is_file():  # nor a pipe, which may have no end
-            raise InputError(f"no file at {shown(repr(value))}: {way}")
+            raise NotFound(f"no file at {shown(repr(value))}: {way}")
         try:
             with warnings.catch_warnings(action="ignore"):  # of files of Python 2
                 std = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -126,14 +126,14 @@ class GaussianPerCoordinate(Noise):
             Exception
         ) as error:  # a damaged header makes NumPy raise whatever Python's parser does
             said = f"{shown(repr(value))} cannot be read as an array ({shown(error) or type(error).__name__})"
-            raise InputError(f"{said}: {way}") from error
+            raise WrongFile(f"{said}: {way}") from error
         if not isinstance(std, np.ndarray) or std.dtype.kind not in "iuf":
             held = std.dtype if isinstance(std, np.ndarray) else "several arrays"
-            raise InputError(
+            raise WrongFile(
                 f"{shown(repr(value))} holds {shown(held)}; expected numbers: {way}"
             )
         if std.size > MOST_COORDINATES:
-            raise InputError(
+            raise WrongFile(
                 f"{shown(repr(value))} holds {std.size:,} numbers; expected at most {MOST_COORDINATES:,}"
             )
         return cls(np.asarray(std))
@@ -144,7 +144,7 @@ class GaussianPerCoordinate(Noise):
         if len(own) != len(shape) or any(
             mine not in (1, their) for mine, their in zip(own, shape, strict=True)
         ):
-            raise InputError(
+            raise BadValue(
                 f"std has the shape {own} and an input {tuple(shape)}: give one for each coordinate"
             )
         return replace(self, std=np.broadcast_to(self.std, tuple(shape)))
@@ -206,7 +206,7 @@ class PerFeature(GaussianPerCoordinate):
         times: how many standard deviations of the feature that is.
 
     Raises:
-        InputError: as of `GaussianPerCoordinate`, or `times` is no number from 1e-6 to 1e6.
+        Problem: as of `GaussianPerCoordinate`, or `times` is no number from 1e-6 to 1e6.
 
     Example:
         >>> noise = PerFeature(np.array([0.5, 10.0]), times=0.25)  # of features that deviate by 2 and by 40
@@ -265,7 +265,7 @@ class InDeviations(Noise):
         times: how many standard deviations.
 
     Raises:
-        InputError: `times` is no number from 1e-6 to 1e6; and for whatever needs the deviations.
+        Problem: `times` is no number from 1e-6 to 1e6; and for whatever needs the deviations.
 
     Example:
         >>> InDeviations(0.25).learned(np.array([2.0, 40.0])).std.tolist()
@@ -286,7 +286,7 @@ class InDeviations(Noise):
         Radii are in these deviations.
 
         Raises:
-            InputError: one of them is 0, as of a column that never varies.
+            Problem: one of them is 0, as of a column that never varies.
         """
         found = self.times * np.asarray(deviations, np.float64)
         rounded = [float(f"{each:.{DIGITS}g}") for each in found.flat]
@@ -301,7 +301,7 @@ class InDeviations(Noise):
 
     def _unknown(self, *_: Any, **__: Any) -> NoReturn:
         said = f"{self.text} is known once there are training data, as certification has them"
-        raise InputError(
+        raise BadValue(
             f"{said}; else give rs.noise.InDeviations({self.times:g}).learned(x_train.std(axis=0))"
         )
 

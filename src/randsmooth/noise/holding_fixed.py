@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.escape import printable
 from randsmooth.noise.base import Floats, Noise, in_place
 
@@ -31,7 +31,7 @@ class HoldingFixed(Noise):
         columns: their names.
 
     Raises:
-        InputError: no feature is held, positions are not ascending, or there is not one name for each.
+        Problem: no feature is held, positions are not ascending, or there is not one name for each.
 
     Example:
         >>> import torch
@@ -51,17 +51,17 @@ class HoldingFixed(Noise):
         object.__setattr__(self, "columns", tuple(self.columns))
         whole = all(type(place) is int and place >= 0 for place in self.held)
         if not whole or not self.held or list(self.held) != sorted(set(self.held)):
-            raise InputError(
+            raise BadValue(
                 f"held={self.held} must be positions of features, ascending, and at least one"
             )
         if len(self.columns) != len(self.held) or not all(
             isinstance(name, str) for name in self.columns
         ):
-            raise InputError(
+            raise BadValue(
                 f"columns={self.columns} must be the names of the {len(self.held)} features held fixed"
             )
         if isinstance(self.noise, HoldingFixed):
-            raise InputError(
+            raise BadValue(
                 f"noise={self.noise.text} holds features fixed already: name all of them at once"
             )
 
@@ -100,10 +100,10 @@ class HoldingFixed(Noise):
     def of(self, shape: Sequence[int]) -> Noise:
         if len(shape) != 1 or self.held[-1] >= shape[0] or not self.free(shape[0]):
             said = f"features {self.held} are held fixed, and an input has the shape {tuple(shape)}"
-            raise InputError(f"{said}: expected a row (d,) with these and others")
+            raise BadValue(f"{said}: expected a row (d,) with these and others")
         inner = self.noise.of((len(self.free(shape[0])),))
         if inner.shape((len(self.free(shape[0])),)) != (len(self.free(shape[0])),):
-            raise InputError(
+            raise BadValue(
                 f"{self.noise.text} adds marks to an input: it cannot hold columns fixed"
             )
         return HoldingFixed(inner, self.held, self.columns)
@@ -134,10 +134,10 @@ class HoldingFixed(Noise):
 
 
 def holding(facts: Mapping[str, Any], noise: Noise) -> HoldingFixed:
-    """The noise whose `HoldingFixed.facts` these are, `noise` being the one within. InputError where they are none."""
+    """The noise whose `HoldingFixed.facts` these are, `noise` being the one within. Problem where they are none."""
     held, columns = facts.get("held"), facts.get("columns")
     if not isinstance(held, list | tuple) or not isinstance(columns, list | tuple):
-        raise InputError(
+        raise BadValue(
             f"held={held!r:.100} and columns={columns!r:.100} must be lists: of positions, and of names"
         )
     return HoldingFixed(noise, tuple(held), tuple(columns))

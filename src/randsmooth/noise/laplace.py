@@ -25,7 +25,7 @@ class Laplace(Noise):
         b: mean absolute value of a coordinate of the noise, in the units of the input.
 
     Raises:
-        InputError: b is no number from 1e-6 to 1e6.
+        Problem: b is no number from 1e-6 to 1e6.
 
     Example:
         >>> noise = Laplace(0.5)

@@ -6,7 +6,7 @@ Nothing here loads NumPy, so that an error comes at once.
 from dataclasses import dataclass
 from numbers import Real
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 
 PIXELS = "pixels in [0, 1]"
 LENGTHS = 1e-6, 1e6
@@ -79,14 +79,14 @@ OWN_UNITS = (
 
 
 def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
-    """Raise InputError unless `sigma` is a number from 1e-6 to `most`: 100 for pixels in [0, 1], 1e6 for features.
+    """Raise Problem unless `sigma` is a number from 1e-6 to `most`: 100 for pixels in [0, 1], 1e6 for features.
 
     Example:
         >>> check_sigma(0.5)
         >>> check_sigma(0)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: sigma=0 must be a finite number > 0, from 1e-06 to 100 (...)
+        randsmooth.errors.BadValue: sigma=0 must be a finite number > 0, from 1e-06 to 100 (...)
     """
     hint = " (pixels lie in [0, 1]: divide one for pixels in 0..255 by 255; 0.25 to 1 is usual)"
     check_length("sigma", sigma, most, hint)
@@ -95,16 +95,16 @@ def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:
 def check_length(
     name: str, value: object, most: float = LENGTHS[1], hint: str = OF_INPUTS
 ) -> None:
-    """Raise InputError unless `value`, the width of a noise in the units of the input, is a number from 1e-6 to `most`.
+    """Raise Problem unless `value`, the width of a noise in the units of the input, is a number from 1e-6 to `most`.
 
     Example:
         >>> check_length("lam", 0.6)
         >>> check_length("lam", -1)
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: lam=-1 must be a finite number > 0, from 1e-06 to 1e+06, in the units of ...
+        randsmooth.errors.BadValue: lam=-1 must be a finite number > 0, from 1e-06 to 1e+06, in the units of ...
     """
     if not isinstance(value, Real) or not LENGTHS[0] <= float(value) <= most:
-        raise InputError(
+        raise BadValue(
             f"{name}={value!r} must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}"
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, MissingValue, Problem
 from randsmooth.registry import Registry
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def make_noise(text: str) -> Noise:
         text: a name of `NOISES`, and after `=` its width, or how many pixels are kept, or a file.
 
     Raises:
-        InputError: there is no such noise, or what follows its name is missing or wrong.
+        Problem: there is no such noise, or what follows its name is missing or wrong.
 
     Example:
         >>> make_noise("uniform=0.6")
@@ -44,25 +44,25 @@ def make_noise(text: str) -> Noise:
         >>> make_noise("unifrom=0.6")
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: unknown noise 'unifrom': did you mean 'uniform'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown noise 'unifrom': did you mean 'uniform'? Expected one of: ...
     """
     name, _, value = text.strip().partition("=")
     kind = NOISES[name]
     if not value:
-        raise InputError(
+        raise MissingValue(
             f"noise {shown(repr(text))} lacks its number: write {kind.usage}. {kind.help}"
         )
     try:
         return kind.parse(value)
-    except InputError as error:
-        raise InputError(f"noise {shown(repr(text))}: {error}") from error
+    except Problem as error:
+        raise BadValue(f"noise {shown(repr(text))}: {error}") from error
 
 
 def noise_from(facts: Mapping[str, Any]) -> Noise:
     """The noise whose `Noise.facts` these are, equal to the last bit.
 
     Raises:
-        InputError: there is no such noise here, or these are not its facts.
+        Problem: there is no such noise here, or these are not its facts.
 
     Example:
         >>> noise_from({"name": "uniform", "lam": 0.6})

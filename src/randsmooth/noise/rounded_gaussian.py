@@ -22,7 +22,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.noise.base import Copies
 from randsmooth.noise.philox import LANES, Philox, computed_words, signed
 
@@ -60,7 +60,7 @@ def grid_sampler(sigma: float) -> GridSampler:
     """The sampler of rounded noise of standard deviation `sigma`; it is made once for each sigma.
 
     Raises:
-        InputError: sigma is above 8.
+        Problem: sigma is above 8.
 
     Example:
         >>> import torch
@@ -74,7 +74,7 @@ def grid_sampler(sigma: float) -> GridSampler:
 
 
 def check_on_grid(x: Tensor) -> None:
-    """Raise InputError unless every value of `x` is k/255 for an integer k from 0 to 255, as float32 stores it.
+    """Raise Problem unless every value of `x` is k/255 for an integer k from 0 to 255, as float32 stores it.
 
     Example:
         >>> import torch
@@ -82,7 +82,7 @@ def check_on_grid(x: Tensor) -> None:
         >>> check_on_grid(torch.tensor([0.5]))
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: pixel value 0.5 is not on the grid k/255 ...
+        randsmooth.errors.BadValue: pixel value 0.5 is not on the grid k/255 ...
     """
     scaled = x.double() * 255.0
     off = (
@@ -93,7 +93,7 @@ def check_on_grid(x: Tensor) -> None:
     if bool(off.any()):
         value = float(x[off][0])
         said = f"pixel value {value:.9g} is not on the grid k/255 (k = 0..255) of sound certification and rule exact"
-        raise InputError(
+        raise BadValue(
             f"{said}: save the images with 8 bits a channel, or certify without --sound, by another rule"
         )
 
@@ -195,7 +195,7 @@ class GridSampler:
 
     def __init__(self, sigma: float) -> None:
         if sigma > LARGEST_SIGMA:
-            raise InputError(
+            raise BadValue(
                 f"sigma={sigma} is above {LARGEST_SIGMA:g}, the largest for sound certification"
             )
         reach = int(np.ceil(WIDE * 255.0 * sigma)) + 1

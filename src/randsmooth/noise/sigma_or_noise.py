@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Conflict
 from randsmooth.noise.base import Noise
 from randsmooth.noise.gaussian import Gaussian
 from randsmooth.noise.registry import make_noise, noise_from
@@ -17,7 +17,7 @@ def noise_meant(value: Any) -> Any:
     if isinstance(value, str):
         return make_noise(value)
     if value is not None and not isinstance(value, Noise | Mapping):
-        raise InputError(
+        raise BadValue(
             f"noise={shown(repr(value))} must be a noise, such as noise.Uniform(0.6) or 'uniform=0.6'"
         )
     return noise_from(value) if isinstance(value, Mapping) else value
@@ -34,7 +34,7 @@ def one_form(sigma: float | None, noise: Noise | None) -> dict[str, Any]:
     """The settings sigma and noise in the one form that they have: a Gaussian of one sigma is that sigma.
 
     Raises:
-        InputError: they name two noises.
+        Problem: they name two noises.
 
     Example:
         >>> one_form(None, Gaussian(0.5))
@@ -42,12 +42,12 @@ def one_form(sigma: float | None, noise: Noise | None) -> dict[str, Any]:
     """
     if isinstance(noise, Gaussian):
         if sigma not in (None, noise.sigma):
-            raise InputError(
+            raise Conflict(
                 f"sigma={sigma:g} and noise={noise.text} differ: give one of them"
             )
         return {"sigma": noise.sigma, "noise": None}
     if noise is not None and sigma is not None:
-        raise InputError(
+        raise Conflict(
             f"sigma={sigma:g} is of Gaussian noise, not of {noise.text}: give one of them"
         )
     return {"sigma": sigma, "noise": noise}
@@ -69,7 +69,7 @@ def noise_said(facts: Mapping[str, Any]) -> Noise | None:
     """The noise that a model's provenance, or a recipe, says; None where it says none, or that there was none.
 
     Raises:
-        InputError: there is no such noise here.
+        Problem: there is no such noise here.
 
     Example:
         >>> noise_said({"sigma": 0.5}), noise_said({"sigma": 0.0}), noise_said({})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.noise.base import Floats, in_place
 from randsmooth.noise.streams import Stream, fill
 from randsmooth.noise.uniform import OfShares
@@ -34,7 +34,7 @@ class Splitting(OfShares):
         lam: half the distance of thresholds, in units of pixels in [0, 1].
 
     Raises:
-        InputError: lam is no number from 1e-6 to 1e6.
+        Problem: lam is no number from 1e-6 to 1e6.
 
     Source: Levine & Feizi 2021, theorem 2 and its section on derandomisation.
 
@@ -66,7 +66,7 @@ class Splitting(OfShares):
         if not bool(((x >= 0.0) & (x <= 1.0)).all()):
             least, most = float(x.min()), float(x.max())
             said = f"{self.text} is for inputs in [0, 1]; got values from {least:.6g} to {most:.6g}"
-            raise InputError(
+            raise BadValue(
                 f"{said}: scale them, or take uniform noise, whose radii are in L1 too"
             )
 
@@ -114,7 +114,7 @@ class Splitting(OfShares):
         of 1/1020, the same on every device.
 
         Raises:
-            InputError: `x` is not on the grid k/255, 2 lam 255 is not whole, or there are not as many copies.
+            Problem: `x` is not on the grid k/255, 2 lam 255 is not whole, or there are not as many copies.
 
         Example:
             >>> import torch
@@ -127,7 +127,7 @@ class Splitting(OfShares):
 
         number = self._whole()
         if first < 0 or first + len(out) > number:
-            raise InputError(
+            raise BadValue(
                 f"{self.text} has copies 0 to {number - 1}; got {first} to {first + len(out) - 1}"
             )
         from randsmooth.noise.rounded_gaussian import (
@@ -157,7 +157,7 @@ class Splitting(OfShares):
             n_next: the most that any other class has.
 
         Raises:
-            InputError: 2 lam 255 is not whole.
+            Problem: 2 lam 255 is not whole.
 
         Example:
             >>> (Splitting(0.5).exact_radius([255, 130, 128], [0, 125, 127]) * 255).round(6).tolist()
@@ -168,11 +168,11 @@ class Splitting(OfShares):
         return np.asarray(np.maximum(steps, 0) / LEVELS)
 
     def _whole(self) -> int:
-        """The number of copies; InputError where they cannot be counted."""
+        """The number of copies; Problem where they cannot be counted."""
         if self.copies is None:
             nearest = max(1, round(2 * LEVELS * self.lam)) / (2 * LEVELS)
             said = f"lam={self.lam!r}: copies can be counted where 2 lam 255 is a whole number"
-            raise InputError(
+            raise BadValue(
                 f"{said}; the nearest such lam is {nearest!r}, and 0.5 has 255 copies"
             )
         return self.copies

@@ -56,7 +56,7 @@ class Uniform(OfShares):
         lam: half the side of the cube, in the units of the input.
 
     Raises:
-        InputError: lam is no number from 1e-6 to 1e6.
+        Problem: lam is no number from 1e-6 to 1e6.
 
     Example:
         >>> noise = Uniform(0.6)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, FolderFile, PathFacts
 from randsmooth.certificates.files import grouped, names_of
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound
 from randsmooth.papers.published_values import PaperRow, is_main
 from randsmooth.report.sheet import gathered
 
@@ -63,10 +63,10 @@ def scan_folder(*folders: Path) -> FolderScan:
     that cannot be used is named among the skipped ones, and the scan goes on.
 
     Raises:
-        InputError: no such folder.
+        Problem: no such folder.
     """
     if missing := [folder for folder in folders if not folder.is_dir()]:
-        raise InputError(
+        raise NotFound(
             f"{missing[0]} is no folder; a log lies in one, as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv"
         )
     files = [file for folder in folders for file in certificates.read_folder(folder)]

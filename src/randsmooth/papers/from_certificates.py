@@ -10,7 +10,7 @@ import pandas as pd
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.papers.cell_comparison import IMAGES, agreement_of, findings, tidy, wide
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile
@@ -326,7 +326,7 @@ def _tables(
                 lambda first, other: metrics.pair(first, other)[0], found
             )  # the images of all of them
             tables[method] = [metrics.pair(shared, table)[1] for table in found]
-        except InputError as reason:
+        except Problem as reason:
             notes.append(f"{method} is left out: {reason}")
             continue
         if len(shared) < max(map(len, found)):

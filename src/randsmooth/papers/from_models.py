@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from randsmooth.documents import read_file
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongFile
 from randsmooth.papers.context import Context
 from randsmooth.papers.from_certificates import ACCURATE, RADIUS, table
 from randsmooth.papers.output import Output, figure_output, table_output
@@ -91,7 +91,7 @@ def _cost(folder: Path) -> dict[str, float]:
 
 
 def _history(folder: Path) -> pd.DataFrame:
-    """What the training run behind a model folder recorded of each epoch; InputError where it cannot be read."""
+    """What the training run behind a model folder recorded of each epoch; Problem where it cannot be read."""
     path = folder / "history.csv"
     content = read_file(path)
     try:
@@ -101,7 +101,7 @@ def _history(folder: Path) -> pd.DataFrame:
     except ValueError:  # pandas raises subclasses of it
         numbers = pd.DataFrame()
     if "seconds" not in numbers or numbers.empty:
-        raise InputError(
+        raise WrongFile(
             f"{path} does not say how many seconds an epoch took: `train --resume` writes it again"
         )
     return numbers
@@ -167,7 +167,7 @@ def _gradients(context: Context, row: PaperRow) -> GradientNorms:
     model, images, indices = _model_and_images(context, row)
     named, hyper = (model.provenance.get(key) for key in ("method", "hyperparameters"))
     if not isinstance(named, str) or not isinstance(hyper, dict):
-        raise InputError(
+        raise WrongFile(
             f"{_folder(context, row)} does not say by which method it was trained"
         )
     method = methods.create(named, **hyper)

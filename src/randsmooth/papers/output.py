@@ -135,7 +135,7 @@ def _is_figures(column: Sequence[object]) -> bool:
 
 
 def write(made: Output, stem: Path, title: str) -> list[Path]:
-    """Write all parts in all their formats; the paths. Raises InputError where another run is writing them."""
+    """Write all parts in all their formats; the paths. Raises Problem where another run is writing them."""
     tables = made.tables.items()
     texts = [
         (part, kind, to_text(frame, made.footnotes, kind, title))

@@ -11,7 +11,7 @@ from itertools import starmap
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from randsmooth.errors import InputError, check_known, unknown
+from randsmooth.errors import BadValue, check_known, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def published(paper: str | None = None, object: str | None = None) -> pd.DataFra
         paper prints as fractions are given in percent.
 
     Raises:
-        InputError: no such paper, or no such object in it.
+        Problem: no such paper, or no such object in it.
 
     Example:
         >>> table = published("acr", "table2")
@@ -70,7 +70,7 @@ def cells(paper: str | None = None, object: str | None = None) -> list[Printed]:
     They are read without pandas so that a list of what the papers show costs little.
 
     Raises:
-        InputError: no such paper, or no such object in it.
+        Problem: no such paper, or no such object in it.
     """
     of_paper = [cell for cell in _file() if paper in (None, cell.paper)]
     if not of_paper:
@@ -149,7 +149,7 @@ def rows_of(paper: str, object: str) -> list[PaperRow]:
         object: such as "table2".
 
     Raises:
-        InputError: no such object.
+        Problem: no such object.
 
     Example:
         >>> row = rows_of("acr", "table2")[7]
@@ -355,7 +355,7 @@ def find_object(name: str) -> PaperObject:
     """The table or figure called PAPER/OBJECT, or by the name of a later text in ALIASES.
 
     Raises:
-        InputError: no such object, or one of which nothing is computed.
+        Problem: no such object, or one of which nothing is computed.
 
     Example:
         >>> find_object("acr/theorem1").title
@@ -364,12 +364,12 @@ def find_object(name: str) -> PaperObject:
     by_name = {candidate.name: candidate for candidate in OBJECTS}
     own = ALIASES.get(name, name)
     if own in NOT_COMPUTED:
-        raise InputError(f"{name} has nothing to compute: it is {NOT_COMPUTED[own]}")
+        raise BadValue(f"{name} has nothing to compute: it is {NOT_COMPUTED[own]}")
     if own.startswith(ICML):
         known = ", ".join(
             sorted(each for each in {*ALIASES, *NOT_COMPUTED} if each.startswith(ICML))
         )
-        raise InputError(
+        raise BadValue(
             f"{name}: of the numbers that ICML 2025 prints, {known} are known here. Take the number in the first "
             "version of the text (arXiv v1), by what the table shows: randsmooth reproduce --list"
         )

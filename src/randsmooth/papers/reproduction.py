@@ -131,7 +131,7 @@ def survey(source: Path | str) -> Survey:
     """Compare the certificates and logs below `source` with every table of the papers that certificates can fill.
 
     Raises:
-        InputError: no such folder.
+        Problem: no such folder.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -232,7 +232,7 @@ def reproduce(
         progress: of long work, as for `train`.
 
     Raises:
-        InputError: no such object, scale or folder.
+        Problem: no such object, scale or folder.
 
     Example:
         >>> result = reproduce("acr/theorem2", out="here")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from randsmooth.certificates import Header, path_facts, read
 from randsmooth.data import DATASETS
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import InputError, article, unknown
+from randsmooth.errors import NotFound, WrongFile, article, unknown
 from randsmooth.escape import printable, shortened
 from randsmooth.methods import METHODS
 from randsmooth.noise import NOISES
@@ -257,7 +257,7 @@ def cited(things: Sequence[str | Path] = ()) -> Bibliography:
     preset's name) or a part such as "ensemble", "denoised", "sound", "acr". Nothing given: randsmooth alone.
 
     Raises:
-        InputError: a thing is neither a file of certificates, nor a model folder, nor a name that is known.
+        Problem: a thing is neither a file of certificates, nor a model folder, nor a name that is known.
 
     Example:
         >>> [citation.reference.key for citation in cited(["radius=0.5", "cifar10"]).citations[:-1]]
@@ -309,7 +309,7 @@ def _uses(thing: str | Path) -> Iterable[Use]:
             for form in names
         ]
         expected = unknown("name", name, dict.fromkeys("|".join(forms).split("|")))
-        raise InputError(f"no file or folder {thing}, and {expected}")
+        raise NotFound(f"no file or folder {thing}, and {expected}")
     return found
 
 
@@ -323,7 +323,7 @@ def _of_model(folder: Path) -> Iterator[Use]:
         or not isinstance(config.get("provenance"), dict)
         or "arch" not in config
     ):
-        raise InputError(
+        raise WrongFile(
             f"{folder} is {article('folder')} without a config.json of a model of randsmooth"
         )
     yield from _of_training(config["provenance"] | {"arch": config["arch"]})

@@ -76,7 +76,7 @@ class Line:
         hover: Plotly's template of what is shown under the pointer.
 
     Raises:
-        InputError: another kind.
+        Problem: another kind.
 
     Example:
         >>> Line("n = 100", np.array([0.0, 0.5]), np.array([90.0, 60.0]), "step").dashed
@@ -298,7 +298,7 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
     """Write the panels as PNG, PDF or SVG, or as one HTML page that works offline.
 
     Raises:
-        InputError: no panel, or another suffix.
+        Problem: no panel, or another suffix.
 
     Example:
         >>> import tempfile
@@ -313,7 +313,7 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
     path = Path(path)
     suffix = path.suffix.lstrip(".").lower()
     if not panels:
-        raise errors.InputError("there is nothing to draw: no panel has a line")
+        raise errors.Problem("there is nothing to draw: no panel has a line")
     if suffix not in FIGURE_FORMATS:
         raise errors.unknown("figure format", suffix, FIGURE_FORMATS)
     if suffix == "html":

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.inferred import ROUNDED
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem, WrongTable
 from randsmooth.noise import NORMS
 from randsmooth.report.charts import Axes, Line, Look, draw, looks
 from randsmooth.report.sheet import find_baseline, gathered, with_distinct_names
@@ -48,7 +48,7 @@ def radius_grid(tables: Sequence[Certificates]) -> Floats:
 
 
 def radius_title(tables: Sequence[Certificates]) -> str:
-    """What an axis of the tables' radii says; InputError for tables of different norms."""
+    """What an axis of the tables' radii says; Problem for tables of different norms."""
     metrics.require_one_norm(tables)
     return f"certified {NORMS[tables[0].norm].title}"
 
@@ -93,7 +93,7 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
         known: the tables whose p_A is known, one or more, by their rows in the sheet.
 
     Raises:
-        InputError: the p_A of one is not known (see `metrics.p_a`).
+        Problem: the p_A of one is not known (see `metrics.p_a`).
     """
     grid = p_a_grid()
     lines = [
@@ -142,7 +142,7 @@ def budget_curve(table: Certificates) -> tuple[list[int], list[float]] | None:
     n = [budget for budget in BUDGETS if least <= budget < header.n] + [header.n]
     try:
         return n, [float(metrics.expected_radius(table, budget).mean()) for budget in n]
-    except InputError:
+    except Problem:
         return None
 
 
@@ -160,7 +160,7 @@ def draw_radius_accuracy(
         baseline: name of the table that is drawn in grey; None looks for the Gaussian one.
 
     Raises:
-        InputError: no table, none with labels, an unknown baseline, or another suffix.
+        Problem: no table, none with labels, an unknown baseline, or another suffix.
 
     Example:
         >>> import tempfile
@@ -178,7 +178,7 @@ def draw_radius_accuracy(
     named, by_row = _named(tables, baseline)
     chart = radius_chart(named, by_row)
     if not chart.lines:
-        raise InputError(
+        raise WrongTable(
             "the images have no labels, so that there is no accuracy to draw"
         )
     _draw(chart, path)
@@ -196,7 +196,7 @@ def draw_p_a_curves(
         path, baseline: as in `draw_radius_accuracy`.
 
     Raises:
-        InputError: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not known.
+        Problem: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not known.
 
     Example:
         >>> import tempfile
@@ -295,7 +295,7 @@ def draw_envelopes(
     """Draw each group's best certified accuracy, and the sigma or other width that gives it, against the radius.
 
     Raises:
-        InputError: no method, a suffix that is no figure's, or as `metrics.envelope`.
+        Problem: no method, a suffix that is no figure's, or as `metrics.envelope`.
 
     Example:
         >>> import tempfile
@@ -322,7 +322,7 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
     noises can certify no farther.
 
     Raises:
-        InputError: as `metrics.envelope`.
+        Problem: as `metrics.envelope`.
 
     Example:
         >>> import numpy as np

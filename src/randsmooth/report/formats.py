@@ -49,7 +49,7 @@ def render(
         baseline: name of the table that the others are compared with; None looks for the Gaussian one.
 
     Raises:
-        InputError: an unknown format or baseline, no table, a table without images, a negative radius, different norms.
+        Problem: an unknown format or baseline, no table, a table without images, a negative radius, different norms.
 
     Example:
         >>> import numpy as np

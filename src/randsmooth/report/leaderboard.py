@@ -14,7 +14,7 @@ from randsmooth import escape, metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates, Header
 from randsmooth.certificates.files import names_of
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, setting, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.noise import NORMS
@@ -165,7 +165,7 @@ def measure(table: Certificates, file: str) -> Entry:
     """The figures of `table` that do not depend on the other tables; `file` says where it was found.
 
     Raises:
-        InputError: the table holds no image.
+        Problem: the table holds no image.
 
     Example:
         >>> import numpy as np
@@ -299,10 +299,10 @@ def by_setting(
         radii: in every norm; None for the usual ones above 0, thinned to a readable number.
 
     Raises:
-        InputError: no entry, or a radius that makes no sense.
+        Problem: no entry, or a radius that makes no sense.
     """
     if not entries:
-        raise InputError(
+        raise NotFound(
             "there is no certificate table to rank; give a folder that holds at least one"
         )
     of_norm = {
@@ -475,7 +475,7 @@ def leaderboard_page(
             the page lists.
 
     Raises:
-        InputError: no entry, or a radius that makes no sense.
+        Problem: no entry, or a radius that makes no sense.
 
     Example:
         >>> import numpy as np

@@ -15,7 +15,7 @@ from randsmooth.certificates import (
     name_images,
     require_reachable,
 )
-from randsmooth.errors import InputError
+from randsmooth.errors import MissingValue, Problem, WrongTable
 from randsmooth.escape import LONG, printable, shortened
 from randsmooth.metrics import (
     P_A_LEVELS,
@@ -455,7 +455,7 @@ def build_sheet(
         baseline: name of the table that the others are compared with; None looks for the Gaussian one.
 
     Raises:
-        InputError: no table, a radius below 0 or not a number, an unknown baseline, or a table without images, with an
+        Problem: no table, a radius below 0 or not a number, an unknown baseline, or a table without images, with an
             image twice, or with radii that its noise, n and alpha cannot certify; radii in different norms.
     """
     named = with_distinct_names(tables)
@@ -514,10 +514,10 @@ def with_distinct_names(tables: Sequence[Certificates]) -> list[Certificates]:
     """The tables under printable names; the second of a name becomes `name (2)`, an empty one `table 3`.
 
     Raises:
-        InputError: there is no table.
+        Problem: there is no table.
     """
     if not tables:
-        raise InputError(
+        raise MissingValue(
             "there is no certificate table to report on; give at least one file"
         )
     named: dict[str, Certificates] = {}
@@ -530,15 +530,15 @@ def with_distinct_names(tables: Sequence[Certificates]) -> list[Certificates]:
 
 
 def _require_sound(tables: Sequence[Certificates]) -> None:
-    """Raise InputError for a table without images, with one twice, or with radii beyond its noise, n and alpha."""
+    """Raise Problem for a table without images, with one twice, or with radii beyond its noise, n and alpha."""
     for table in tables:
         if len(table) == 0:
-            raise InputError(
+            raise WrongTable(
                 f"{table.name} holds no image, so there is nothing to report: leave it out"
             )
         images, rows = np.unique(table.idx, return_counts=True)
         if len(repeated := images[rows > 1]):
-            raise InputError(
+            raise WrongTable(
                 f"{table.name} has more than one row for {name_images(repeated)}; keep one row an image"
             )
         require_reachable(table)
@@ -552,7 +552,7 @@ def find_baseline(
     Without a `name` it is the Gaussian one (see `find_gaussian`), or the first of two.
 
     Raises:
-        InputError: no table is called `name`.
+        Problem: no table is called `name`.
     """
     names = [table.name for table in tables]
     if name is not None:
@@ -658,7 +658,7 @@ def paired_with(
         if row != reference:
             try:
                 pairs[row] = metrics.pair(table, tables[reference])
-            except InputError as reason:
+            except Problem as reason:
                 refused[table.name] = str(reason)
     return pairs, refused
 

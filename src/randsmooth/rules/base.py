@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.bounds.levels import GRAIN
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem
 from randsmooth.noise import Noise, round_down
 from randsmooth.rules.registry import (
     ANY_CLASS,
@@ -231,7 +231,7 @@ class Watching(Rule):
         """(K,) sample counts of the looks, growing by a tenth."""
         return bounds.looks(self.n)
 
-    def out_of_reach(self, wanted: str, least: int, farthest: float) -> InputError:
+    def out_of_reach(self, wanted: str, least: int, farthest: float) -> Problem:
         """The error for a radius that n samples cannot certify, but `least` ones can, where `farthest` is the largest.
 
         It names the way out: more samples if that helps, or a smaller radius.
@@ -245,7 +245,7 @@ class Watching(Rule):
             digits = max(3, 2 - math.floor(math.log10(farthest)))
             way += f", or ask for a radius of at most {round_down(farthest, digits).normalize():f}"
         said = f"n={self.n} samples cannot certify {wanted} under {self.noise.text} at alpha={self.alpha:g}"
-        return InputError(f"{said}, even if all agree: {way}")
+        return BadValue(f"{said}, even if all agree: {way}")
 
     @abstractmethod
     def ends(self, path: Sequence[int]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from randsmooth import bounds
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.noise import Gaussian
 from randsmooth.progress import chosen_progress
 from randsmooth.rules.base import Floats, Ints, Rule
@@ -59,11 +59,11 @@ class Dense(Grid):
     def __post_init__(self) -> None:
         if not 0.0 < self.price <= 1.0:
             said = f"dense={self.price:g} must lie above 0 and be at most 1"
-            raise InputError(
+            raise BadValue(
                 f"{said}: the radius, in sigma, that {self.n} samples must gain; {DEFAULT} is usual"
             )
         if self.noise.norm == "l0":
-            raise InputError(
+            raise BadValue(
                 f"radii under {self.noise.text} are whole, and those of dense are close: take rule grid"
             )
         self._check_radii()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, TooFewSamples
 from randsmooth.rules.base import Claim, Evidence, Floats, Rule
 from randsmooth.rules.registry import CONFIDENCE_BOUNDS, ConfidenceBound
 
@@ -51,7 +51,7 @@ class Fixed(Once):
     def __post_init__(self) -> None:
         least = bounds.smallest_n(self.level)
         if self.n < least:
-            raise InputError(
+            raise TooFewSamples(
                 f"alpha={self.alpha} needs n >= {least} to certify anything; got n={self.n}"
             )
 
@@ -130,7 +130,7 @@ class Exact(Once):
     The smoothed class is the most frequent of all copies, and its lead says how far no image can have another.
 
     Raises:
-        InputError: the noise has infinitely many copies, or n is not their number, or alpha not 0.
+        Problem: the noise has infinitely many copies, or n is not their number, or alpha not 0.
 
     Example:
         >>> from randsmooth.noise import Splitting
@@ -147,7 +147,7 @@ class Exact(Once):
         self.noise.exact_radius(0, 0)
         if self.n != self.noise.copies or self.alpha != 0.0:
             said = f"rule exact counts all {self.noise.copies} copies, with certainty"
-            raise InputError(
+            raise BadValue(
                 f"{said}: n={self.n} and alpha={self.alpha:g} must be {self.noise.copies} and 0"
             )
 

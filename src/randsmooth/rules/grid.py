@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem, TooFewSamples
 from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching
 from randsmooth.rules.registry import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
@@ -50,14 +50,14 @@ class Grid(Watching):
     def __post_init__(self) -> None:
         self.noise.check_radius("grid", self.apart)
         if not self.apart:
-            raise InputError(
+            raise BadValue(
                 f"the grid's step {self.apart} must be a radius above 0; tables take 0.25"
             )
         farthest = self.noise.largest_radius(self.n, self.alpha)
         many = min(MANY, WORK // self.n)
         if farthest / self.apart > many:
             said = f"a grid of {self.apart:g} has more than {many} radii up to {farthest:.3g}, each with its table"
-            raise InputError(
+            raise BadValue(
                 f"{said}: take a step of at least {1.01 * farthest / many:.3g}, or rule anytime"
             )
         self._check_radii()
@@ -70,7 +70,7 @@ class Grid(Watching):
     def _check_radii(self) -> None:
         if not self.radii:
             said = f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}"
-            raise InputError(
+            raise TooFewSamples(
                 f"{said}: allow n >= {bounds.smallest_cap(0.5, self.alpha)}"
             )
 
@@ -180,8 +180,8 @@ class OneRadius(Grid):
             raise self.out_of_reach(f"radius {self.radius:g}", least, farthest)
         try:
             _ = self.needed if self.any_class else None
-        except InputError as error:
-            raise InputError(
+        except Problem as error:
+            raise BadValue(
                 f"radius={self.radius:g} is too small under {self.noise.text}: {error}"
             ) from None
 

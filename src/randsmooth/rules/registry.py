@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from randsmooth import bounds
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, MissingValue, check_known
 from randsmooth.registry import Registry
 
 if TYPE_CHECKING:
@@ -85,14 +85,14 @@ RULES: Registry[RuleEntry] = Registry(
 def check_samples(
     name: str, n: object, most: int = MOST_SAMPLES, *, least: int = 1
 ) -> None:
-    """Raise InputError unless `n`, called `name`, is a whole number of samples from `least` to `most`.
+    """Raise Problem unless `n`, called `name`, is a whole number of samples from `least` to `most`.
 
     Example:
         >>> check_samples("n0", 100)
         >>> check_samples("n0", 0)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; ...
+        randsmooth.errors.BadValue: n0=0 must be a whole number of samples from 1 to 1,000,000,000; ...
     """
     if (
         isinstance(n, bool)
@@ -100,7 +100,7 @@ def check_samples(
         or not least <= int(n) <= most
     ):
         said = f"{name}={shown(repr(n))} must be a whole number of samples from {least} to {most:,}"
-        raise InputError(f"{said}; n0=100, n=100000 are usual")
+        raise BadValue(f"{said}; n0=100, n=100000 are usual")
 
 
 @lru_cache(maxsize=64)  # the tables of a grid are worth keeping
@@ -117,7 +117,7 @@ def make_rule(
         bound: for a rule that has such a field (see `Fixed`).
 
     Raises:
-        InputError: there is no such rule, its number is missing or wrong, it does not have this bound, or the budget is
+        Problem: there is no such rule, its number is missing or wrong, it does not have this bound, or the budget is
             beyond any use or certifies nothing.
 
     Example:
@@ -152,17 +152,17 @@ def kind_of_rule(
     check_samples("n", n, kind.most)
     check_known("bound", CONFIDENCE_BOUNDS, bound)
     if bound not in (CONFIDENCE_BOUNDS[0], *kind.takes):
-        raise InputError(
+        raise BadValue(
             f"bound={bound} is for the fixed rule; {name} has a bound of its own"
         )
     arguments: dict[str, Any] = {"bound": bound} if kind.takes else {}
     if equals and not entry.value:
-        raise InputError(
+        raise BadValue(
             f"rule {shown(repr(text))} takes no number; the samples of an image are --n"
         )
     if entry.required and not equals:
-        raise InputError(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")
+        raise MissingValue(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")
     if equals and not (NUMBER.fullmatch(number) and math.isfinite(float(number))):
         said = f"rule {shown(repr(text))}: {shown(repr(number))} is no number"
-        raise InputError(f"{said}; write it as in {name}=0.5")
+        raise BadValue(f"{said}; write it as in {name}=0.5")
     return kind, arguments | ({entry.value: float(number)} if equals else {})

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import Any
 
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 
 Check = tuple[object, str]
 """Whether something holds, and what to say of the entry otherwise."""
@@ -50,19 +50,19 @@ def opened(kind: str, entry: Any, registry: Mapping[str, Any]) -> tuple[str, Any
 
 
 def refusal(what: str, call: Callable[[], object], naming: str = "") -> Check:
-    """That `call` raises InputError, whose message holds `naming`."""
+    """That `call` raises Problem, whose message holds `naming`."""
     try:
         call()
-    except InputError as error:
+    except Problem as error:
         return naming in str(
             error
         ), f"does not name {naming!r} when it refuses {what}: {error}"
     except Exception as error:
         return (
             False,
-            f"raises {type(error).__name__} for {what}, expected an InputError: {error}",
+            f"raises {type(error).__name__} for {what}, expected a Problem: {error}",
         )
-    return False, f"accepts {what}, expected an InputError"
+    return False, f"accepts {what}, expected a Problem"
 
 
 def one_line(text: object) -> bool:

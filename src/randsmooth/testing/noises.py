@@ -13,7 +13,7 @@ from torch import Tensor
 
 from randsmooth import bounds
 from randsmooth.attacks import Ball, ball_of
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.noise import NOISES, NORMS, Noise, Stream, make_noise
 from randsmooth.testing.contract import Checks, one_line, refusal, run
 
@@ -393,7 +393,7 @@ def _values_to_hide(noise: Noise) -> Iterator[tuple[float, float]]:
             continue  # no radius reaches so far
         try:
             noise.check(torch.tensor([before, after]))
-        except InputError:
+        except Problem:
             continue
         yield before, after
 

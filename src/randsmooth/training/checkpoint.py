@@ -14,7 +14,7 @@ from torch import Tensor
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, about
+from randsmooth.errors import Problem, WrongFile, about
 from randsmooth.models.torch_files import load_plain
 from randsmooth.models.weights import check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
@@ -64,12 +64,12 @@ def read_signed(path: Path, kind: type[S]) -> S:
 
     Raises:
         FileNotFoundError: there is no such file.
-        InputError: it is damaged, or is none of ours.
+        Problem: it is damaged, or is none of ours.
     """
     content = path.read_bytes()
     try:
         if content != signed(content[:-TAIL]):
-            raise InputError(
+            raise WrongFile(
                 "it is not as it was written: its digest is missing or differs"
             )
         raw = load_plain(content)
@@ -77,31 +77,31 @@ def read_signed(path: Path, kind: type[S]) -> S:
             check_tensor(tensor)
         return kind.model_validate(raw)
     except Exception as error:  # from damaged bytes, unpickling may raise anything
-        raise InputError(
+        raise WrongFile(
             f"{path} is damaged, or none of ours ({shown(error)})"
         ) from error
 
 
 def load(path: Path) -> Checkpoint:
-    """The checkpoint at `path`, on the CPU. InputError where the file is damaged, or is no checkpoint of randsmooth."""
+    """The checkpoint at `path`, on the CPU. Problem where the file is damaged, or is no checkpoint of randsmooth."""
     try:
         checkpoint = read_signed(path, Checkpoint)
         recipe = (
             DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe
         )(**checkpoint.recipe)
         if checkpoint.epoch > recipe.epochs:
-            raise InputError(
+            raise WrongFile(
                 f"{path} is damaged: it has a history of {checkpoint.epoch} epochs of {recipe.epochs}"
             )
-    except InputError as error:
-        raise InputError(
+    except Problem as error:
+        raise WrongFile(
             f"{about(path, error)}; use --overwrite to start anew"
         ) from None
     return checkpoint
 
 
 def check(path: Path) -> str:
-    """What was verified about the checkpoint at `path`, in one sentence. Raises InputError as `load` does."""
+    """What was verified about the checkpoint at `path`, in one sentence. Raises Problem as `load` does."""
     checkpoint = load(path)
     what = f"checkpoint: {checkpoint.recipe.get('method')} after {checkpoint.epoch} epochs, all numbers finite"
     return f"{what}; it is as it was written"

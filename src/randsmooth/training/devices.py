@@ -32,7 +32,7 @@ from randsmooth import models
 from randsmooth.atomic import write_atomically
 from randsmooth.children import without_current_folder
 from randsmooth.documents import refused, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.training.recipe import Recipe
 
@@ -116,7 +116,7 @@ def placed(
     """The placement that a user asks for; `devices` None: as many as torchrun started on each machine, else one.
 
     Raises:
-        InputError: this machine has no such devices, or nobody started the processes on the other machines.
+        Problem: this machine has no such devices, or nobody started the processes on the other machines.
 
     Example:
         >>> placed("cpu", 2).number
@@ -124,7 +124,7 @@ def placed(
         >>> placed("cpu", 0)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: devices=0 must be greater than or equal to 1
+        randsmooth.errors.BadValue: devices=0 must be greater than or equal to 1
     """
     started_here, of_node = (
         int(os.environ[name]) if started() else 1
@@ -136,25 +136,25 @@ def placed(
         device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm
     )
     if (started() or nodes > 1) and started_here != devices * nodes:
-        raise InputError(
+        raise BadValue(
             f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of which {started_here} were "
             f"started: `torchrun --nnodes {nodes} --nproc-per-node {devices} -m randsmooth ...` on each node does"
         )
     kind, seen = models.pick_device(device).type, torch.cuda.device_count()
     if devices > 1 and kind == "cuda" and (seen < devices or ":" in device):
-        raise InputError(
+        raise BadValue(
             f"devices={devices} asks for {devices} GPUs by device={device!r}, and torch sees {seen}: take "
             f"device='cuda' and at most devices={seen}, or processes on the CPU: device='cpu'"
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
-        raise InputError(
+        raise BadValue(
             "sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU"
         )
     return asked
 
 
 def make_fabric(recipe: Recipe, placement: Placement | None = None) -> Fabric:
-    """The device and precision that this process trains with. Raises InputError if this machine has no such device."""
+    """The device and precision that this process trains with. Raises Problem if this machine has no such device."""
     device = (placement or Placement(device=recipe.device)).own_device
     devices = 1 if device.index is None else [device.index]
     # The plugin keeps Fabric from looking for a launcher, and from asking for srun wherever Slurm is installed.
@@ -243,7 +243,7 @@ class Ranks:
             except Exception as error:
                 told = [
                     error
-                    if isinstance(error, InputError | OSError)
+                    if isinstance(error, Problem | OSError)
                     else RuntimeError(str(error))
                 ]
         _together(lambda: torch.distributed.broadcast_object_list(told, src=0))
@@ -252,7 +252,7 @@ class Ranks:
         return cast(T, told[0])
 
     def check_alike(self, facts: Mapping[str, str]) -> None:
-        """Raise InputError on a rank whose `facts` by name, a version or a hash, are not those of the first."""
+        """Raise Problem on a rank whose `facts` by name, a version or a hash, are not those of the first."""
         expected = self.first(lambda: facts)
         differ = [
             f"{name} {fact}, and not {expected[name]}"
@@ -261,7 +261,7 @@ class Ranks:
         ]
         if differ:
             here = f"rank {self.rank} on {socket.gethostname()}"
-            raise InputError(
+            raise Problem(
                 f"{here} has {'; '.join(differ)}, as the first rank has: all need the same"
             )
 
@@ -327,7 +327,7 @@ def launch(number: int, work: Callable[[], object], callback: object) -> None:
     They run no script again: a notebook, or a script without `if __name__ == "__main__"`, can start them.
 
     Raises:
-        InputError: `work`, which calls the user's `callback`, cannot be given to another process.
+        Problem: `work`, which calls the user's `callback`, cannot be given to another process.
         RankLost: one of them ended early; the sentence says which and how. Any error that one of them met is raised
             here.
     """

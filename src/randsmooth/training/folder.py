@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from randsmooth.atomic import is_scrap
-from randsmooth.errors import InputError
+from randsmooth.errors import Conflict, MissingValue, OutputExists
 from randsmooth.training.checkpoint import Checkpoint, load
 from randsmooth.training.recipe import Change, Recipe
 from randsmooth.training.settings import Reading
@@ -37,19 +37,17 @@ def check(
     Nothing on disk is changed.
 
     Raises:
-        InputError: the folder holds something and neither `resume` nor `overwrite` is given, or it holds files that no
+        Problem: the folder holds something and neither `resume` nor `overwrite` is given, or it holds files that no
             training run wrote; or the checkpoint is damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
-        raise InputError(
-            "resume=True goes on, overwrite=True discards: give one of them"
-        )
+        raise Conflict("resume=True goes on, overwrite=True discards: give one of them")
     if accept_changes and not resume:
-        raise InputError(
+        raise MissingValue(
             "accept_changes=True changes a run that goes on: it needs resume=True"
         )
     if folder.is_file():
-        raise InputError(f"{folder} is a file; --out names a folder")
+        raise OutputExists(f"{folder} is a file; --out names a folder")
     if resume and (folder / CHECKPOINT).exists():
         checkpoint = load(folder / CHECKPOINT)
         return checkpoint, _changes(
@@ -71,9 +69,9 @@ def check(
             if resume
             else "To go on with it: resume=True"
         )
-        raise InputError(f"{folder} holds {what}. {on}. {ANEW}")
+        raise OutputExists(f"{folder} holds {what}. {on}. {ANEW}")
     if strangers:
-        raise InputError(
+        raise OutputExists(
             f"{folder} holds {strangers[0]}, which no training run wrote; use another --out"
         )
     return None, []
@@ -97,13 +95,13 @@ def clear(folder: Path, *, keep: Collection[str]) -> None:
 def _changes(
     path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool
 ) -> list[Change]:
-    """The settings in which `recipe` differs from the checkpoint's; InputError unless `accept` allows all of them."""
+    """The settings in which `recipe` differs from the checkpoint's; Problem unless `accept` allows all of them."""
     changes = recipe.changes(checkpoint.recipe)
     fixed = [change.setting for change in changes if change.setting in LASTING]
     if not changes or (accept and not fixed):
         return changes
     way = "resume=True, accept_changes=True changes them on the way"
-    raise InputError(
+    raise OutputExists(
         f"{path} was begun differently ({'; '.join(map(str, changes))}). To go on with it: resume=True with "
         f"the settings in {path.with_name(SETTINGS)}; "
         + (f"{', '.join(fixed)} cannot change on the way" if fixed else way)

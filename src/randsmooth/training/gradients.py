@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth.data import Images
-from randsmooth.errors import InputError
+from randsmooth.errors import MissingValue
 from randsmooth.methods import LossInputs, Method
 from randsmooth.methods.amplify import Amplify
 from randsmooth.methods.gaussian import Gaussian
@@ -77,10 +77,10 @@ def gradient_norms(
         seed: seed of all noise.
 
     Raises:
-        InputError: `indices` is empty, or the method needs a teacher's predictions and `targets` is None.
+        Problem: `indices` is empty, or the method needs a teacher's predictions and `targets` is None.
     """
     if not len(indices):
-        raise InputError(
+        raise MissingValue(
             "no image given: name at least one position in the training split"
         )
     chosen, network, stream = (

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import refused, shown
-from randsmooth.errors import InputError, Note, check_known
+from randsmooth.errors import BadValue, Note, check_known
 from randsmooth.extras import MissingPackage, needs
 from randsmooth.training.folder import EVENTS, METRICS
 
@@ -102,7 +102,7 @@ def check_loggers(
     """`loggers` as a list; None for the usual ones.
 
     Raises:
-        InputError: an unknown name, or something that is no logger.
+        Problem: an unknown name, or something that is no logger.
         MissingPackage: the package of one is not installed.
 
     Example:
@@ -110,7 +110,7 @@ def check_loggers(
         ['csv']
         >>> check_loggers("cvs")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown logger 'cvs': did you mean 'csv'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown logger 'cvs': did you mean 'csv'? Expected one of: ...
     """
     if loggers is None:
         return None
@@ -122,7 +122,7 @@ def check_loggers(
             check_known("logger", LOGGERS, logger)
         elif not isinstance(logger, Logger):
             kinds = f"one of {', '.join(LOGGERS)}, or a Logger of Lightning"
-            raise InputError(f"logger is a {type(logger).__name__}; expected {kinds}")
+            raise BadValue(f"logger is a {type(logger).__name__}; expected {kinds}")
     if "tensorboard" in listed:
         with needs("the logger tensorboard"):
             import tensorboard  # noqa: F401
@@ -146,7 +146,7 @@ def open_loggers(
         first_step: the first step of the optimiser that is still to be taken; 0 unless the run is resumed.
 
     Raises:
-        InputError: one of them cannot be opened.
+        Problem: one of them cannot be opened.
 
     Example:
         >>> import tempfile

@@ -19,7 +19,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem, WrongFile
 from randsmooth.methods import LossInputs, Method, Schedule
 from randsmooth.models.answers import with_a_class
 from randsmooth.models.folder import StoredModel
@@ -155,7 +155,7 @@ class Trainer:
         """Go on from the checkpoint.
 
         Raises:
-            InputError: its weights are those of another network, or its schedule is that of another run.
+            Problem: its weights are those of another network, or its schedule is that of another run.
         """
         try:
             groups = self.optimizer.state_dict()[
@@ -168,7 +168,7 @@ class Trainer:
             self.schedule.restore(checkpoint.schedule, len(self.images))
         except UNFIT as error:
             what = f"does not fit: it is of another network or run ({shown(error)})"
-            raise InputError(f"{self.folder / CHECKPOINT} {what}") from error
+            raise WrongFile(f"{self.folder / CHECKPOINT} {what}") from error
         self.history = checkpoint.history
 
     @property
@@ -181,7 +181,7 @@ class Trainer:
 
         Raises:
             TrainingDiverged: the loss or the logits became NaN or infinite.
-            InputError: the method cannot train with its settings (all images would be discarded, say).
+            Problem: the method cannot train with its settings (all images would be discarded, say).
         """
         if (
             self.history and self.ranks.is_first
@@ -220,7 +220,7 @@ class Trainer:
         start = time.perf_counter()
         try:
             figures = self._train(epoch, loggers)
-        except (TrainingDiverged, InputError) as error:
+        except (TrainingDiverged, Problem) as error:
             kept = (
                 f"{epoch} epochs are kept: --resume --accept-changes goes on from them"
                 if epoch

@@ -7,7 +7,7 @@ import torch
 from randsmooth import models
 from randsmooth.data import DatasetSpec
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem, WrongModel
 from randsmooth.extras import versions
 from randsmooth.models import Classifier, Denoiser
 from randsmooth.noise import Stream, noise_said
@@ -56,7 +56,7 @@ def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | De
     """Setting -> the model in the folder that it names, frozen.
 
     Raises:
-        InputError: there is no model, or it was trained for other images or under a noise that does not fit.
+        Problem: there is no model, or it was trained for other images or under a noise that does not fit.
     """
     found: dict[str, Classifier | Denoiser] = {}
     facts = recipe.flat()
@@ -65,8 +65,8 @@ def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | De
             continue
         try:
             model = Denoiser.load(source) if key == "start" else models.load(source)
-        except InputError as error:
-            raise InputError(f"{key}: {error}") from error
+        except Problem as error:
+            raise WrongModel(f"{key}: {error}") from error
         needed: dict[str, Any] = {"shape": [*spec.shape]} | (
             {"classes": [*spec.classes]} if noise else {}
         )
@@ -75,7 +75,7 @@ def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | De
             needed.pop("provenance")
         for name, need in needed.items():
             if model.config[name] != need:
-                raise InputError(
+                raise WrongModel(
                     f"{key}={source!r} has the {name} {shown(model.config[name])}, and {spec.name} with these settings "
                     f"needs {shown(need)}: name a model made for it"
                 )
@@ -90,7 +90,7 @@ def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | De
 def _check_noise(
     which: str, model: Classifier | Denoiser, wanted: Recipe | None
 ) -> None:
-    """Raise InputError unless the model records under which noise it was trained; or the one `wanted`, if it does."""
+    """Raise Problem unless the model records under which noise it was trained; or the one `wanted`, if it does."""
     own = {
         name: value
         for name in ("noise", "sigma")
@@ -99,11 +99,11 @@ def _check_noise(
     if not own and wanted is not None:
         return
     if (found := noise_said(own)) is None:
-        raise InputError(
+        raise WrongModel(
             f"{which} does not record under which noise it was trained: name a model that does"
         )
     if wanted is not None and found != wanted.smoothing:
         now = wanted.smoothing.text if wanted.smoothing else "none"
-        raise InputError(
+        raise WrongModel(
             f"{which} was trained under {found.text}, this run is under {now}"
         )

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from randsmooth import models
 from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import Note, Problem, WrongFile
 from randsmooth.methods import Probe
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Stream, noise_said
@@ -217,7 +217,7 @@ class SmoothedTeacher:
             found = read_signed(self.run / TEACHER, Answers)
         except FileNotFoundError:
             return none
-        except InputError as error:
+        except Problem as error:
             warnings.warn(f"{error}, so the teacher is asked anew", Note, stacklevel=2)
             return none
         return (
@@ -231,7 +231,7 @@ def stored_predictions(run: Path) -> Tensor | None:
     """(N, K) the teacher's predictions for the training images of the run in a folder; None if it has no teacher.
 
     Raises:
-        InputError: the file is damaged, or does not hold equally many answers on every image.
+        Problem: the file is damaged, or does not hold equally many answers on every image.
     """
     try:
         counts = read_signed(run / TEACHER, Answers).counts
@@ -241,7 +241,7 @@ def stored_predictions(run: Path) -> Tensor | None:
     if counts.ndim != 2 or bool(
         (counts < 0).any() or (n < 1).any() or (n != n[0]).any()
     ):
-        raise InputError(
+        raise WrongFile(
             f"{run / TEACHER} does not hold answers on every image: train with --resume to ask anew"
         )
     return counts.float() / n

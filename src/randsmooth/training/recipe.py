@@ -11,7 +11,7 @@ from pydantic import Field, field_serializer
 from randsmooth import methods
 from randsmooth.data import DatasetSpec
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, check_known
 from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
 from randsmooth.methods.hyperparameters import Noise as WhoseNoise
@@ -216,7 +216,7 @@ def resolve(
     epochs is compressed or stretched accordingly, except what they set explicitly.
 
     Raises:
-        InputError: an unknown or impossible setting.
+        Problem: an unknown or impossible setting.
 
     Example:
         >>> from randsmooth import data
@@ -238,7 +238,7 @@ def resolve(
         preset.middle_sigma() if sigma is None else sigma
     )  # whose hyperparameters are taken
     if sigma == 0.0 and preset.method != WITHOUT_NOISE:
-        raise InputError(
+        raise BadValue(
             f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "
             f"{WITHOUT_NOISE}), or a sigma above 0"
         )
@@ -317,7 +317,7 @@ def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[
 
 
 def _check_takes(method: Method, name: str, noise: Noise) -> None:
-    """Raise InputError where the formula of `method` is of Gaussian noise alone."""
+    """Raise Problem where the formula of `method` is of Gaussian noise alone."""
     if method.gaussian_only:  # of a class whose settings decide it is a property
         others = ", ".join(
             sorted(each for each in METHODS if METHODS[each].gaussian_only is not True)
@@ -327,7 +327,7 @@ def _check_takes(method: Method, name: str, noise: Noise) -> None:
             if hasattr(method, "eps") and name in others
             else ""
         )
-        raise InputError(
+        raise BadValue(
             f"{name}{with_} is for Gaussian noise, --sigma SIGMA; under {noise.text} take one of {others}"
         )
 
@@ -355,9 +355,9 @@ def _hyperparameters(
 
 
 def _check(recipe: Recipe, m: int) -> None:
-    """Raise InputError for settings with which no run can be trained."""
+    """Raise Problem for settings with which no run can be trained."""
     if recipe.batch < m or recipe.batch % m:
-        raise InputError(
+        raise BadValue(
             f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images"
         )
     for name, parts in declared(METHODS[recipe.method], "begins").items():
@@ -367,7 +367,7 @@ def _check(recipe: Recipe, m: int) -> None:
         )
         if what and begins >= recipe.epochs:
             less = f" or set a smaller {name} (--set {name}=...)" * (recipe.epochs > 1)
-            raise InputError(
+            raise BadValue(
                 f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: {what} would "
                 f"never begin. Train longer{less}"
             )

@@ -17,7 +17,7 @@ from torch import nn
 
 from randsmooth import models
 from randsmooth.atomic import claimed, make_folder, write_atomically
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.extras import versions
 from randsmooth.frozen_record import settings_from
 from randsmooth.methods import Schedule
@@ -96,7 +96,7 @@ def train(
             of the one in `settings`; `TrainingSettings` describes them.
 
     Raises:
-        InputError: settings or data that cannot be used, or a folder that must not be written to.
+        Problem: settings or data that cannot be used, or a folder that must not be written to.
         TrainingDiverged: the loss became NaN or infinite.
         RankLost: a process on another device ended early; it says which and why.
 
@@ -174,7 +174,7 @@ def train_denoiser(
             one in `settings`; `DenoiserSettings` describes them.
 
     Raises:
-        InputError: settings, data or models that cannot be used, or a folder that must not be written to.
+        Problem: settings, data or models that cannot be used, or a folder that must not be written to.
         TrainingDiverged: the loss became NaN or infinite.
         RankLost: a process on another device ended early; it says which and why.
 
@@ -392,11 +392,11 @@ def begin(run: TrainingRun[Network], folder: Path) -> tuple[Recipe, Checkpoint |
 
 
 def _check_shares(recipe: Recipe, images: int, ranks: ranked.Ranks) -> None:
-    """Raise InputError unless every step of an epoch has an image for each rank."""
+    """Raise Problem unless every step of an epoch has an image for each rank."""
     step = min(images, recipe.images_per_step)
     smallest_step = images % step or step
     if smallest_step < ranks.number:
-        raise InputError(
+        raise BadValue(
             f"{ranks.number} devices cannot share a step of {smallest_step} of {images} "
             "images: take fewer devices, another batch (--set batch=...) or another "
             "number of images (--take)"

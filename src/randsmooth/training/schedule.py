@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods.hyperparameters import Count, NotNegative, Positive
 
@@ -25,7 +25,7 @@ class Optimisation(FrozenRecord):
         weight_decay: of SGD
 
     Raises:
-        InputError: a value of a wrong type or out of its range.
+        Problem: a value of a wrong type or out of its range.
 
     Example:
         >>> settings = Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100))
@@ -81,7 +81,7 @@ class Optimisation(FrozenRecord):
         if not all(
             type(each) is int and each > 0 for each in milestones
         ) or milestones != sorted(set(milestones)):
-            raise InputError(
+            raise BadValue(
                 f"lr_milestones={value!r} must be epochs above 0 in rising order, such as [50, 100]"
             )
         return tuple(milestones)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from randsmooth.data.dataset_spec import ReadingOptions, parse_size, written
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.methods.hyperparameters import Count, Positive
@@ -98,7 +98,7 @@ class TrainingSettings(Reading):
         seed: Seed of initialisation, order, augmentation and noise.
 
     Raises:
-        InputError: an unknown setting, method or preset, or a value of a wrong type or out of its range. What depends
+        Problem: an unknown setting, method or preset, or a value of a wrong type or out of its range. What depends
             on the data set or the method, such as the settings in `set`, is checked when a run begins.
 
     Example:
@@ -108,7 +108,7 @@ class TrainingSettings(Reading):
         >>> TrainingSettings(sigma=0.5, epoch=10)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: unknown setting 'epoch': did you mean 'epochs'? Expected one of: ...
+        randsmooth.errors.Problem: unknown setting 'epoch': did you mean 'epochs'? Expected one of: ...
     """
 
     method: str | None = None
@@ -191,7 +191,7 @@ class DenoiserSettings(Reading):
         seed: Seed of initialisation, order, augmentation and noise.
 
     Raises:
-        InputError: an unknown setting, or a value of a wrong type or out of its range; or the objective "stability"
+        Problem: an unknown setting, or a value of a wrong type or out of its range; or the objective "stability"
             without a classifier.
 
     Example:
@@ -200,7 +200,7 @@ class DenoiserSettings(Reading):
         >>> DenoiserSettings(sigma=0.5, objective="stability")
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: objective='stability' with classifier=None: ...
+        randsmooth.errors.Problem: objective='stability' with classifier=None: ...
     """
 
     sigma: float
@@ -220,7 +220,7 @@ class DenoiserSettings(Reading):
     def _usable(self) -> Self:
         check_sigma(self.sigma)
         if (self.objective == "stability") != (self.classifier is not None):
-            raise InputError(
+            raise BadValue(
                 f"objective={self.objective!r} with classifier={self.classifier!r}: stability, and it alone, is about "
                 "what a classifier says (--classifier FOLDER on the command line)"
             )

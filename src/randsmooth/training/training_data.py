@@ -15,7 +15,7 @@ from randsmooth import data
 from randsmooth.data import DatasetSpec, Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.data.images import numbered
-from randsmooth.errors import InputError
+from randsmooth.errors import TooLarge, WrongData
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.settings import Reading
 
@@ -46,7 +46,7 @@ def describe(dataset: Any, reading: Reading) -> TrainingData:
     so that a run can only be resumed with the same.
 
     Raises:
-        InputError: the data cannot be read, or they are features.
+        Problem: the data cannot be read, or they are features.
 
     Example:
         >>> describe("digits", Reading()).spec.shape
@@ -60,7 +60,7 @@ def describe(dataset: Any, reading: Reading) -> TrainingData:
         digest = _hash(own, torch.arange(len(own)))
         described = TrainingData(f"{own.spec.name} ({digest})", own.spec, own)
     if described.spec.features:
-        raise InputError(
+        raise WrongData(
             f"{described.name} holds features of shape {described.spec.shape}, and what "
             "is trained here takes images: train a network on x + noise in torch, or an "
             "estimator on noisy rows, and certify that"
@@ -69,17 +69,17 @@ def describe(dataset: Any, reading: Reading) -> TrainingData:
 
 
 def check_classifiable(described: TrainingData) -> None:
-    """Raise InputError unless the images have labels and are square, as classifiers need."""
+    """Raise Problem unless the images have labels and are square, as classifiers need."""
     spec = described.spec
     if not spec.classes:
-        raise InputError(
+        raise WrongData(
             f"{spec.name} has no labels, and training needs them: name their column "
             "(--label-column), or sort the images into a folder for each class"
         )
     _, height, width = spec.shape
     if height != width:
         side = min(height, width)
-        raise InputError(
+        raise WrongData(
             f"{described.name} holds images of {height}x{width}, and what is trained here "
             f"takes square ones: bring them to size with resize='{side}x{side}' "
             f"(--resize {side}x{side}) or crop={side} (--crop {side})"
@@ -111,7 +111,7 @@ def _in_memory(images: Images) -> Images:
     if not images.streams:
         return images
     if len(images) * math.prod(images.spec.shape) * FLOAT32_BYTES > IN_MEMORY_BYTES:
-        raise InputError(
+        raise TooLarge(
             f"{images.spec.name} does not fit into memory: train from a folder, tar or "
             "Parquet files"
         )

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from randsmooth import InputError
+from randsmooth import Problem
 from randsmooth.certificates import Precision
 from randsmooth.certification.backends import Backend, own_copy, refused
 
@@ -19,7 +19,7 @@ class Float64(Backend):
         self, model: nn.Module, device: torch.device, precision: Precision
     ) -> None:
         if precision != "32":
-            raise InputError(
+            raise Problem(
                 f"precision={precision}: float64 takes no shorter format; leave it at 32"
             )
         self.device, self.precision = device, precision

@@ -19,7 +19,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, name_images
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
 from randsmooth.noise import Gaussian, check_sigma, round_down
 from randsmooth.rules import MOST_SAMPLES
@@ -466,7 +466,7 @@ def infer(
     stays None. A table of counts is returned unchanged.
 
     Raises:
-        InputError: the radii cannot come from the given sigma, n and alpha.
+        Problem: the radii cannot come from the given sigma, n and alpha.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -489,10 +489,10 @@ def infer(
 
 
 def _check_own_sigma(table: Certificates, sigma: float | None) -> None:
-    """Raise InputError where a `sigma` is given that is not the one that the log itself states."""
+    """Raise Problem where a `sigma` is given that is not the one that the log itself states."""
     own = table.header.sigma
     if sigma is not None and own is not None and sigma != own:
-        raise InputError(
+        raise BadValue(
             f"{table.name}: it says itself that sigma is {own:g}: leave sigma out; got sigma={sigma:g}"
         )
 
@@ -581,7 +581,7 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
     Images that are no longer certified at `alpha` abstain. The new radii are as exact as the log's printed ones.
 
     Raises:
-        InputError: sigma, n or alpha of the log is unknown, or `alpha` lies outside [1e-15, 1).
+        Problem: sigma, n or alpha of the log is unknown, or `alpha` lies outside [1e-15, 1).
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -595,7 +595,7 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
         return table
     sigma = _sigma_of_each(table)
     if sigma is None or n is None or made is None:
-        raise InputError(
+        raise BadValue(
             f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with"
         )
     n_a = bounds.successes_of_q(table.stated_q, n, made)
@@ -725,7 +725,7 @@ def _rounding(radii: Floats) -> Floats:
 
 
 def require_reachable(table: Certificates) -> None:
-    """Raise InputError for a log whose radii cannot come from its sigma, n and alpha. A table of counts passes.
+    """Raise Problem for a log whose radii cannot come from its sigma, n and alpha. A table of counts passes.
 
     And so does one with radii in another norm, whose own were in reach.
 
@@ -738,7 +738,7 @@ def require_reachable(table: Certificates) -> None:
         >>> require_reachable(from_radii([4.0], sigma=0.5, n=1000, alpha=0.001, name="log"))
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: log: the radius of image 0 is above 1.231, the most that n=1000 and ...
+        randsmooth.errors.BadValue: log: the radius of image 0 is above 1.231, the most that n=1000 and ...
     """
     header = table.header
     judged = _radii_and_sigma(table)
@@ -751,14 +751,14 @@ def require_reachable(table: Certificates) -> None:
         and (header.n or found[0][0], header.alpha or found[0][1]) != found[0]
     ):
         those = f"its radii are those of n={found[0][0]} at alpha={found[0][1]:g}; give these, or leave n and alpha out"
-        raise InputError(
+        raise BadValue(
             f"{table.name}: not made with n={header.n}, alpha={header.alpha}: {those}"
         )
     _check_reach(table)
 
 
 def _check_reach(table: Certificates) -> None:
-    """Raise InputError for a radius that no samples of the known sigma, n and alpha certify."""
+    """Raise Problem for a radius that no samples of the known sigma, n and alpha certify."""
     header = table.header
     sigma = _sigma_of_each(table)
     if sigma is None:
@@ -783,13 +783,13 @@ def _check_reach(table: Certificates) -> None:
         ]
         reach = f"{round_down(first[0], 3)}, the most that {n_words} and {alpha_words} certify"
         above = f"{table.name}: the radius of {name_images(table.idx[wrong])} is above {reach} at sigma={first[1]:g}"
-        raise InputError(
+        raise BadValue(
             f"{above}; give those that the log was made with, or no n and alpha"
         )
 
 
 def _check_stated(table: Certificates) -> None:
-    """Raise InputError where a column of bounds on p_A says other radii than the log's, at the sigma that is known."""
+    """Raise Problem where a column of bounds on p_A says other radii than the log's, at the sigma that is known."""
     sigma = table.header.sigma if table.sigmas is None else table.sigmas
     if table.q is None or sigma is None or len(table) == 0:
         return
@@ -806,7 +806,7 @@ def _check_stated(table: Certificates) -> None:
         row = wrong[0]
         own = float(np.broadcast_to(sigma, p_lower.shape)[row])
         says = f"its column pABar, {p_lower[row]:.6g}, says {float(own * STANDARD.radius(table.q[row])):.3f}"
-        raise InputError(
+        raise BadValue(
             f"{table.name}: image {table.idx[row]} has radius {table.radius[row]:g}, and at sigma={own:g} {says}, "
             f"so too for {len(wrong):,} of {len(table):,} images: give the sigma that the log was made with"
         )

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from randsmooth.certificates.table import Floats, Ints
 from randsmooth.contents import HEAD, stands_for
 from randsmooth.documents import read_file, shown
-from randsmooth.errors import ForeignFile, InputError
+from randsmooth.errors import ForeignFile, WrongFile
 
 TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
 SIGMA_COLUMNS = ("sigma", "best_sigma", "sigmamin")  # the sigma of each image's noise
@@ -72,24 +72,24 @@ def read_text(path: Path) -> str:
     """The text in the file at `path`, with one kind of line break.
 
     Raises:
-        InputError: it is too large, or no text in UTF-8.
+        Problem: it is too large, or no text in UTF-8.
     """
     content = read_file(path, MOST_BYTES)
     if content and (instead := stands_for(content[:HEAD])):
-        raise InputError(f"{path} {instead}")
+        raise WrongFile(f"{path} {instead}")
     if content.startswith(UTF_16):
-        raise InputError(
+        raise WrongFile(
             f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8"
         )
     if content.startswith(GZIP):
-        raise InputError(f"{path} is compressed by gzip: unpack it first (gunzip)")
+        raise WrongFile(f"{path} is compressed by gzip: unpack it first (gunzip)")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text in UTF-8 ({shown(error)})") from None
+        raise WrongFile(f"{path} is no text in UTF-8 ({shown(error)})") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.count("\n") > MOST_LINES:
-        raise InputError(
+        raise WrongFile(
             f"{path} has more than {MOST_LINES:,} lines, which is more than any file of ours"
         )
     return text
@@ -118,14 +118,14 @@ class Lines:
         """Read the log at `path`.
 
         Raises:
-            InputError: what is no log: empty, ragged, cut short, or without a column that it needs.
+            Problem: what is no log: empty, ragged, cut short, or without a column that it needs.
         """
         text = read_text(path)
         lines = {
             place: line for place, line in enumerate(text.split("\n"), start=1) if line
         }
         if not lines:
-            raise InputError(
+            raise WrongFile(
                 f"{path} is empty; a log begins with the names of its columns"
             )
         first = next(iter(lines.values()))
@@ -143,7 +143,7 @@ class Lines:
             if len(row) != len(names):
                 line = shown(repr(lines[place][:FIRST]))
                 said = f"{path}, line {place}: {len(row)} cells instead of {len(names)}"
-                raise InputError(
+                raise WrongFile(
                     f"{said}: a row that was cut short, or no row. It reads {line}"
                 )
         cells_by_name = {
@@ -154,7 +154,7 @@ class Lines:
         return made
 
     def _check_end(self, text: str) -> None:
-        """Raise InputError where the last line has no end, and may be cut: a time that is cut still parses."""
+        """Raise Problem where the last line has no end, and may be cut: a time that is cut still parses."""
         times = self.columns["time"]
         ends_in_a_time = (
             list(self.columns)[-1] == "time"
@@ -163,12 +163,12 @@ class Lines:
         )
         if text.endswith("\n") or ends_in_a_time:
             return
-        raise InputError(
+        raise WrongFile(
             f"{self.path} ends inside its last line (cut short?); if it is whole, end it with a line break"
         )
 
     def numbers(self, name: str) -> Floats:
-        """(N,) the numbers of a column; InputError for a cell that holds none, or one that is not finite."""
+        """(N,) the numbers of a column; Problem for a cell that holds none, or one that is not finite."""
         cells = self.columns[name]
         self.refuse(
             name, [NUMBER.fullmatch(cell) is None for cell in cells], "is no number"
@@ -178,18 +178,18 @@ class Lines:
         return numbers
 
     def integers(self, name: str, least: int, most: int, why: str = "") -> Ints:
-        """(N,) the whole numbers of a column; InputError for one outside `least`..`most`, which `why` explains."""
+        """(N,) the whole numbers of a column; Problem for one outside `least`..`most`, which `why` explains."""
         numbers = self.numbers(name)
         outside = (numbers % 1 != 0) | (numbers < least) | (numbers > most)
         self.refuse(name, outside, f"is no whole number from {least} to {most:,}{why}")
         return numbers.astype(np.int64)
 
     def refuse(self, name: str, wrong: ArrayLike, why: str) -> None:
-        """Raise InputError for the first row that is `wrong` (N,), by its line in the file and its cell in a column."""
+        """Raise Problem for the first row that is `wrong` (N,), by its line in the file and its cell in a column."""
         rows = np.flatnonzero(wrong)
         if len(rows):
             cell = shown(repr(self.columns[name][rows[0]]))
-            raise InputError(
+            raise WrongFile(
                 f"{self.path}, line {self.places[rows[0]]}: {name}={cell} {why}"
             )
 
@@ -228,10 +228,10 @@ def _names_of_bare(line: str) -> list[str]:
 
 
 def _check_names(path: Path, names: Sequence[str], line: str) -> None:
-    """Raise InputError unless these are the columns of a log of certificates, which `line` names."""
+    """Raise Problem unless these are the columns of a log of certificates, which `line` names."""
     there = set(names)
     if "radius proved" in there:
-        raise InputError(
+        raise WrongFile(
             f"{path} is a log of one radius R, which it lacks: give from_radii R where it is proved"
         )
     _check_one_radius(path, line)
@@ -242,18 +242,18 @@ def _check_names(path: Path, names: Sequence[str], line: str) -> None:
             "take the log that was made by certifying"
         )
     if set(line.split(",")) >= VERONA:
-        raise InputError(
+        raise WrongFile(
             f"{path} is a result_df.csv of VERONA, which leaves out images and says no classes: "
             "take the .txt log beside it (original_idx, label, predict, radius, correct, time)"
         )
     if cause := _not_between_tabs(line):
         way = f"expected {', '.join(TSV_COLUMNS)}, with tabs between and without quotes"
-        raise InputError(f"{path} has {cause} in its first line: {way}")
+        raise WrongFile(f"{path} has {cause} in its first line: {way}")
     missing = [name for name in TSV_COLUMNS if name not in there]
     if not missing and len(there) == len(names) <= MOST_COLUMNS:
         return
     lacks = ", ".join(missing) or "different names"
-    raise InputError(
+    raise WrongFile(
         f"{path} is no log of certificates: its first line lacks {lacks}. It reads {shown(repr(line[:FIRST]))}. "
         f"A log has the columns {', '.join(TSV_COLUMNS)}, with tabs between; of class counts, "
         "`randsmooth from-counts FILE --sigma S` makes a table"
@@ -272,12 +272,12 @@ def _not_between_tabs(line: str) -> str:
 
 
 def _check_one_radius(path: Path, line: str) -> None:
-    """Raise InputError for a log with several radii of each image, of which a reader must choose."""
+    """Raise Problem for a log with several radii of each image, of which a reader must choose."""
     said = [name.strip() for name in line.split("\t", MOST_COLUMNS)]
     radii = [name for name in said if name.lower().startswith("radius")]
     if "predict" not in said or len(radii) < 2 or said.count("radius") == 1:
         return
-    raise InputError(
+    raise WrongFile(
         f"{path} has several radii, {', '.join(radii)}: call the one that is meant radius "
         "(the L2 radius of Cohen et al., if p_A is to be recovered from it)"
     )

@@ -21,7 +21,7 @@ from randsmooth.certificates.header import Header
 from randsmooth.certificates.logs.inferred import CLASSES, path_facts, stem_of
 from randsmooth.certificates.logs.lines import NUMBER, P_LOWER, SIGMA_COLUMNS, Lines
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
-from randsmooth.errors import InputError
+from randsmooth.errors import WrongFile
 from randsmooth.escape import LONG_PART, printable, shortened
 from randsmooth.noise.norms import LENGTHS
 
@@ -58,7 +58,7 @@ def read_tsv(path: Path | str) -> Certificates:
     label and predict. `infer`, which knows sigma, checks whether the radii can be reached.
 
     Raises:
-        InputError: a log of predictions, one that holds too little, a missing column, a row cut short, two runs about
+        Problem: a log of predictions, one that holds too little, a missing column, a row cut short, two runs about
             the same images, or an impossible value; the line is named.
 
     Example:
@@ -169,7 +169,7 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
     """The table with the sigma that a column of the log states, or the sigmas, where images have several."""
     names = [name for name in SIGMA_COLUMNS if name in lines.columns]
     if len(names) > 1:
-        raise InputError(
+        raise WrongFile(
             f"{lines.path} has the columns {' and '.join(names)}: keep the one that radii are made with"
         )
     if not names or len(table) == 0:
@@ -228,7 +228,7 @@ def _in_order(table: Certificates) -> Certificates:
 
 
 def _check_rows(table: Certificates, lines: Lines) -> None:
-    """Raise InputError for columns that contradict each other."""
+    """Raise Problem for columns that contradict each other."""
     impossible = (table.radius < 0) | (table.radius > LARGEST)
     lines.refuse(
         "radius", impossible, f"is below 0 or above {LARGEST:g}, which none can be"

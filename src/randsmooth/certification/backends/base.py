@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, PRECISIONS, Precision
 from randsmooth.certificates.settings import AskedPrecision
-from randsmooth.certification.backends.refusals import Refused
 from randsmooth.certification.backends.registry import AUTO, BACKENDS, check_backend
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, check_known
+from randsmooth.errors import BadValue, ModelFailed, Problem, WrongModel, check_known
 from randsmooth.models import ForeignModel, check_logits, foreign_parts
 
 ROUNDS = 5  # of a trial
@@ -98,7 +97,7 @@ class Backend(ABC):
 
     @abstractmethod
     def __init__(self, model: Any, device: torch.device, precision: Precision) -> None:
-        """Make ready to run `model`, which the class accepts. InputError where it cannot, in a sentence."""
+        """Make ready to run `model`, which the class accepts. Problem where it cannot, in a sentence."""
 
     @classmethod
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
@@ -137,7 +136,7 @@ class Backend(ABC):
         """(B, K) float32 or float64, of noisy images (B, C, H, W) float32.
 
         Raises:
-            InputError: the classifier refuses the shape, or answers with something else than logits.
+            Problem: the classifier refuses the shape, or answers with something else than logits.
         """
         return check_logits(self.asked(noisy), len(noisy))
 
@@ -150,7 +149,7 @@ class Backend(ABC):
             return torch.cat([self.answer(image).clone() for image in noisy.split(1)])
         try:
             answer = self.answer(noisy)
-        except Refused:
+        except ModelFailed:
             if (
                 self.answered
                 or not self.padded
@@ -167,7 +166,7 @@ class Backend(ABC):
         """Whether it gives logits (1, K) to one image."""
         try:
             check_logits(self.answer(image), 1)
-        except InputError:
+        except Problem:
             return False
         return True
 
@@ -180,7 +179,7 @@ def own_copy(model: nn.Module) -> nn.Module:
     """A copy of the model; itself where it holds what cannot be copied, such as a connection, and no weights.
 
     Raises:
-        InputError: it cannot be copied, and has weights that may change meanwhile.
+        Problem: it cannot be copied, and has weights that may change meanwhile.
 
     Example:
         >>> model = nn.Linear(2, 2)
@@ -202,7 +201,7 @@ def own_copy(model: nn.Module) -> nn.Module:
         if next(iter(model.state_dict()), None) is None:
             return model
         said = f"the model cannot be copied ({shown(error)}): keep locks, connections and such apart from its weights"
-        raise InputError(said) from error
+        raise WrongModel(said) from error
 
 
 def frozen(model: nn.Module) -> nn.Module:
@@ -270,7 +269,7 @@ def make_backend(
     """The backend called `name` around `model`.
 
     Raises:
-        InputError: no such backend or precision, one that is not installed, or one that cannot run this model.
+        Problem: no such backend or precision, one that is not installed, or one that cannot run this model.
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
@@ -283,7 +282,7 @@ def make_backend(
     check_backend(name)
     kind = BACKENDS[name]
     if not kind.accepts(model):
-        raise InputError(f"backend={name} {kind.runs}")
+        raise BadValue(f"backend={name} {kind.runs}")
     return kind(model, device, precision)
 
 

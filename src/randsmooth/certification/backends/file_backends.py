@@ -18,7 +18,7 @@ from randsmooth.certification.backends.base import (
 )
 from randsmooth.certification.backends.refusals import refused
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, article
+from randsmooth.errors import BadValue, Problem, Unreachable, WrongModel, article
 from randsmooth.extras import needs
 from randsmooth.models import (
     ForeignModel,
@@ -49,7 +49,7 @@ class Onnx(Backend):
         self, model: OnnxModel, device: torch.device, precision: Precision
     ) -> None:
         if precision != "32":
-            raise InputError(
+            raise BadValue(
                 f"precision={precision}: an ONNX file computes as it was exported; use --backend openvino"
             )
         self.device, self.precision, self.model = device, precision, model
@@ -62,7 +62,7 @@ class Onnx(Backend):
             else []
         )
         if wanted and wanted[0][0] not in runtime.get_available_providers():
-            raise InputError(
+            raise Unreachable(
                 "this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu"
             )
         self.session = runtime.InferenceSession(
@@ -80,7 +80,7 @@ class Onnx(Backend):
     def answer(self, noisy: Tensor) -> Tensor:
         try:
             found = in_batches(self._run, noisy.cpu(), self.model.batch)
-        except InputError:
+        except Problem:
             raise
         except (
             Exception
@@ -115,7 +115,7 @@ class OpenVINO(Backend):
         with needs("backend=openvino"):
             import openvino
         if device.type != "cpu":
-            raise InputError(
+            raise BadValue(
                 f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu"
             )
         self.core, self.convert = openvino.Core(), openvino.convert_model
@@ -186,7 +186,7 @@ class OpenVINO(Backend):
                     != HINTS[self.precision]
                 ):
                     said = f"precision={self.precision}: OpenVINO lacks {ARITHMETICS[self.precision]} on this processor"
-                    raise InputError(f"{said}; use precision 32 or the torch backend")
+                    raise WrongModel(f"{said}; use precision 32 or the torch backend")
                 self.compiled[shape] = made
             return self.compiled[shape]
 
@@ -205,7 +205,7 @@ class OpenVINO(Backend):
                 )
         except Exception as error:  # what the converter raises for operators that it does not know has no base class
             self._check_takes(example)
-            raise InputError(
+            raise WrongModel(
                 f"OpenVINO cannot convert the model ({shown(error)}); the backend torch runs it"
             ) from error
 
@@ -236,7 +236,7 @@ class Python(Backend):
         self, model: PythonModel, device: torch.device, precision: Precision
     ) -> None:
         if precision != "32":
-            raise InputError(
+            raise BadValue(
                 f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32"
             )
         self.model, self.device, self.precision = model, device, precision

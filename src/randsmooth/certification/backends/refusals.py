@@ -5,7 +5,7 @@ import re
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import ModelFailed
 from randsmooth.models.adapters.foreign_model import GRADIENT
 
 # What Python says of a function that is given too few arguments, or too many.
@@ -20,11 +20,7 @@ SHAPES = re.compile(
 )
 
 
-class Refused(InputError):
-    """A batch that the base classifier failed on."""
-
-
-def refused(noisy: Tensor, error: Exception) -> Refused:
+def refused(noisy: Tensor, error: Exception) -> ModelFailed:
     """The error for inputs that a classifier failed on, with the cause as far as it can be told.
 
     Args:
@@ -45,22 +41,26 @@ def refused(noisy: Tensor, error: Exception) -> Refused:
     shape = tuple(noisy.shape[1:])
     if isinstance(error, TypeError) and ARGUMENTS.search(said):
         way = "give a module or function of images alone, such as lambda x: model(x, t)"
-        return Refused(f"the model cannot be called with images alone ({said}): {way}")
+        return ModelFailed(
+            f"the model cannot be called with images alone ({said}): {way}"
+        )
     if GRADIENT.search(said):
         way = "let it call requires_grad_ on a copy of the images, under torch.enable_grad()"
-        return Refused(f"the model takes a gradient, and that failed ({said}): {way}")
+        return ModelFailed(
+            f"the model takes a gradient, and that failed ({said}): {way}"
+        )
     if SHAPES.search(said):
         other = (
             "other channels or another size (--resize)"
             if noisy.dim() == 4
             else "inputs of another shape"
         )
-        return Refused(
+        return ModelFailed(
             f"the model refuses inputs of shape {shape} ({said}): is it for {other}?"
         )
     example = ", ".join(map(str, (2, *shape)))
     kind = "" if said.startswith(type(error).__name__) else f"{type(error).__name__}: "
     way = f"model(torch.rand({example})) shows where"
-    return Refused(
+    return ModelFailed(
         f"the model fails on its first batch, inputs of shape {shape} ({kind}{said}): {way}"
     )

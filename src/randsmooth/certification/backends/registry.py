@@ -28,12 +28,12 @@ BACKENDS: Registry[type[Backend]] = Registry(
 
 
 def check_backend(name: str | None) -> None:
-    """Raise InputError unless `name` is a backend or "auto"; None stands for the model's usual one.
+    """Raise Problem unless `name` is a backend or "auto"; None stands for the model's usual one.
 
     Example:
         >>> check_backend("auto")
         >>> check_backend("touch")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown backend 'touch': did you mean 'torch'? Expected one of: auto, ...
+        randsmooth.errors.UnknownName: unknown backend 'touch': did you mean 'torch'? Expected one of: auto, ...
     """
     check_known("backend", [*BACKENDS, AUTO], AUTO if name is None else name)

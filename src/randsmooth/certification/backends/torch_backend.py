@@ -19,7 +19,7 @@ from randsmooth.certification.backends.base import (
     usual_backend,
 )
 from randsmooth.certification.backends.refusals import refused
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, Problem, WrongModel
 from randsmooth.models import Ensemble, ForeignModel, Wrapped, foreign_parts, traceable
 from randsmooth.models.adapters.foreign_model import GRADIENT
 
@@ -65,7 +65,7 @@ class Torch(Backend):
     def answer(self, noisy: Tensor) -> Any:
         try:
             return self._called(noisy)
-        except (torch.OutOfMemoryError, InputError):
+        except (torch.OutOfMemoryError, Problem):
             raise
         except Exception as error:  # torch raises RuntimeErrors where shapes do not fit, a model's own checks others
             if self.answered or not self._made_plainer(error):
@@ -137,7 +137,7 @@ class Mixed(Torch):
         self, model: nn.Module, device: torch.device, precision: Precision
     ) -> None:
         if precision != "32":
-            raise InputError(
+            raise BadValue(
                 f"precision={precision}: parts of other kinds compute as they do; leave it at 32"
             )
         super().__init__(model, device, precision)
@@ -182,7 +182,7 @@ class Mixed(Torch):
             if isinstance(module, Ensemble)
         }
         if self.votes and rules - {"vote"}:
-            raise InputError(
+            raise WrongModel(
                 "a member of the ensemble answers with labels, which have no mean: let the members vote"
             )
         return answer

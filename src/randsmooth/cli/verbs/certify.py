@@ -31,7 +31,13 @@ from randsmooth.cli.what_to_certify import (
     WhatToCertify,
     default_out,
 )
-from randsmooth.errors import InputError, SeveralErrors
+from randsmooth.errors import (
+    BadValue,
+    Conflict,
+    MissingValue,
+    Problem,
+    SeveralProblems,
+)
 from randsmooth.noise import NORMS, round_down
 from randsmooth.progress import clock, console
 from randsmooth.urls import Place, is_url
@@ -144,7 +150,7 @@ def run(settings: Certify) -> certificates.Certificates:
     settings.check(settings.backend, settings.shard)
     workers = settings.where()
     if settings.array is not None or settings.parallel is not None:
-        raise InputError(
+        raise Conflict(
             "--array and --parallel are for --slurm: give it too, or --workers"
         )
     model, arguments = settings.opened(settings.sigma)
@@ -162,11 +168,11 @@ def submit(settings: Certify) -> None:
     check_no_secrets(settings, "--slurm")
     resources = settings.resources()
     if settings.shard is not None or settings.resume:
-        raise InputError(
+        raise BadValue(
             "--shard and --resume are not for --slurm: each task has a shard, and goes on by itself"
         )
     if settings.array is None or settings.array < 1:
-        raise InputError(
+        raise MissingValue(
             "--slurm needs --array, in how many tasks the images are shared out, such as --array 50"
         )
     settings.check(settings.backend, settings.shard)
@@ -174,7 +180,7 @@ def submit(settings: Certify) -> None:
 
     out = out_file(settings)
     if is_url(out):
-        raise InputError(
+        raise BadValue(
             f"{out} is a URL, and tasks of Slurm write to a folder that all of them see: give a path"
         )
     out = Path(out)
@@ -255,7 +261,7 @@ def merge(settings: Merge) -> None:
     """
     whole, *others = {whole_of(path) for path in settings.shards} or {None}
     if settings.out is None and (whole is None or others):
-        raise InputError(
+        raise MissingValue(
             "the names of the shards do not say what the whole is called: give --out"
         )
     out = settings.out or whole
@@ -265,12 +271,10 @@ def merge(settings: Merge) -> None:
         )
     except certificates.NotWhole as error:
         say_lines(error.commands)
-        way = (
-            ["the commands above, on stdout, make what is missing"]
-            if error.commands
-            else []
-        )
-        raise SeveralErrors(*error.faults, *way) from None
+        faults = list(error.faults)
+        if error.commands:
+            faults.append("the commands above, on stdout, make what is missing")
+        raise SeveralProblems(*map(Problem, faults)) from None
     settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
 
 

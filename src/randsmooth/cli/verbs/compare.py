@@ -18,7 +18,14 @@ from randsmooth.cli.options import Answered, Compared, Judged, as_typed
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, words
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, about
+from randsmooth.errors import (
+    BadValue,
+    NotComparable,
+    NotFound,
+    Problem,
+    WrongTable,
+    about,
+)
 from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.progress import console, silent
@@ -122,7 +129,7 @@ def compare(settings: Compare) -> None:
         )
         try:
             how["pictures"] = pictures_of(tables) if settings.pictures else None
-        except InputError as reason:  # the page is made without
+        except Problem as reason:  # the page is made without
             note(f"no pictures: {reason}")
         command = as_typed(sys.argv[1:])
         summary = report.write_comparison(tables, settings.out, **how, command=command)
@@ -134,7 +141,7 @@ def compare(settings: Compare) -> None:
             try:
                 _write(what, path, tables, settings)
                 written.append(str(path))
-            except InputError as reason:
+            except Problem as reason:
                 note(f"no {path.name}: {reason}")
         settings.answer(
             [*summary, *written], lambda: {"summary": summary, "written": written}
@@ -162,14 +169,14 @@ def _write(
     tables: Sequence[certificates.Certificates],
     settings: Compare,
 ) -> None:
-    """Draw or write what goes beside the page. Raises InputError where the tables do not tell it."""
+    """Draw or write what goes beside the page. Raises Problem where the tables do not tell it."""
     if what == "radius":
         report.draw_radius_accuracy(tables, path, baseline=settings.baseline)
     elif what == "p_A":
         known = [table for table in tables if metrics.knows_p_a(table)]
         silent = [table.name for table in tables if not metrics.knows_p_a(table)]
         if not known:
-            raise InputError("the p_A of no table is known")
+            raise WrongTable("the p_A of no table is known")
         if silent:
             note(f"{path.name} leaves out {', '.join(silent)}, whose p_A is not known")
         report.draw_p_a_curves(
@@ -180,7 +187,7 @@ def _write(
     elif what == "sigmas":
         groups = report.group_by_method(tables)
         if not groups:
-            raise InputError(
+            raise WrongTable(
                 "it needs tables of one method, or of one kind of noise, under several sigmas"
             )
         report.draw_envelopes(groups, path)
@@ -193,7 +200,7 @@ def pictures_of(tables: Sequence[certificates.Certificates]) -> report.Pictures:
     """Pixels by position in the split that the first table with a known one was certified on; nothing is fetched.
 
     Raises:
-        InputError: no table names its data set, it is not on this machine, or its images are not those of a table.
+        Problem: no table names its data set, it is not on this machine, or its images are not those of a table.
     """
     header = next(
         (
@@ -204,14 +211,14 @@ def pictures_of(tables: Sequence[certificates.Certificates]) -> report.Pictures:
         None,
     )
     if header is None:
-        raise InputError("no table says which data set and split its images are from")
+        raise WrongTable("no table says which data set and split its images are from")
     dataset, split = str(header.dataset), str(header.split)
     if dataset not in data.DATASETS:  # a folder that a file names is not opened unasked
-        raise InputError(
+        raise WrongTable(
             f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only"
         )
     if not data.is_at_hand(dataset):
-        raise InputError(
+        raise NotFound(
             f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it"
         )
     images = data.load(dataset, split, resize=header.resize, crop=header.crop)
@@ -219,7 +226,7 @@ def pictures_of(tables: Sequence[certificates.Certificates]) -> report.Pictures:
     for table in tables:
         inside = (table.idx >= 0) & (table.idx < len(images))
         if not inside.all() or (labels[table.idx] != table.label).any():
-            raise InputError(
+            raise NotComparable(
                 f"the images at hand are not those of {table.name}: their labels differ"
             )
 
@@ -266,7 +273,7 @@ def leaderboard(settings: Leaderboard) -> None:
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
     if settings.out.suffix in ("", ".json"):
-        raise InputError(
+        raise BadValue(
             f"--out {settings.out}: name the page, such as board.html; its JSON is written beside it"
         )
     pages = [settings.out, settings.out.with_suffix(".json")]
@@ -289,7 +296,7 @@ def _measured(settings: Leaderboard) -> tuple[list[report.Entry], dict[str, list
     """Every certificate table below the folder, measured; and heading -> sentences on files that are not ranked.
 
     Raises:
-        InputError: no such folder, or no certificate in it.
+        Problem: no such folder, or no certificate in it.
     """
     entries, read = [], []
     below = fetched(settings.folder, lambda path: path.suffix not in OTHERS)
@@ -306,13 +313,13 @@ def _measured(settings: Leaderboard) -> tuple[list[report.Entry], dict[str, list
                     file.table, settings.norm, settings.dimension
                 )
                 entries += [] if table is None else [report.measure(table, name)]
-            except InputError as reason:
+            except Problem as reason:
                 file = replace(file, fault=about(path, reason))
             read.append(replace(file, table=None))
             reporter.advance(1)
     left_out = _left_out(read, entries)
     if not entries:
-        raise InputError(
+        raise NotFound(
             f"no certificates below {settings.folder}; `randsmooth certify --out` writes them"
         )
     return entries, left_out

@@ -25,7 +25,7 @@ from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.cli.what_to_certify import check_sources, default_out
 from randsmooth.data.registry import check_dataset
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, NotFound, WrongFile
 from randsmooth.progress import console
 from randsmooth.urls import Place, delivered, is_url, name_of
 
@@ -69,7 +69,7 @@ def import_(settings: Import) -> None:
     Example: randsmooth import noise_0.50/checkpoint.pth.tar --dataset cifar10 --sigma 0.5 --out runs/cohen-0.5
     """
     if not settings.checkpoint.is_file():
-        raise InputError(
+        raise NotFound(
             f"no checkpoint at {settings.checkpoint}: give a file that torch.save or safetensors wrote"
         )
     if settings.dataset is not None:
@@ -148,7 +148,7 @@ def from_counts(settings: FromCounts) -> None:
     """
     out = settings.out or settings.file.with_suffix(".parquet")
     if out.suffix != ".parquet":
-        raise InputError(
+        raise BadValue(
             f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file"
         )
     with writing([out], overwrite=settings.overwrite):
@@ -214,7 +214,7 @@ def export_table(settings: Export) -> None:
     if not str(settings.file).endswith(".parquet") and (
         folder or settings.model_arg or settings.dataset
     ):
-        raise InputError(
+        raise WrongFile(
             f"{settings.file} is no table of certificates; a model is written with --onnx FILE.onnx"
         )
     beside = (
@@ -248,7 +248,7 @@ def export_model(settings: Export) -> None:
         name for name in ("out", "n", "alpha") if getattr(settings, name) is not None
     ]
     if of_tables:
-        raise InputError(
+        raise BadValue(
             f"--{of_tables[0]} is for tables of certificates, not for --onnx or --torch-export"
         )
     asked = (
@@ -257,7 +257,7 @@ def export_model(settings: Export) -> None:
     )
     for name, path, ending in asked:
         if path is not None and path.suffix != ending:
-            raise InputError(f"{name} {path} must end in {ending}")
+            raise BadValue(f"{name} {path} must end in {ending}")
     check_sources(str(settings.file))
     with writing(
         [path for _, path, _ in asked if path is not None], overwrite=settings.overwrite

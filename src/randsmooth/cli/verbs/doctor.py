@@ -24,7 +24,7 @@ from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Unsaved
 from randsmooth.data import DATASETS, is_at_hand
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.extras import EXTRAS, install_command, installed, installed_from
 from randsmooth.urls import without_credentials
 
@@ -128,13 +128,13 @@ def tidy(text: object) -> str:
 
 
 def _cache() -> str:
-    """Where it is. Raises InputError where it cannot be written."""
+    """Where it is. Raises Problem where it cannot be written."""
     root = cache_folder("")
     try:
         root.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=root).close()
     except OSError as error:
-        raise InputError(
+        raise BadValue(
             f"{root} cannot be written ({error.strerror}): set RANDSMOOTH_CACHE to another"
         ) from error
     return tidy(root)

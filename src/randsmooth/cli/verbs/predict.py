@@ -24,7 +24,7 @@ from randsmooth.cli.output import Answers, note, show_answers, writing
 from randsmooth.cli.settings import Argument, Given, Listed, as_given
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
 from randsmooth.data.registry import check_dataset, is_source
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, MissingValue, NotFound
 from randsmooth.escape import say
 from randsmooth.noise import NORMS, printed_radius
 from randsmooth.progress import console
@@ -153,7 +153,7 @@ def completed(
     """`asked`, completed by the settings of the classifier: those of `table`, from the file `like`, else the options.
 
     Raises:
-        InputError: the noise is unknown, the table is about another model, or an option contradicts the table.
+        Problem: the noise is unknown, the table is about another model, or an option contradicts the table.
     """
     given = {
         key: value for key in BASE if (value := getattr(settings, key)) is not None
@@ -163,7 +163,7 @@ def completed(
         certified = certification.certified_as(table)
         for key, value in given.items():
             if (was := getattr(certified, key)) != value:
-                raise InputError(
+                raise BadValue(
                     f"--{key} {value} is not what {like} was certified with ({was})"
                 )
         if certified.counts_all:
@@ -177,7 +177,7 @@ def completed(
 
 
 def spec_of(model: models.BaseClassifier, settings: OneClassifier) -> data.DatasetSpec:
-    """What the model's images look like, as --dataset or the model itself says. InputError where nothing does."""
+    """What the model's images look like, as --dataset or the model itself says. Problem where nothing does."""
     said = (settings.model, settings.dataset, settings.num_classes)
     return certification.images_taken(model, *said, **settings.reading())
 
@@ -188,7 +188,7 @@ def images_at(
     """The image (C, H, W) in a file, or those of a folder or file of many, each with what to call it.
 
     Raises:
-        InputError: they are missing, or those of many are not of the model's shape.
+        Problem: they are missing, or those of many are not of the model's shape.
     """
     import torch
 
@@ -201,7 +201,7 @@ def images_at(
     images = data.load(str(path), "test", stream=True, **settings.reading() | fit)
     if images.spec.shape != tuple(spec.shape):
         shapes = f"have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}"
-        raise InputError(
+        raise BadValue(
             f"the images of {path} {shapes}: ask for it with --resize and --crop"
         )
     found = [
@@ -246,7 +246,7 @@ def explain(settings: Explain) -> None:
     check_image(settings.image, settings.split)
     wanted = [settings.out, *([settings.certificate] if settings.certificate else [])]
     if settings.certificate is not None and settings.certificate.suffix != ".parquet":
-        raise InputError(f"{settings.certificate} must end in .parquet")
+        raise BadValue(f"{settings.certificate} must end in .parquet")
     with writing(wanted, overwrite=settings.overwrite):
         model = base_classifier(
             settings.model, settings.model_arg, settings.denoiser, settings.sigma
@@ -305,7 +305,7 @@ def in_dataset(text: str) -> tuple[str, int] | None:
 
 
 def check_image(text: str, split: str) -> None:
-    """Raise InputError for an image that does not exist, as far as that is known without loading torch."""
+    """Raise Problem for an image that does not exist, as far as that is known without loading torch."""
     if (named := in_dataset(text)) is not None:
         check_dataset(named[0])
         check_index(
@@ -316,16 +316,16 @@ def check_image(text: str, split: str) -> None:
             else None,
         )
     elif not Path(text).is_file():
-        raise InputError(
+        raise NotFound(
             f"no image at {text}: expected an image file, or DATASET:INDEX such as digits:17"
         )
 
 
 def check_index(text: str, split: str, count: int | None) -> None:
-    """Raise InputError where DATASET:INDEX names no image of a split of `count`; None: it is not known yet."""
+    """Raise Problem where DATASET:INDEX names no image of a split of `count`; None: it is not known yet."""
     dataset, _, index = text.rpartition(":")
     if count is not None and int(index) >= count:
-        raise InputError(
+        raise BadValue(
             f"{text}: {dataset} ({split}) has {count} images, 0 to {count - 1}"
         )
 
@@ -338,7 +338,7 @@ def found_image(
     That are its name, its label and the classes there are, and the split of a data set.
 
     Raises:
-        InputError: there is none, or it is of another shape or other classes than the model takes under `noise`.
+        Problem: there is none, or it is of another shape or other classes than the model takes under `noise`.
     """
     import torch
 
@@ -347,7 +347,7 @@ def found_image(
         spec = spec_of(model, settings)
         (name, x), *others = images_at(Path(settings.image), spec, settings)
         if others:
-            raise InputError(
+            raise MissingValue(
                 f"{settings.image} holds {1 + len(others)} images: name one, such as {settings.image}:0"
             )
         classes = () if spec.open_ended else spec.classes
@@ -464,7 +464,7 @@ def serve(settings: Serve) -> None:
             exclude_defaults=True,
         )
         if given:
-            raise InputError(
+            raise BadValue(
                 f"{as_given(next(iter(given)), Serve)} is not for a Space, which runs a model folder"
             )
         app.write_space(

@@ -11,7 +11,7 @@ from randsmooth.atomic import make_folder
 from randsmooth.cli.options import DEVICE, Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import option
-from randsmooth.errors import InputError
+from randsmooth.errors import OutputExists
 from randsmooth.progress import clock, console
 
 SIGMA, EPOCHS, DEMO_EPOCHS = 0.5, 7, 40
@@ -67,7 +67,7 @@ def quickstart(settings: Quickstart) -> None:
                 if page.exists()
                 else "was interrupted, --resume goes on with it"
             )
-            raise InputError(
+            raise OutputExists(
                 f"{there[0]} exists: that quickstart {was}; --overwrite discards it, --out {other} is new"
             )
         make_folder(settings.out)

@@ -15,7 +15,7 @@ from randsmooth.cli.options import Answered, Slurm
 from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.settings import Argument, Given
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
 from randsmooth.launch import Grid, Step
 from randsmooth.papers.published_values import (
@@ -70,7 +70,7 @@ def sweep(settings: Sweep) -> None:
         _status(Path(rest[0]), settings)
         return
     if rest or (first == STATUS and not Path(first).exists()):
-        raise InputError(
+        raise BadValue(
             f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep"
         )
     resources = settings.resources() if settings.slurm else None
@@ -295,13 +295,13 @@ def reproduce(settings: Reproduce) -> None:
         return
     folder = settings.source if settings.object is None else Path(settings.object)
     if folder is None:
-        raise InputError(
+        raise BadValue(
             "no table or figure named, such as acr/table2: randsmooth reproduce --list prints them all"
         )
     if settings.object is None or folder.exists():
         if settings.run or (settings.object and settings.source):
             alone = f"{folder} names no table: a folder goes alone, without --from and --run"
-            raise InputError(
+            raise BadValue(
                 f"{alone}, or behind a table, as in randsmooth reproduce acr/table2 --from FOLDER"
             )
         show_survey(folder, settings)

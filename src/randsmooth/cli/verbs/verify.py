@@ -20,7 +20,7 @@ from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.documents import shown
-from randsmooth.errors import ForeignFile, InputError, Note, check_known
+from randsmooth.errors import ForeignFile, Note, NotFound, Problem, check_known
 from randsmooth.models.sources import shipped
 from randsmooth.urls import Place, fetched, with_urls
 
@@ -86,9 +86,9 @@ def examined(path: Path) -> Found:
     kind = None
     try:
         if not (path.exists() or path.is_symlink()):
-            raise InputError(f"no file at {path}")
+            raise NotFound(f"no file at {path}")
         if why := not_to_be_read(path):
-            raise (InputError if is_called_ours(path) else ForeignFile)(f"{path} {why}")
+            raise (Problem if is_called_ours(path) else ForeignFile)(f"{path} {why}")
         kind = kind_of(path)
         if kind is None:
             raise ForeignFile("of no kind that is checked here")
@@ -101,7 +101,7 @@ def examined(path: Path) -> Found:
         )
     except ForeignFile as error:
         return Found(str(path), None, "unknown", str(error))
-    except (InputError, OSError) as error:
+    except (Problem, OSError) as error:
         return Found(str(path), kind, "refused", str(error))
 
 
@@ -211,7 +211,7 @@ def check_graph(path: Path) -> str:
 
 
 # Kind -> whether a path is of it, by its name or first bytes; and the function that says in a sentence what is right in
-# it, or raises InputError, which is imported when it is needed.
+# it, or raises Problem, which is imported when it is needed.
 TABLE, HERE = "randsmooth.certificates:check_file", __name__
 KINDS: dict[str, tuple[Callable[[Path], bool], str]] = {
     "model folder": (

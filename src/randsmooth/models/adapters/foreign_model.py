@@ -18,7 +18,13 @@ from torch.nn import functional as F
 from randsmooth.data.dataset_spec import Categories
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    ModelFailed,
+    Problem,
+    WrongModel,
+)
 from randsmooth.models.answers import described
 
 # What torch says where something is differentiated, and nothing recorded how it was computed.
@@ -72,10 +78,10 @@ class ForeignModel(ABC):
             held: those of the columns that hold codes of categories, which it is to see as their values.
 
         Raises:
-            InputError: it knows other names, or cannot take categories.
+            Problem: it knows other names, or cannot take categories.
         """
         if held:
-            raise InputError(
+            raise WrongModel(
                 f"the model ({self.kind}) takes numbers alone: {no_table(held)}"
             )
         return self
@@ -84,7 +90,7 @@ class ForeignModel(ABC):
         """Itself, or a copy, that answers for these `classes` in their order.
 
         Raises:
-            InputError: it knows classes that are not among them, or how many there are, and it is another number.
+            Problem: it knows classes that are not among them, or how many there are, and it is another number.
         """
         return self.with_num_classes(len(classes))
 
@@ -92,11 +98,11 @@ class ForeignModel(ABC):
         """Itself where it says how many classes there are, else a copy that was told.
 
         Raises:
-            InputError: it says another number.
+            Problem: it says another number.
         """
         if self.num_classes is not None:
             if self.num_classes != num_classes:
-                raise InputError(
+                raise WrongModel(
                     f"the model ({self.kind}) has {self.num_classes} classes, not {num_classes}"
                 )
             return self
@@ -109,7 +115,7 @@ def votes(labels: Tensor, num_classes: int | None, called: str = "model") -> Ten
     """(B, K) float32: 1 for the label (B,) of each image, 0 elsewhere.
 
     Raises:
-        InputError: a label is not one of 0 to num_classes - 1, or nobody said how many the model (`called`) knows.
+        Problem: a label is not one of 0 to num_classes - 1, or nobody said how many the model (`called`) knows.
 
     Example:
         >>> votes(torch.tensor([1, 0]), 3)
@@ -117,13 +123,13 @@ def votes(labels: Tensor, num_classes: int | None, called: str = "model") -> Ten
                 [1., 0., 0.]])
     """
     if num_classes is None:
-        raise InputError(
+        raise MissingValue(
             f"the {called} answers with labels, of how many classes: give num_classes (--num-classes)"
         )
     wrong = (labels < 0) | (labels >= num_classes)
     if bool(wrong.any()):
         way = f"expected 0 to {num_classes - 1}: is num_classes right?"
-        raise InputError(
+        raise WrongModel(
             f"the model answers with the label {int(labels[wrong][0])}; {way}"
         )
     return F.one_hot(labels.long(), num_classes).to(torch.float32)
@@ -156,7 +162,7 @@ class PythonModel(ForeignModel):
         """(B, K) logits or votes of noisy inputs (B, ...) float32, on any device.
 
         Raises:
-            InputError: it refuses them, or its answer is neither logits nor labels.
+            Problem: it refuses them, or its answer is neither logits nor labels.
         """
 
 
@@ -191,7 +197,7 @@ class FunctionModel(PythonModel):
         if num_classes is not None and (
             type(num_classes) is not int or num_classes < 2
         ):
-            raise InputError(
+            raise BadValue(
                 f"num_classes={num_classes!r} must be a whole number, at least 2"
             )
         self.num_classes = num_classes
@@ -222,7 +228,7 @@ class FunctionModel(PythonModel):
                 answer = self._call(noisy, takes)
                 self.takes = (takes,)
                 return answer
-            except InputError:
+            except Problem:
                 raise
             except Exception as error:  # a user's function may raise anything
                 faults.append(error)
@@ -234,7 +240,7 @@ class FunctionModel(PythonModel):
             f"{self.takes[0]} arrays {tuple(noisy.shape)}",
             f"{type(faults[0]).__name__}: {shown(faults[0])}",
         )
-        raise InputError(
+        raise ModelFailed(
             f"the function {self.name} failed on images, {asked} in float32 ({why})"
         ) from faults[0]
 
@@ -255,7 +261,7 @@ class FunctionModel(PythonModel):
         return self._call(noisy, takes)
 
     def _logits(self, answer: Any, images: int) -> Tensor:
-        """(images, K) of what the function said: logits or votes. InputError if it is neither."""
+        """(images, K) of what the function said: logits or votes. Problem if it is neither."""
         found = answer.detach() if isinstance(answer, Tensor) else self._tensor(answer)
         if (
             found is not None
@@ -273,7 +279,7 @@ class FunctionModel(PythonModel):
         if found is None or not fits or found.is_complex():
             expected = f"expected logits ({images}, K), K >= 2, or labels ({images},), whole numbers"
             said = f"the function {self.name} answers {images} images with {described(answer)}; {expected}"
-            raise InputError(said + _way_to_logits(answer, images))
+            raise WrongModel(said + _way_to_logits(answer, images))
         return found if found.dtype == torch.float64 else found.float()
 
     def _tensor(self, answer: Any) -> Tensor | None:
@@ -318,7 +324,7 @@ class EstimatorModel(PythonModel):
         held: those of the columns that are codes of categories, as it was told.
 
     Raises:
-        InputError: it is not fitted, or no classifier.
+        Problem: it is not fitted, or no classifier.
 
     Example:
         >>> from sklearn.neighbors import KNeighborsClassifier
@@ -334,7 +340,7 @@ class EstimatorModel(PythonModel):
         self.name = type(estimator).__qualname__
         known = getattr(estimator, "classes_", None)
         if known is None or isinstance(known, list):  # a list: of several outputs
-            raise InputError(
+            raise WrongModel(
                 f"the estimator {self.name} has no classes_: fit it for one output, estimator.fit(X, y)"
             )
         self.estimator, self.known = copy.deepcopy(estimator), np.asarray(known)
@@ -386,7 +392,7 @@ class EstimatorModel(PythonModel):
         self, columns: Sequence[str], held: Sequence[Categories] = ()
     ) -> Self:
         if self.feature_names is None and held:
-            raise InputError(
+            raise WrongModel(
                 f"{self.name} was not fitted with a table: {no_table(held)}"
             )
         if self.feature_names is None or not columns:
@@ -400,12 +406,12 @@ class EstimatorModel(PythonModel):
                 if more
                 else ""
             )
-            raise InputError(
+            raise WrongModel(
                 f"{said}{beside}: give the columns that it was fitted with"
             )
         if more:
             way = "leave it out, or keep one of several"
-            raise InputError(
+            raise WrongModel(
                 f"{self.name} was not fitted with the column {shown(repr(more[0]))} of the data: {way}"
             )
         changed = copy.copy(self)
@@ -419,7 +425,7 @@ class EstimatorModel(PythonModel):
             found = np.asarray(self.estimator.predict(self._as_fitted(features)))
         except Exception as error:  # an estimator may raise anything
             what = f"shape {tuple(noisy.shape[1:])}, which are {features.shape[1]} features"
-            raise InputError(
+            raise ModelFailed(
                 f"the model refuses inputs of {what} ({shown(error)})"
             ) from error
         places = torch.from_numpy(self.places[np.searchsorted(self.known, found)])
@@ -455,11 +461,11 @@ class EstimatorModel(PythonModel):
         unknown = [name for name in places if name not in self.names]
         if unknown and not self.numbered:
             said = f"the data have the class {shown(repr(unknown[0]))}, which {self.name} was not fitted with"
-            raise InputError(
+            raise WrongModel(
                 f"{said}: give the names that it knows, {shown(', '.join(self.names))}"
             )
         way = f"fit it with the names {shown(', '.join(classes))} of the data set, or 0 to {len(classes) - 1}"
-        raise InputError(
+        raise WrongModel(
             f"{self.name} was fitted with the class {shown(repr(missing[0]))}: {way}"
         )
 

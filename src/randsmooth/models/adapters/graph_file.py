@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from randsmooth.contents import check_itself, what_it_is
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import InputError, article, check_known, unknown
+from randsmooth.errors import Problem, WrongFile, article, check_known, unknown
 from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.sources import check_file
@@ -88,7 +88,7 @@ class GraphFile(ForeignModel):
         provenance: how its model was trained and quantised, where `randsmooth quantise` wrote the file; else {}.
 
     Raises:
-        InputError: there is no such file, what runs it is not installed, or its graph has other inputs or outputs.
+        Problem: there is no such file, what runs it is not installed, or its graph has other inputs or outputs.
 
     Example:
         >>> from randsmooth.models import IrModel, OnnxModel
@@ -106,14 +106,14 @@ class GraphFile(ForeignModel):
         self.path, self.provenance = str(path), dict[str, Any]()
         check_file(self.path)
         if kind := what_it_is(Path(path)):
-            raise InputError(f"{path} {kind}; expected {article(self.form)}")
+            raise WrongFile(f"{path} {kind}; expected {article(self.form)}")
         with needs(self.path):
             try:
                 inputs, outputs = self._read()
-            except (InputError, ModuleNotFoundError):
+            except (Problem, ModuleNotFoundError):
                 raise
             except Exception as error:  # the runtimes' errors, and those of hostile names, have no base class in common
-                raise InputError(
+                raise WrongFile(
                     f"{path} is no {self.form} that can be run ({shown(error)})"
                 ) from error
         self._take(inputs, layout or self.stated)
@@ -128,7 +128,7 @@ class GraphFile(ForeignModel):
         """The files with its weights beside the one at `path`, by the names that it gives them."""
 
     def _take(self, ports: Sequence[Port], layout: str | None) -> None:
-        """Learn how inputs go in, in a `layout` or, without one, in that which the axes show; else InputError.
+        """Learn how inputs go in, in a `layout` or, without one, in that which the axes show; else Problem.
 
         Sides that the file leaves free are those of the data, which have one size.
         """
@@ -138,7 +138,7 @@ class GraphFile(ForeignModel):
             expected = (
                 "one float32 or uint8 batch, images (N, C, H, W) or features (N, d)"
             )
-            raise InputError(
+            raise WrongFile(
                 f"{self.path} takes {found}; expected {expected}: export it again with such an example"
             )
         port = ports[0]
@@ -154,7 +154,7 @@ class GraphFile(ForeignModel):
         }
         if not fits[of_images]:
             way = "give the layout of its input, or none"
-            raise InputError(
+            raise WrongFile(
                 f"{self.path} takes {found}, which is not {of_images} of {port.dtype}: {way}"
             )
         if len(sides) == 3 and layout is None:
@@ -190,7 +190,7 @@ class GraphFile(ForeignModel):
         if named["NCHW"] == named["NHWC"]:
             found = shown(repr([*port.axes]))
             way = "give layout=NCHW or layout=NHWC (--model-arg layout=NCHW)"
-            raise InputError(
+            raise WrongFile(
                 f"{self.path} takes {found}, which does not say where the channels are: {way}"
             )
         return "NCHW" if named["NCHW"] else "NHWC"
@@ -220,7 +220,7 @@ class GraphFile(ForeignModel):
         self.output, self.labels = chosen.names[0], of_labels and chosen.dtype in WHOLE
         if chosen.dtype not in FLOATS and not self.labels:
             given = f"{shown(self.output)}, {chosen.dtype}"
-            raise InputError(
+            raise WrongFile(
                 f"{self.path} gives {given}; expected logits (N, K) in floats"
             )
         classes = chosen.axes[1] if len(chosen.axes) == 2 else None
@@ -230,13 +230,13 @@ class GraphFile(ForeignModel):
         """Images (B, C, H, W) float32, or other inputs, as the graph takes them.
 
         Raises:
-            InputError: the graph takes rows of another length than images have numbers.
+            Problem: the graph takes rows of another length than images have numbers.
         """
         if self.layout == "rows":
             shape, images = images.shape[1:], images.reshape(len(images), -1)
             if self.row not in (None, images.shape[1]):
                 has = f"inputs of shape {shape} have {images.shape[1]} numbers"
-                raise InputError(
+                raise WrongFile(
                     f"{self.path} takes rows of {self.row} numbers, and {has}: is it for another size?"
                 )
         if self.layout == "NHWC":
@@ -301,7 +301,7 @@ class IrModel(GraphFile):
     Example:
         >>> IrModel("nofile.xml")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: no file at nofile.xml
+        randsmooth.errors.NotFound: no file at nofile.xml
     """
 
     form = "OpenVINO IR"
@@ -329,7 +329,7 @@ class IrModel(GraphFile):
         """What `quantise` noted: how the model was trained, and under `quantised` how the file was made; of others {}.
 
         Raises:
-            InputError: it is no JSON, or the weights are not those that it was written with.
+            Problem: it is no JSON, or the weights are not those that it was written with.
         """
         said, weights = (
             parse_json(record, f"the record in {self.path}"),
@@ -341,7 +341,7 @@ class IrModel(GraphFile):
             return {}
         if WEIGHTS in said and said[WEIGHTS] != f"sha256:{hash_of(weights)}":
             way = "write both again by `randsmooth quantise`"
-            raise InputError(
+            raise WrongFile(
                 f"{weights} is not the file of weights that {self.path} was written with: {way}"
             )
         return {
@@ -386,7 +386,7 @@ def _external(path: Path) -> list[str]:
     """Names of the files, relative to the folder of the ONNX file `path`, that hold some of its tensors; sorted.
 
     Raises:
-        InputError: one of them is missing, no plain file or outside of that folder.
+        Problem: one of them is missing, no plain file or outside of that folder.
     """
     import onnx
 
@@ -414,7 +414,7 @@ def _external(path: Path) -> list[str]:
             or not there.is_file()
         ):
             way = "save the model with its weights beside it"
-            raise InputError(
+            raise WrongFile(
                 f"{path} keeps weights in {shown(repr(name))}, no file in its own folder: {way}"
             )
         check_itself(there)

@@ -15,7 +15,7 @@ from torch import Tensor, fx, nn
 
 from randsmooth.contents import PROGRAM, is_of_program, what_it_is
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import Conflict, WrongFile, WrongModel
 from randsmooth.models.archives import check_archive
 from randsmooth.models.sources import no_model
 
@@ -36,7 +36,7 @@ class Program(nn.Module):
         smallest, largest: images in a batch that it takes; largest is None without a limit.
 
     Raises:
-        InputError: it takes something else than one batch of images, or it was exported in train mode.
+        Problem: it takes something else than one batch of images, or it was exported in train mode.
     """
 
     keeps_layout = True  # its graph may rely on contiguous memory
@@ -92,7 +92,7 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     """The TorchScript module in the file `source`, in the mode in which it was saved.
 
     Raises:
-        InputError: it holds something else, such as a checkpoint, or is damaged.
+        Problem: it holds something else, such as a checkpoint, or is damaged.
     """
     _check_script(Path(source))
     try:
@@ -109,7 +109,7 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
 
 
 def _check_script(path: Path) -> None:
-    """Raise InputError where a zip file swells or is damaged: torch does not look, and damage may end the process."""
+    """Raise Problem where a zip file swells or is damaged: torch does not look, and damage may end the process."""
     try:
         if not zipfile.is_zipfile(path):  # which torch says
             return
@@ -117,11 +117,11 @@ def _check_script(path: Path) -> None:
             check_archive(file, path.stat().st_size, packed="code")
             damaged = archive.testzip()
     except Exception as error:  # of damaged parts Python's reader raises whatever comes
-        raise InputError(
+        raise WrongFile(
             f"{path} is damaged ({_last_line(error)}): copy or download it again"
         ) from error
     if damaged is not None:
-        raise InputError(
+        raise Conflict(
             f"{path} is damaged, the checksum of its part {shown(damaged)} differs: download it again"
         )
 
@@ -130,13 +130,13 @@ def exported(source: Path | str) -> Any:
     """The program of `torch.export.save` in the file `source`.
 
     Raises:
-        InputError: it holds something else, keeps tensors as pickle, or is damaged.
+        Problem: it holds something else, keeps tensors as pickle, or is damaged.
     """
     import torch.export
 
     kind = what_it_is(Path(source))
     if kind and kind != PROGRAM:
-        raise InputError(f"{source} {kind}; expected a program of torch.export.save")
+        raise WrongFile(f"{source} {kind}; expected a program of torch.export.save")
     logging.getLogger("torch.export").setLevel(
         logging.ERROR
     )  # or it says with a traceback why it fails
@@ -145,20 +145,20 @@ def exported(source: Path | str) -> Any:
         return torch.export.load(str(source))
     except Exception as error:  # the reader raises whatever a damaged part makes it
         way = "torch.export.save(program, ...) writes one"
-        raise InputError(
+        raise WrongFile(
             f"{source} is no exported program that can be run ({_last_line(error)}): {way}"
         ) from error
 
 
 def _check_plain(source: Path | str) -> None:
-    """Raise InputError where an archive's weights or constants are pickled objects, or compiled code."""
+    """Raise Problem where an archive's weights or constants are pickled objects, or compiled code."""
     with Path(source).open("rb") as file, zipfile.ZipFile(file) as archive:
         check_archive(file, Path(source).stat().st_size)
         if not any(map(is_of_program, archive.namelist())):
-            raise InputError("it holds tensors alone, as torch.save writes them")
+            raise WrongFile("it holds tensors alone, as torch.save writes them")
         for name in archive.namelist():
             if "aotinductor" in name:
-                raise InputError(
+                raise WrongFile(
                     "it is compiled by AOTInductor: give the program itself"
                 )
             if name.endswith("_config.json"):
@@ -166,7 +166,7 @@ def _check_plain(source: Path | str) -> None:
                 if pickled := [
                     key for key, value in config.items() if value.get("use_pickle")
                 ]:
-                    raise InputError(
+                    raise WrongFile(
                         f"it keeps {shown(pickled[0])} as pickle, which is never loaded"
                     )
 
@@ -186,7 +186,7 @@ def _input_axes(program: ExportedProgram) -> list[Any]:
             str(tuple(t.shape)) if isinstance(t, Tensor) else type(t).__name__
             for t in taken
         )
-        raise InputError(
+        raise WrongFile(
             f"the exported program takes {got or 'nothing'}; expected one batch, as images (B, C, H, W)"
         )
     return list(taken[0].shape)
@@ -208,7 +208,7 @@ def _limits(batch: Any, program: ExportedProgram) -> tuple[int, int | None]:
 
 
 def _check_mode(program: ExportedProgram) -> None:
-    """Raise InputError where an operator was exported in train mode, in which answers are random or of the batch."""
+    """Raise Problem where an operator was exported in train mode, in which answers are random or of the batch."""
     for node in program.graph.nodes:
         schema = getattr(node.target, "_schema", None)
         for place, argument in enumerate(
@@ -221,6 +221,6 @@ def _check_mode(program: ExportedProgram) -> None:
             )
             if argument.name in MODE and given is True:
                 way = "call model.eval() before torch.export.export"
-                raise InputError(
+                raise WrongModel(
                     f"the program was exported in train mode (its {node.name} is): {way}"
                 )

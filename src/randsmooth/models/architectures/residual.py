@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue
 from randsmooth.models.registry import Architecture
 
 MOST_BLOCKS = 200  # of a stage, as in the deepest network of He et al., resnet1202
@@ -194,10 +194,10 @@ def he_normal(network: nn.Module) -> nn.Module:
 
 
 def resnet(depth: int) -> Architecture:
-    """The CIFAR ResNet of `depth` layers. Raises InputError unless depth = 6n + 2 with n >= 1."""
+    """The CIFAR ResNet of `depth` layers. Raises Problem unless depth = 6n + 2 with n >= 1."""
     n, rest = divmod(depth - 2, 6)
     if not 1 <= n <= MOST_BLOCKS or rest:
-        raise InputError(
+        raise BadValue(
             f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or resnet110"
         )
     return Architecture(
@@ -206,10 +206,10 @@ def resnet(depth: int) -> Architecture:
 
 
 def wide_resnet(depth: int, k: int) -> Architecture:
-    """The network of `depth` layers and width `k`. Raises InputError unless depth = 6n + 4 with n >= 1, and k >= 1."""
+    """The network of `depth` layers and width `k`. Raises Problem unless depth = 6n + 4 with n >= 1, and k >= 1."""
     n, rest = divmod(depth - 4, 6)
     if not 1 <= n <= MOST_BLOCKS or rest or k < 1:
-        raise InputError(
+        raise BadValue(
             f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, such as wrn28-10"
         )
     return Architecture(partial(wide_residual, n, k), min_size=8)

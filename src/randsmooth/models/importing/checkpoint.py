@@ -21,7 +21,7 @@ from randsmooth import data
 from randsmooth.atomic import claimed
 from randsmooth.data import DATASETS, DatasetSpec, Images
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import BadValue, MissingValue, OutputExists, Problem, WrongFile
 from randsmooth.models.around import normalise_step
 from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.classifier import Classifier
@@ -93,7 +93,7 @@ def import_checkpoint(
         progress: as for `certify`.
 
     Raises:
-        InputError: the file holds code, no weights, or those of no architecture that is known; it does not fit the data
+        Problem: the file holds code, no weights, or those of no architecture that is known; it does not fit the data
             set; no normalisation is clearly the best; or `out` must not be written to.
 
     Example:
@@ -109,7 +109,7 @@ def import_checkpoint(
     """
     folder = _folder(out, overwrite, sigma)
     if images < 1:
-        raise InputError(f"images={images!r} must be 1 or more")
+        raise BadValue(f"images={images!r} must be 1 or more")
     spec = None if dataset is None else data.describe(dataset)
     found = read_checkpoint(Path(checkpoint))
     model: Classifier | Denoiser
@@ -121,7 +121,7 @@ def import_checkpoint(
         }
         model = _with_weights(Denoiser, found, found.network, known)
     elif spec is None or dataset is None:
-        raise InputError(
+        raise MissingValue(
             f"{found.path} does not say which data set it is for: name it (dataset=, --dataset cifar10)"
         )
     else:
@@ -189,9 +189,9 @@ def _facts(
 def _folder(
     out: Path | str | None, overwrite: bool, sigma: float | None
 ) -> Path | None:
-    """The folder to write, if any; InputError unless an imported model, for a `sigma`, may be written to it."""
+    """The folder to write, if any; Problem unless an imported model, for a `sigma`, may be written to it."""
     if sigma is not None and not 0 < sigma < float("inf"):
-        raise InputError(
+        raise BadValue(
             f"sigma={sigma!r} must be a positive number, or left out where it is unknown"
         )
     folder = Path(out) if out is not None else None
@@ -201,7 +201,7 @@ def _folder(
     foreign = [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]
     if foreign or (present and not overwrite):
         way = "another out (--out), or, of a model alone, overwrite=True"
-        raise InputError(f"{folder} holds {[*foreign, *present][0]}: give {way}")
+        raise OutputExists(f"{folder} holds {[*foreign, *present][0]}: give {way}")
     return folder
 
 
@@ -250,10 +250,10 @@ def _images(dataset: str) -> Images:
     for split in data.SPLITS:
         try:
             return data.load(dataset, split)
-        except InputError as error:
+        except Problem as error:
             why = error
     told = f"no images are there to find it out ({why}). Or say which it is (normalise=, --normalise)"
-    raise InputError(f"the file does not store its normalisation, and {told}") from why
+    raise WrongFile(f"the file does not store its normalisation, and {told}") from why
 
 
 class Normalisation(NamedTuple):
@@ -281,7 +281,7 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
     """The layer that a user asks for in one of FORMS.
 
     Raises:
-        InputError: it is none of these, or not for images of as many channels.
+        Problem: it is none of these, or not for images of as many channels.
 
     Example:
         >>> normalisation("center", DATASETS["cifar10"])
@@ -305,7 +305,7 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
         and not len(known.mean) == len(known.std or ()) == channels
     ):
         what = f"no layer for the images of {spec.name}, of {channels} channels"
-        raise InputError(
+        raise BadValue(
             f"normalise={shown(repr(text))} (--normalise) is {what}; expected {FORMS}"
         )
     return known
@@ -375,7 +375,7 @@ class Trial(NamedTuple):
         """The layer that is clearly the best.
 
         Raises:
-            InputError: there is none; the message gives the accuracies, and the way to decide.
+            Problem: there is none; the message gives the accuracies, and the way to decide.
         """
         if self.classifies(self.best) and self.p_value() <= ALPHA:
             return self.layers[self.best]
@@ -387,7 +387,7 @@ class Trial(NamedTuple):
         )
         ways = f"--normalise {' or '.join(layer.name for layer in self.layers)}"
         ways = f"say it ({ways}), try more images (--images), or check --sigma and --dataset"
-        raise InputError(
+        raise WrongFile(
             f"the file does not store its normalisation, and {why} ({self.words()}): {ways}"
         )
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from randsmooth.contents import check_itself, what_it_is
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound, Problem, WrongFile
 from randsmooth.models.registry import build
 from randsmooth.models.torch_files import load_plain
 from randsmooth.models.weights import COUNTER, check_tensor
@@ -74,10 +74,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """What the file at `path` holds: that of `torch.save` with a state dict somewhere in it, or of safetensors.
 
     Raises:
-        InputError: there is no such file, it is damaged, it holds code, or no state dict.
+        Problem: there is no such file, it is damaged, it holds code, or no state dict.
     """
     if not path.is_file():
-        raise InputError(
+        raise NotFound(
             f"no checkpoint at {path}: give a file that torch.save or safetensors wrote"
         )
     check_itself(path)
@@ -91,11 +91,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
         )
     except Exception as error:  # from damaged bytes, unpickling may raise anything
         if kind := what_it_is(path):
-            raise InputError(
+            raise WrongFile(
                 f"{path} {kind}; expected a file of torch.save or safetensors"
             ) from error
         reason = str(error).strip().partition("\n")[0]
-        raise InputError(
+        raise WrongFile(
             f"{path} cannot be imported ({shown(reason or type(error).__name__)}): {WAY_OUT}"
         ) from error
     facts = held if key else {}
@@ -126,7 +126,7 @@ def _read_torch(path: Path) -> Any:
     ):  # before torch 1.6 files were pickles without an archive around them
         with zipfile.ZipFile(path) as archive:
             if any(name.endswith("/constants.pkl") for name in archive.namelist()):
-                raise InputError(
+                raise WrongFile(
                     "it is a TorchScript module, which `randsmooth certify` takes as it is"
                 )
     return load_plain(path)
@@ -155,7 +155,7 @@ def _state_dict(held: Any) -> tuple[str, Mapping[str, Tensor]]:
         if isinstance(held, Mapping)
         else ""
     )
-    raise InputError(f"it holds a {type(held).__name__}{keys}, and no state dict")
+    raise WrongFile(f"it holds a {type(held).__name__}{keys}, and no state dict")
 
 
 def _plain(name: str, tensor: Tensor) -> Tensor:
@@ -166,8 +166,8 @@ def _plain(name: str, tensor: Tensor) -> Tensor:
         plain = whole.float() if whole.is_floating_point() else whole
         check_tensor(plain)  # float32 may not hold what float64 did
         return plain
-    except InputError as error:
-        raise InputError(f"under {name} it holds, in float32, {error}") from None
+    except Problem as error:
+        raise WrongFile(f"under {name} it holds, in float32, {error}") from None
 
 
 def _unwrapped(
@@ -189,7 +189,7 @@ def _unwrapped(
         inside = {name: short.partition(".")[2] for name, short in inside.items()}
     network = {short: state[name] for name, short in inside.items()}
     if len(network) < len(inside):
-        raise InputError("several tensors have one name without those of wrappers")
+        raise WrongFile("several tensors have one name without those of wrappers")
     if not layer:
         return network, None, None
     kinds = {
@@ -198,7 +198,7 @@ def _unwrapped(
         if (match := LAYER.fullmatch(name))
     }
     if len(kinds) < len(layer) or 1 not in kinds or len(kinds) > 2:
-        raise InputError(
+        raise WrongFile(
             f"its normalisation is {', '.join(layer)}, and expected are one mean and one deviation"
         )
     std = kinds[3].exp() if 3 in kinds else kinds.get(2, torch.ones_like(kinds[1]))
@@ -215,7 +215,7 @@ def arch_of(state: State, stated: str | None = None) -> str:
         stated: the name that the file gives, in its authors' words, for the error; None: none.
 
     Raises:
-        InputError: the tensors are of no network that is known here.
+        Problem: the tensors are of no network that is known here.
     """
     blocks, groups = (
         len({name.split(".")[depth] for name in state if name.startswith(prefix)})
@@ -237,13 +237,13 @@ def arch_of(state: State, stated: str | None = None) -> str:
                 expected = build(
                     arch, in_channels=3, image_size=32, num_classes=10
                 ).state_dict()
-        except InputError:  # without blocks, or with too many, it is none
+        except Problem:  # without blocks, or with too many, it is none
             continue
         if _kernels(expected) == _kernels(our_tensors(arch, state)):
             return arch
     called = f" of the architecture {shown(repr(stated))}" if stated else ""
     some = f"{len(state)} tensors{called} ({shown(', '.join(list(state)[:4]))}, ...)"
-    raise InputError(f"the {some} are those of no network that is known here; {WAY_ON}")
+    raise WrongFile(f"the {some} are those of no network that is known here; {WAY_ON}")
 
 
 def _kernels(state: State) -> dict[str, tuple[int, ...]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
-from randsmooth.errors import InputError
+from randsmooth.errors import NotComparable, Problem, WrongTable
 from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference
 from randsmooth.noise import NORMS, OWN_UNITS
@@ -61,7 +61,7 @@ def sentences(sheet: Sheet) -> list[str]:
         )
         hidden = [on + what_acr_hides(ours, theirs, judged)]
         leading = leading if len(tables) > 2 else []  # of two that says it all
-    except InputError as reason:
+    except Problem as reason:
         if str(reason) not in refused.values():  # which is said below
             hidden = [f"What ACR hides cannot be said here: {reason}."]
     verdicts = gathered((str(one.comparison), names[one.row]) for one in against)
@@ -102,7 +102,7 @@ def _ahead(first: Certificates, second: Certificates) -> bool | None:
     """Whether the first's ACR is the higher one beyond chance, on the images that both have; None without a pair."""
     try:
         ours, theirs = metrics.pair(first, second)
-    except InputError:
+    except Problem:
         return None
     return metrics.acr_difference(ours, theirs).low > 0.0
 
@@ -118,7 +118,7 @@ def what_acr_hides(
         compared: the first against the second, where it was judged together with others; by itself if None.
 
     Raises:
-        InputError: the tables are not about the same images, hold none, or a rule answered particular radii only.
+        Problem: the tables are not about the same images, hold none, or a rule answered particular radii only.
 
     Example:
         >>> import numpy as np
@@ -133,7 +133,7 @@ def what_acr_hides(
     found = compared or metrics.compare([(first, second)])[0]
     shown, curve = found.acr_shown, found.curve
     if curve is None or found.acr is None or found.verdict is None:
-        raise InputError(
+        raise NotComparable(
             f"{first.name} and {second.name} are compared {found.limit}: their ACR is not known"
         )
     a, b = (
@@ -303,7 +303,7 @@ def page_content(
         pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show some that were given up.
 
     Raises:
-        InputError: no table, one that is not sound (see `build_sheet`), a radius that makes no sense, an unknown
+        Problem: no table, one that is not sound (see `build_sheet`), a radius that makes no sense, an unknown
             baseline, or a table that shares no image with it.
 
     Example:
@@ -330,7 +330,7 @@ def page_content(
             or not np.isin(table.idx, reference.idx).any()
         )
         if table.name in refused and table.labelled and reference.labelled and apart:
-            raise InputError(refused[table.name])
+            raise WrongTable(refused[table.name])
     known = {
         row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)
     }

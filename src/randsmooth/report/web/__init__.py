@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from randsmooth.errors import InputError
+from randsmooth.errors import NotFound
 from randsmooth.escape import printable
 from randsmooth.extras import needs
 
@@ -66,11 +66,11 @@ def panel_markup(module: Any, package: str, **content: Any) -> Markup:
         package: whose templates that template may import.
 
     Raises:
-        InputError: there is no such template.
+        Problem: there is no such template.
     """
     template = Path(module.__file__).with_suffix(".html.j2")
     if not template.exists():
-        raise InputError(
+        raise NotFound(
             f"panel {module.__name__} lacks its template, {template}: is it in the package's data?"
         )
     return _filled(template.name, content, template.parent, package)

@@ -6,7 +6,7 @@ from importlib import resources
 from typing import Any
 
 from randsmooth.documents import parse_yaml
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import BadValue, MissingValue, NotFound, unknown
 from randsmooth.training.schedule import Optimisation
 
 # The first preset for a data set and a method is the default there, unless it is a variation: so the order matters.
@@ -106,9 +106,9 @@ class Preset:
         return {**self.fixed, **self.by_sigma.get(self.nearest(sigma), {})}
 
     def usual_sigma(self) -> float:
-        """The sigma that it was published for or, of several, the middle one. InputError if it names none."""
+        """The sigma that it was published for or, of several, the middle one. Problem if it names none."""
         if not self.by_sigma:
-            raise InputError(
+            raise MissingValue(
                 f"{self.name} names no sigma: give one, such as sigma=0.5 (--sigma 0.5)"
             )
         return self.middle_sigma()
@@ -226,7 +226,7 @@ def default(method: str, dataset: str) -> Preset:
     A method that has no preset at all, as one from another package may, is trained with its own defaults.
 
     Raises:
-        InputError: all presets of the method are for other data sets.
+        Problem: all presets of the method are for other data sets.
     """
     of_method = [preset for preset in PRESETS if preset.method == method]
     own = Preset(
@@ -241,7 +241,7 @@ def default(method: str, dataset: str) -> Preset:
         None,
     )
     if found is None:
-        raise InputError(
+        raise NotFound(
             f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`"
         )
     return found
@@ -259,7 +259,7 @@ def find(
     Without a method it is the preset's; with neither, `gaussian`.
 
     Raises:
-        InputError: there is no such preset, or it is not for this method; or there are two versions of it for this data
+        Problem: there is no such preset, or it is not for this method; or there are two versions of it for this data
             set; or it is not for this data set and may not be used `anywhere`.
     """
     if preset is None:
@@ -267,7 +267,7 @@ def find(
     candidates = named(preset)
     wanted = candidates[0].method
     if method not in (None, wanted):
-        raise InputError(f"preset {preset!r} is for --method {wanted}, not {method}")
+        raise BadValue(f"preset {preset!r} is for --method {wanted}, not {method}")
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
@@ -281,7 +281,7 @@ def find(
             f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)"
             for p in versions
         )
-        raise InputError(
+        raise MissingValue(
             f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one schedule, the figures of its "
             f"table come from another. Choose {choices}"
         )
@@ -291,13 +291,13 @@ def find(
         ", ".join(sorted({name for p in candidates for name in p.datasets})),
         default(wanted, dataset),
     )
-    raise InputError(
+    raise BadValue(
         f"preset {preset!r} is for {served}, not {dataset!r}: take --preset {instead.name}, or --anywhere"
     )
 
 
 def named(name: str) -> list[Preset]:
-    """The presets called `name`, each for other data sets. InputError if there are none."""
+    """The presets called `name`, each for other data sets. Problem if there are none."""
     presets = [p for p in PRESETS if p.name == name]
     if not presets:  # all variations of its preset are suggested, or all main presets
         variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from randsmooth.errors import InputError
+from randsmooth.errors import Problem
 from randsmooth.metrics import NO_ONE_CLASSIFIER
 from randsmooth.report.charts import looks
 from randsmooth.report.curves import ON_PAGE, envelope_axes, group_by_method
@@ -16,7 +16,7 @@ def view(content: PageContent) -> PanelView | None:
     )
     try:
         shares, *_ = envelope_axes(groups)
-    except (InputError, ValueError):  # other images; no group
+    except (Problem, ValueError):  # other images; no group
         return None
     own = looks(len(groups), None)
     lines = [
