@@ -26,16 +26,18 @@ URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 USER_INFO = re.compile(
     r"(?:(?<=\bs3://)|(?<=\bs3a://))[^\s/@:]+:[^\s@]*@|(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@"
 )
-IN_QUERY = re.compile(r"([?&;])([^=&;\s#]+)=([^&;\s#'\"]+)")
-SIGNS = re.compile(
-    r"signature|credential|^sig$|keyid$", re.IGNORECASE
-)  # beside what names a secret
+IN_QUERY = re.compile(r"([?&;#])([^=&;\s#]+)=([^&;\s#'\"]+)")
+SIGNS = re.compile(r"^sig$|keyid$", re.IGNORECASE)  # beside what names a secret
 HIDDEN = "***"
 # Names of secrets, in any part of a name, and as one of its words.
 SECRET = re.compile(
-    r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api_?key", re.IGNORECASE
+    r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api_?key|signature",
+    re.IGNORECASE,
 )
-SECRET_WORDS = {"pwd", "auth", "oauth", "authorization", "pat", "jwt", "bearer"}
+SECRET_WORDS = {
+    *("pwd", "auth", "oauth", "authorization", "pat", "jwt", "bearer"),
+    *("sas", "cookie", "cookies"),
+}
 WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
 COPIES, UNSENT = "copies", "unsent"  # folders of the cache

@@ -95,6 +95,7 @@ def test_what_cannot_be_an_ensemble(two: tuple[Path, Path], cli: Run) -> None:
     bad = {
         "m other": "makes several models one",
         "m --ensemble vote": "makes several models one",
+        "m digits": "digits is data and no model: give it by --dataset digits",
         "m other --ensemble mean": "unknown ensemble 'mean'",
         "m --consensus 2": "--consensus 2",
         "m other --ensemble vote --model-arg a=1": "--model-arg is for one model",

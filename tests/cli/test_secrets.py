@@ -40,7 +40,7 @@ HIDDEN = {
         "authToken",
         "pat",
     ),
-    *("github_pat", "PASSWORD", "bearer"),
+    *("github_pat", "PASSWORD", "bearer", "sas", "session_cookie", "signature"),
 }
 PLAIN = {
     *(
@@ -155,6 +155,7 @@ def test_urls_are_told_without_what_gives_access() -> None:
         f"https://host/x?access_token={SIGN};pwd={WORD}": "https://host/x?access_token=***;pwd=***",
         "https://host:8080/a@2x.png?page=2": "https://host:8080/a@2x.png?page=2",
         "runs/me@home?token=1": "runs/me@home?token=1",
+        f"https://host/a.csv#access_token={SIGN}&row=3": "https://host/a.csv#access_token=***&row=3",
     }
     for url, without in told.items():
         assert without is None or without_credentials(url) == without, url

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,17 @@ def check_sources(
         check_dataset(dataset)
 
 
+def _is_data(place: str) -> bool:
+    """Whether a data set can be opened at `place`, and no model."""
+    try:
+        check_source(place)
+    except InputError:
+        with suppress(InputError):
+            check_dataset(place)
+            return True
+    return False
+
+
 def base_classifier(
     model: str | models.Ensemble,
     model_args: dict[str, Any],
@@ -105,6 +117,10 @@ class ModelAndImages(Identified):
         rule, one = self.ensemble, isinstance(self.model, str)
         if rule is not None:
             check_known("ensemble", ENSEMBLES, rule)
+        if rule is None and not one and _is_data(last := self.model[-1]):
+            raise InputError(
+                f"{shown(last)} is data and no model: give it by --dataset {shown(last)}"
+            )
         if one != (rule is None) or (one and self.consensus is not None):
             raise BadValue(
                 f"--ensemble ({', '.join(ENSEMBLES)}) makes several models one classifier, of which --consensus asks "
