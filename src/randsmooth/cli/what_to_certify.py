@@ -16,7 +16,7 @@ from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certificatio
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.data.registry import check_dataset
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, check_known
+from randsmooth.errors import BadValue, Problem, check_known
 from randsmooth.models.sources import check_place, check_source
 from randsmooth.noise import NOISES
 from randsmooth.rules import RULES
@@ -61,8 +61,8 @@ def _is_data(place: str) -> bool:
     """Whether a data set can be opened at `place`, and no model."""
     try:
         check_source(place)
-    except InputError:
-        with suppress(InputError):
+    except Problem:
+        with suppress(Problem):
             check_dataset(place)
             return True
     return False
@@ -118,7 +118,7 @@ class ModelAndImages(Identified):
         if rule is not None:
             check_known("ensemble", ENSEMBLES, rule)
         if rule is None and not one and _is_data(last := self.model[-1]):
-            raise InputError(
+            raise BadValue(
                 f"{shown(last)} is data and no model: give it by --dataset {shown(last)}"
             )
         if one != (rule is None) or (one and self.consensus is not None):
