@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 
 from models.plain_networks import PLAIN, State, dncnn, wide_resnet
-from models.refusing import check_refusals
+from models.refusing import check_refusals, refusal
 from randsmooth import models
 from randsmooth.models import import_checkpoint
 from randsmooth.models.importing.foreign_weights import LENET, arch_of
@@ -255,10 +255,19 @@ def test_a_bad_file_is_refused_with_the_way_out(
     ]
     for write, said in table:
         write(tmp_path / "bad.pth")
-        said += " | bad.pth | torch.save({'state_dict': model.state_dict()}"
+        read = "is code" not in said and "cannot be imported" not in said
+        way = "under state_dict" if read else "torch.save({'state_dict': "
         check_refusals(
-            [(lambda: import_checkpoint(tmp_path / "bad.pth", **CIFAR), said)]
+            [
+                (
+                    lambda: import_checkpoint(tmp_path / "bad.pth", **CIFAR),
+                    f"{said} | bad.pth | {way}",
+                )
+            ]
         )
+        if read:  # it asks for no code
+            error = refusal(lambda: import_checkpoint(tmp_path / "bad.pth", **CIFAR))
+            assert "pickle" not in error
     assert not Path("was-run").exists()
     torch.jit.script(torch.nn.Linear(2, 2)).save("script.pth")
     said = "script.pth is a TorchScript module | randsmooth certify"

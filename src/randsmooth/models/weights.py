@@ -160,5 +160,5 @@ def check_tensor(tensor: Tensor) -> None:
         )
     if not bool(tensor.isfinite().all()):
         raise WrongModel(
-            f"a tensor of shape {tuple(tensor.shape)} holds NaN or infinity"
+            f"a tensor of shape {tuple(tensor.shape)} with NaN or infinity in it"
         )

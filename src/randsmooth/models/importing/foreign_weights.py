@@ -33,9 +33,13 @@ OUTSIDE = {
 LAYER = re.compile(
     r"(?:0|norm|normalize|normalise|normalizer)\.(?:(mu|means?)|(sds?|std|sigma)|(log_sig))"
 )
+EXPECTED = (
+    "expected tensors and plain values alone, with a state dict under "
+    f"{', '.join(STATE_KEYS)} or nothing else"
+)
 WAY_OUT = (
-    f"expected tensors and plain values alone, with a state dict under {', '.join(STATE_KEYS)} or nothing else. A "
-    "pickle can run anything, and nothing is run here: if you trust the file, open it with the code that wrote it, "
+    f"{EXPECTED}. A pickle can run anything, and nothing is run here: if you trust the file, "
+    "open it with the code that wrote it, "
     "and save torch.save({'state_dict': model.state_dict()}, 'weights.pth')"
 )
 
@@ -50,6 +54,10 @@ LENET = {
     "fc1": "7",
     "fc2": "9",
 }  # the authors' layers -> places in our nn.Sequential
+
+
+class NoWeights(WrongFile):
+    """What a file holds is read, and is no state dict of finite numbers."""
 
 
 class Checkpoint(NamedTuple):
@@ -95,6 +103,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 f"{path} {kind}; expected a file of torch.save or safetensors"
             ) from error
         reason = str(error).strip().partition("\n")[0]
+        if isinstance(error, NoWeights):
+            raise WrongFile(f"{path} {shown(reason)}: {EXPECTED}") from error
         raise WrongFile(
             f"{path} cannot be imported ({shown(reason or type(error).__name__)}): {WAY_OUT}"
         ) from error
@@ -155,7 +165,7 @@ def _state_dict(held: Any) -> tuple[str, Mapping[str, Tensor]]:
         if isinstance(held, Mapping)
         else ""
     )
-    raise WrongFile(f"it holds a {type(held).__name__}{keys}, and no state dict")
+    raise NoWeights(f"holds a {type(held).__name__}{keys}, and no state dict")
 
 
 def _plain(name: str, tensor: Tensor) -> Tensor:
@@ -167,7 +177,7 @@ def _plain(name: str, tensor: Tensor) -> Tensor:
         check_tensor(plain)  # float32 may not hold what float64 did
         return plain
     except Problem as error:
-        raise WrongFile(f"under {name} it holds, in float32, {error}") from None
+        raise NoWeights(f"holds under {name}, in float32, {error}") from None
 
 
 def _unwrapped(
