@@ -164,7 +164,7 @@ def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(
 ) -> None:
     out, whole = Path("a.parquet"), Path("whole.parquet")
     options = ("--take", 3, "--n", 50, "--precision", "auto")
-    monkeypatch.setattr(engine, "WORTH", 0)
+    monkeypatch.setattr(engine, "TRIALS_A_RUN", 0)
     told = cli("certify", model, *options, "--out", whole).err
     tried = r"note: backend torch( in bfloat16)?, batches of \d+ \(images per second: .*torch in bfloat16 \d"
     assert re.search(tried, told)
