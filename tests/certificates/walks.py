@@ -14,7 +14,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.rules import Rule
 from randsmooth.rules.base import Ints
-from randsmooth.testing.rules import walks
+from randsmooth.testing import walks
 
 SEQUENTIAL = [
     "radius=0",

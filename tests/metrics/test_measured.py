@@ -16,7 +16,7 @@ from randsmooth.metrics import (
     to_resolve,
 )
 from randsmooth.noise import Gaussian
-from randsmooth.testing.rules import walks
+from randsmooth.testing import walks
 
 IMAGES, N, R, WITHIN, RUNS = 300, 4000, 0.5, 0.03, 20_000
 HEADER = Header(

@@ -71,7 +71,7 @@ class Comparison:
         >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
         >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
         >>> (comparison,) = compare([(a, b)], radii=[0.3])
-        >>> print(comparison, comparison.at(0.3).difference.value)
+        >>> print(comparison.verdict, comparison.at(0.3).difference.value)
         no difference shown 0.5
         >>> comparison
         Comparison('a' against 'b': 4 images, no difference shown)

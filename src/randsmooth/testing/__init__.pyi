@@ -1,9 +1,9 @@
+from .architectures import check_architecture as check_architecture
+from .backends import check_backend as check_backend
 from .datasets import check_dataset as check_dataset
 from .methods import check_method as check_method
-from .networks import check_architecture as check_architecture
-from .networks import check_backend as check_backend
 from .noises import check_noise as check_noise
 from .panels import check_panel as check_panel
 from .rules import check_rule as check_rule
-from .rules import evidence_of as evidence_of
-from .rules import walks as walks
+from .simulated_paths import evidence_of as evidence_of
+from .simulated_paths import walks as walks

@@ -11,23 +11,37 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.methods import METHODS, Loss, LossInputs, Method, Schedule
-from randsmooth.testing.contract import Checks, one_line, opened, refusal, run
+from randsmooth.testing.contract import (
+    contract_of,
+    is_one_line,
+    named_entry,
+    require,
+    require_refusal,
+)
 
-IMAGES, SHAPE, CLASSES, SIGMA = 6, (1, 4, 4), 3, 0.5
+# The problem on which losses are tried.
+IMAGES = 6
+SHAPE = (1, 4, 4)
+CLASSES = 3
+SIGMA = 0.5
+
+# The relative error of a loss in float32 that is summed in another order.
+LOSS_ERROR = 1e-4
 
 
 def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
     """Check a training method: its dataclass, its loss and its schedule.
 
-    The loss must be a finite scalar with gradients for the weights, the sum of its terms, the same when it is
-    computed again, another one under other noise, the same whatever the order of the images (which finds labels that
-    are not those of their copies),
-    the same of every image twice (a mean over images, no sum), and computed without drawing random numbers or leaving
-    a trace on the model and its inputs.
+    The loss must be a finite scalar with gradients for the weights, the sum of its terms,
+    the same when it is computed again, another one under other noise, the same whatever
+    the order of the images (which finds labels that are not those of their copies), the
+    same of every image twice (a mean over images, no sum), and computed without drawing
+    random numbers or leaving a trace on the model and its inputs.
 
     Args:
         method: a name in METHODS, or the class.
-        hyperparameters: values for those without a default, and others to try instead of the defaults.
+        hyperparameters: values for those without a default, and others to try instead of
+            the defaults.
 
     Raises:
         AssertionError: saying what does not hold.
@@ -35,52 +49,80 @@ def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
     Example:
         >>> check_method("consistency", lbd=5.0)
     """
-    entry, kind = opened("method", method, METHODS)
-    run(entry, _of_method(kind, hyperparameters))
+    entry, kind = named_entry("method", method, METHODS)
+    with contract_of(entry):
+        _check_is_class_of_methods(kind)
+        _check_is_frozen_dataclass(kind)
+        _check_has_docstring_and_source(kind)
+        made = kind(**hyperparameters)
+        _check_noises_per_image(made)
+        _check_refuses_wrong_hyperparameters(made)
+        _check_loss(made)
+        _check_schedule(made)
 
 
-def _of_method(kind: Any, hyperparameters: dict[str, Any]) -> Checks:
-    yield (
-        not isinstance(kind, Method),
-        f"is no class: give it as check_method({repr(kind).replace('(', ', ', 1)}",
-    )
-    yield (
+def _check_is_class_of_methods(kind: Any) -> None:
+    if isinstance(kind, Method):
+        name_and_hyperparameters = repr(kind).replace("(", ", ", 1)
+        raise AssertionError(
+            f"is no class: give it as check_method({name_and_hyperparameters}"
+        )
+    require(
         isinstance(kind, type) and issubclass(kind, Method),
         "is no subclass of randsmooth.methods.Method",
     )
-    how, fields = vars(kind).get("__dataclass_params__"), dataclasses.fields(kind)
-    right = how is not None and how.frozen and all(field.kw_only for field in fields)
-    yield (
-        right,
+
+
+def _check_is_frozen_dataclass(kind: type[Method]) -> None:
+    parameters = vars(kind).get("__dataclass_params__")
+    by_keyword = all(field.kw_only for field in dataclasses.fields(kind))
+    require(
+        parameters is not None and parameters.frozen and by_keyword,
         "is no frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it",
     )
-    written = vars(kind).get("__doc__") or ""
-    described = written and not written.startswith(
-        f"{kind.__name__}("
-    )  # which dataclass writes itself
-    yield described, "has no docstring, which `randsmooth methods` shows"
-    cited = one_line(getattr(kind, "source", None)) and "source" not in {
-        field.name for field in fields
-    }
-    yield cited, "has no `source: ClassVar[str]`, the paper"
-    method = kind(**hyperparameters)
-    yield (
+
+
+def _check_has_docstring_and_source(kind: type[Method]) -> None:
+    docstring = vars(kind).get("__doc__") or ""
+    written_by_dataclass = docstring.startswith(f"{kind.__name__}(")
+    require(
+        docstring and not written_by_dataclass,
+        "has no docstring, which `randsmooth methods` shows",
+    )
+    fields = {field.name for field in dataclasses.fields(kind)}
+    require(
+        is_one_line(getattr(kind, "source", None)) and "source" not in fields,
+        "has no `source: ClassVar[str]`, the paper",
+    )
+
+
+def _check_noises_per_image(method: Method) -> None:
+    require(
         type(method.m) is int and method.m >= 1,
         f"has m={method.m!r} noises per image, expected 1 or more",
     )
-    for field in fields:
+
+
+def _check_refuses_wrong_hyperparameters(method: Method) -> None:
+    for field in dataclasses.fields(method):
         wrong: dict[str, Any] = {field.name: object()}
-        yield refusal(
+        require_refusal(
             f"{field.name}=object()",
             partial(dataclasses.replace, method, **wrong),
-            field.name,
+            naming=field.name,
         )
-    yield from _of_loss(method)
-    yield from _of_schedule(method)
 
 
 class _Problem:
-    """A small linear classifier, images, labels, noises and all that a loss may ask for."""
+    """A small linear classifier, images, labels, noises and all that a loss may ask for.
+
+    Attributes:
+        model: of CLASSES classes.
+        x: (IMAGES, *SHAPE) images.
+        y: (IMAGES,) their labels.
+        noise: (m, IMAGES, *SHAPE)
+        inputs: what a loss may ask for beside these.
+    """
 
     def __init__(self, m: int) -> None:
         generator = torch.Generator().manual_seed(0)
@@ -97,161 +139,225 @@ class _Problem:
             u=torch.rand(IMAGES, generator=generator), target=target, sigma=SIGMA
         )
 
-    def state(self) -> list[Tensor]:
-        """Copies of all that a loss must leave as it is."""
-        given = [
+    def copied_state(self) -> list[Tensor]:
+        """Return copies of all that a loss must leave as it is."""
+        tensors = [
             self.x,
             self.y,
             self.noise,
             *filter(torch.is_tensor, self.inputs),
             *self.model.parameters(),
         ]
-        return [tensor.detach().clone() for tensor in given]
+        return [tensor.detach().clone() for tensor in tensors]
 
     def loss(self, method: Method, images: Tensor | slice = slice(None)) -> Loss:
-        """That of the `images` at these places, with all that belongs to them; of all as they are."""
-        u, target = self.inputs.given("u")[images], self.inputs.given("target")[images]
-        given = (
-            self.x[images],
-            self.y[images],
-            self.noise[:, images],
-            self.inputs._replace(u=u, target=target),
+        """Return the loss of the images at these places, with all that belongs to them."""
+        inputs = self.inputs._replace(
+            u=self.inputs.given("u")[images],
+            target=self.inputs.given("target")[images],
         )
-        return method.loss(self.model, *given)
+        return method.loss(
+            self.model, self.x[images], self.y[images], self.noise[:, images], inputs
+        )
 
 
-def _generators() -> tuple[Any, ...]:
-    """The states of the global random generators, in words that compare."""
+def _check_loss(method: Method) -> None:
+    problem = _Problem(method.m)
+    generators_before = _global_generators()
+    state_before = problem.copied_state()
+    loss = problem.loss(method)
+
+    _check_drew_no_random_numbers(generators_before)
+    require(
+        isinstance(loss, Loss),
+        f"returns a {type(loss).__name__}, expected randsmooth.methods.Loss",
+    )
+    _check_loss_is_finite_scalar(loss)
+    _check_terms_add_up(loss)
+    _check_problem_is_unchanged(problem, state_before)
+    _check_weights_get_gradients(loss, problem.model)
+    _check_loss_depends_on_noise_alone(method, problem, loss)
+    _check_images_stay_together(method)
+    _check_refuses_noise_of_other_length(method)
+
+
+def _global_generators() -> tuple[Any, ...]:
+    """Return the states of the global random generators, in a form that compares."""
     legacy = np.random.get_state()  # noqa: NPY002 this is what must not change
     return torch.get_rng_state().tolist(), repr(legacy), random.getstate()
 
 
-def _of_loss(method: Method) -> Checks:
-    problem = _Problem(method.m)
-    model, before, generators = problem.model, problem.state(), _generators()
-    loss = problem.loss(method)
-    yield (
-        generators == _generators(),
+def _check_drew_no_random_numbers(generators_before: tuple[Any, ...]) -> None:
+    require(
+        _global_generators() == generators_before,
         'draws from a global random generator: use inputs.given("u"), or the noise',
     )
-    yield (
-        isinstance(loss, Loss),
-        f"returns a {type(loss).__name__}, expected randsmooth.methods.Loss",
+
+
+def _check_problem_is_unchanged(problem: _Problem, before: list[Tensor]) -> None:
+    require(
+        all(map(torch.equal, before, problem.copied_state())),
+        "changes the images, the noise, its other inputs or the model's weights",
     )
+    weights_as_before = all(
+        weights.requires_grad and weights.grad is None
+        for weights in problem.model.parameters()
+    )
+    require(
+        problem.model.training and weights_as_before,
+        "leaves the model in eval mode, with gradients, or with weights that take none: "
+        "use attacks.frozen",
+    )
+
+
+def _check_loss_is_finite_scalar(loss: Loss) -> None:
     total = loss.total.detach()
-    yield (
+    require(
         total.dim() == 0 and total.isfinite(),
         f"has the loss {total}, expected a finite number",
     )
-    yield (
+    require(
         loss.total.requires_grad,
         "has a loss that is cut off from the model's weights",
     )
+
+
+def _check_terms_add_up(loss: Loss) -> None:
     for name, value in (loss.terms | loss.figures).items():
-        fits = (
-            isinstance(value, Tensor) and value.dim() == 0 and not value.requires_grad
+        is_scalar = isinstance(value, Tensor) and value.dim() == 0
+        require(
+            is_scalar and not value.requires_grad,
+            f"has {name!r} = {value!r} among its terms and figures, expected a scalar "
+            "without gradient",
         )
-        yield (
-            fits,
-            f"has {name!r} = {value!r} among its terms and figures, expected a scalar without gradient",
-        )
-    summed = float(sum(value.double() for value in loss.terms.values()))
-    close = loss.terms and abs(summed - float(total)) <= 1e-4 * max(1.0, abs(summed))
-    yield (
-        close,
-        f"has terms that add up to {summed:g}, its loss is {float(total):g}: name the parts that it is made of",
+    total = float(loss.total.detach())
+    sum_of_terms = float(sum(value.double() for value in loss.terms.values()))
+    require(
+        loss.terms and _close(total, sum_of_terms),
+        f"has terms that add up to {sum_of_terms:g}, its loss is {total:g}: name the "
+        "parts that it is made of",
     )
-    same = all(map(torch.equal, before, problem.state()))
-    yield same, "changes the images, the noise, its other inputs or the model's weights"
-    left = model.training and all(
-        each.requires_grad and each.grad is None for each in model.parameters()
-    )
-    yield (
-        left,
-        "leaves the model in eval mode, with gradients, or with weights that take none: use attacks.frozen",
-    )
+
+
+def _close(loss: float, expected: float) -> bool:
+    """Return whether two losses are equal, apart from rounding."""
+    return abs(loss - expected) <= LOSS_ERROR * max(1.0, abs(expected))
+
+
+def _check_weights_get_gradients(loss: Loss, model: nn.Module) -> None:
     gradients = torch.autograd.grad(
         loss.total, [*model.parameters()], allow_unused=True
     )
-    arrive = all(each is not None and each.isfinite().all() for each in gradients)
-    yield (
-        arrive and any(map(torch.any, gradients)),
+    finite = all(
+        gradient is not None and gradient.isfinite().all() for gradient in gradients
+    )
+    require(
+        finite and any(map(torch.any, gradients)),
         "has a loss without finite gradients for all weights",
     )
+
+
+def _check_loss_depends_on_noise_alone(
+    method: Method, problem: _Problem, loss: Loss
+) -> None:
+    """Check that the same noise gives the same loss again, and twice the noise another."""
     again = problem.loss(method).total
-    yield (
+    require(
         torch.equal(again, loss.total),
-        f"gives {total:g}, then {again:g} on the same images",
+        f"gives {loss.total.detach():g}, then {again:g} on the same images",
     )
     problem.noise *= 2.0
-    yield (
+    require(
         not torch.equal(problem.loss(method).total, again),
         "has the same loss under twice the noise: add it to x",
     )
-    yield from _of_pairing(method)
+
+
+def _check_images_stay_together(method: Method) -> None:
+    """Check that copies, labels and noise of an image stay together.
+
+    The loss is the same when the images come in another order, and, since it is a mean
+    over the images, when every image comes twice.
+    """
+    several = method
+    if "m" in vars(method):
+        # With one copy of each image, no copy can be mistaken for another's.
+        changed: dict[str, Any] = {"m": max(2, method.m)}
+        several = dataclasses.replace(method, **changed)
+    problem = _Problem(several.m)
+    places = torch.arange(IMAGES)
+    loss = float(problem.loss(several).total.detach())
+
+    rolled = float(problem.loss(several, places.roll(1)).total.detach())
+    require(
+        _close(rolled, loss),
+        f"has the loss {loss:g}, and {rolled:g} of the same images in another order: "
+        "noise.flatten(0, 1) holds all images once for each noise, so that labels of the "
+        "copies are y.repeat(m), not y.repeat_interleave(m)",
+    )
+    twice = float(problem.loss(several, places.repeat(2)).total.detach())
+    require(
+        _close(twice, loss),
+        f"has the loss {loss:g}, and {twice:g} of every image twice: take the mean over "
+        "the images, not the sum",
+    )
+
+
+def _check_refuses_noise_of_other_length(method: Method) -> None:
+    problem = _Problem(method.m)
     problem.noise = torch.zeros(method.m + 1, *problem.x.shape)
-    yield refusal(
+    require_refusal(
         "noise of m + 1 samples (call self.check_noise(x, noise))",
         partial(problem.loss, method),
     )
 
 
-def _of_pairing(method: Method) -> Checks:
-    """That copies, labels and noise of an image stay together, and that a loss is a mean over the images."""
-    more: dict[str, Any] = (
-        {"m": max(2, method.m)} if "m" in vars(method) else {}
-    )  # one copy cannot be mistaken
-    several = dataclasses.replace(method, **more)
-    problem, places = _Problem(several.m), torch.arange(IMAGES)
-    first = float(problem.loss(several).total.detach())
-    layout = (
-        "of the same images in another order: noise.flatten(0, 1) holds all images once for each noise, so that labels "
-        "of the copies are y.repeat(m), not y.repeat_interleave(m)"
-    )
-    summed = "of every image twice: take the mean over the images, not the sum"
-    for images, said in ((places.roll(1), layout), (places.repeat(2), summed)):
-        second = float(problem.loss(several, images).total.detach())
-        same = abs(first - second) <= 1e-4 * max(1.0, abs(first))
-        yield same, f"has the loss {first:g}, and {second:g} {said}"
-
-
-def _of_schedule(method: Method) -> Checks:
-    """Also that a run which is interrupted goes on from the state in its checkpoint."""
-    schedule, resumed = method.schedule(), method.schedule()
-    yield (
+def _check_schedule(method: Method) -> None:
+    """Check the schedule, and that an interrupted run goes on from its stored state."""
+    schedule = method.schedule()
+    resumed = method.schedule()
+    require(
         isinstance(schedule, Schedule),
         "has a schedule() that returns no randsmooth.methods.Schedule",
     )
-    yield (
+    require(
         schedule is not resumed,
         "gives two runs one schedule: schedule() makes a new one",
     )
-    for each in (schedule, resumed):
-        each.prepare(_teacher)
+    schedule.prepare(_teacher)
+    resumed.prepare(_teacher)
+    _check_epoch(schedule)
+    _check_state_is_restored(schedule, resumed)
+
+
+def _check_epoch(schedule: Schedule) -> None:
     figures = schedule.advance(0, IMAGES, _probe)
-    yield (
+    require(
         all(map(np.isfinite, figures.values())),
         f"logs {figures} of an epoch, expected finite numbers",
     )
-    yield (
+    require(
         isinstance(schedule.objective(0), Method),
         "has a schedule whose objective(0) is no Method",
     )
-    stored = io.BytesIO()
-    torch.save(schedule.state(), stored)
-    stored.seek(0)
-    resumed.restore(torch.load(stored, weights_only=True), IMAGES)
-    yield (
+
+
+def _check_state_is_restored(schedule: Schedule, resumed: Schedule) -> None:
+    checkpoint = io.BytesIO()
+    torch.save(schedule.state(), checkpoint)
+    checkpoint.seek(0)
+    resumed.restore(torch.load(checkpoint, weights_only=True), IMAGES)
+    require(
         repr(resumed.state()) == repr(schedule.state()),
         "has a schedule whose state() differs after restore()",
     )
 
 
 def _probe(indices: Tensor, m: int, of: str | None = None, **_: object) -> Tensor:
-    """A model that is right about every second noisy copy."""
+    """Return how often a model is right that is so about every second noisy copy."""
     return torch.full((len(indices),), m // 2)
 
 
 def _teacher(folder: str, n: int, *, augmented: bool = False) -> Tensor:
-    """A model that gives every class the same share."""
+    """Return the shares of a model that gives every class the same one."""
     return torch.full((IMAGES, CLASSES), 1 / CLASSES)

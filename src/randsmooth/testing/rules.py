@@ -1,33 +1,55 @@
 """The contract of certification rules."""
 
 import re
-from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from randsmooth.noise import Gaussian
-from randsmooth.rules import RULES, Evidence, Rule, RuleEntry, make_rule
-from randsmooth.testing.contract import Checks, one_line, run
+from randsmooth.rules import RULES, Rule, RuleEntry, make_rule
+from randsmooth.testing.contract import contract_of, is_one_line, require
+from randsmooth.testing.simulated_paths import evidence_of, walks
 
-NOISE, ALPHA = Gaussian(0.5), 0.05
-PATHS = 1000  # images that are simulated at each radius
-RADII = (0.0, 0.25, 0.5)  # at which a wrong certificate is tried for
+NOISE = Gaussian(0.5)
+ALPHA = 0.05
+
+# How many images are simulated to look at paths and claims, and their largest failure
+# probability.
+IMAGES = 200
+LARGEST_Q = 0.6
+
+# How many images are simulated at each radius at which a wrong certificate is tried for,
+# how far their q lies beyond the tail of the radius, and how many standard errors the
+# share of wrong certificates may exceed alpha by.
+IMAGES_AT_RADIUS = 1000
+BEYOND_TAIL = 1e-9
+STANDARD_ERRORS = 4.0
+RADII = (0.0, 0.25, 0.5)
+MOST_ASKED_RADII = 3
+
+# The absolute error of a radius that is computed from q.
+RADIUS_ERROR = 1e-9
+
+# How many successes more must not prove less.
+MORE_SUCCESSES = 5
+
+Path = tuple[int, ...]
+"""How many of an image's samples were successes at each look."""
 
 
 def check_rule(rule: str | Rule | RuleEntry, *, n: int = 500) -> None:
     """Check a certification rule: when it looks, what it claims, and how often it errs.
 
-    Images whose true radius is a hair below 0, 0.25, 0.5 and the radii that the rule asks about are simulated,
-    1000 each with fixed seeds. The share with a larger radius claimed must stay below alpha plus four standard errors.
-    That finds rules that err about twice as often as they may; it does not prove that a rule is right.
+    Images whose true radius is a hair below 0, 0.25, 0.5 and the radii that the rule asks
+    about are simulated, 1000 each with fixed seeds. The share with a larger radius claimed
+    must stay below alpha plus four standard errors. That finds rules that err about twice
+    as often as they may; it does not prove that a rule is right.
 
     Args:
-        rule: as on the command line, such as "grid=0.5", tried with Gaussian(0.5) and alpha=0.05; a rule itself; or the
-            entry of one that needs no number.
-        n: the most samples an image may take, of a rule that is given by its name or entry. More take longer.
+        rule: as on the command line, such as "grid=0.5", tried with Gaussian(0.5) and
+            alpha=0.05; a rule itself; or the entry of one that needs no number.
+        n: the most samples an image may take, of a rule that is given by its name or
+            entry. More take longer.
 
     Raises:
         AssertionError: saying what does not hold.
@@ -35,210 +57,189 @@ def check_rule(rule: str | Rule | RuleEntry, *, n: int = 500) -> None:
     Example:
         >>> check_rule("fixed")
     """
-    name = (
-        rule
-        if isinstance(rule, str)
-        else rule.usage
-        if isinstance(rule, RuleEntry)
-        else type(rule).__name__
-    )
-    run(f"rule {name!r}", _of_rule(rule, n))
-
-
-def _of_rule(rule: Any, n: int) -> Checks:
-    made = rule
-    if isinstance(rule, str):
-        yield from _of_entry(RULES[rule.partition("=")[0]], rule.partition("=")[0])
-        made = make_rule(rule, noise=NOISE, n=n, alpha=ALPHA)
-        yield (
-            made.name == rule.partition("=")[0],
-            f"has a class of the name {made.name!r}",
+    with contract_of(f"rule {_name_of(rule)!r}"):
+        made = _made_rule(rule, n)
+        require(
+            isinstance(made, Rule),
+            f"is a {type(made).__name__}, no subclass of rules.Rule",
         )
-    elif isinstance(rule, RuleEntry):
-        yield (
+        _check_guarantee(made)
+
+        rng = np.random.default_rng(0)
+        paths = walks(made, rng.uniform(0.0, LARGEST_Q, IMAGES), rng)
+        _check_looks(made, paths)
+        _check_table_is_judged_as_its_images(made, paths)
+        _check_claims_are_proved(made, paths)
+        _check_more_successes_prove_no_less(made, paths)
+        _check_unanimous_samples(made)
+        _check_wrong_certificates_are_rare(made)
+
+
+def _name_of(rule: object) -> str:
+    if isinstance(rule, str):
+        return rule
+    if isinstance(rule, RuleEntry):
+        return rule.usage
+    return type(rule).__name__
+
+
+def _made_rule(rule: Any, n: int) -> Any:
+    """Return the rule itself, and check the entry by which it is given."""
+    if isinstance(rule, str):
+        name = rule.partition("=")[0]
+        _check_entry(RULES[name], name)
+        made = make_rule(rule, noise=NOISE, n=n, alpha=ALPHA)
+        require(made.name == name, f"has a class of the name {made.name!r}")
+        return made
+    if isinstance(rule, RuleEntry):
+        require(
             not rule.required,
-            f"needs a number: check the name with one, as {rule.usage!r}, or the rule itself",
+            f"needs a number: check the name with one, as {rule.usage!r}, or the rule "
+            "itself",
         )
         made = rule.load()(NOISE, n=n, alpha=ALPHA)
-        yield from _of_entry(rule, made.name)
-    yield (
-        isinstance(made, Rule),
-        f"is a {type(made).__name__}, no subclass of rules.Rule",
-    )
-    sentence, level = (
-        made.guarantee(),
-        f"Each certificate is wrong with probability at most {made.alpha:g}",
-    )
-    single = (
-        one_line(sentence)
-        and sentence.endswith(".")
-        and not re.search(r"\.\s", sentence)
-    )
-    yield (
-        single and sentence.startswith(level),
-        f"guarantees {sentence!r}, expected one sentence, from {level!r} on",
-    )
-    rng = np.random.default_rng(0)
-    paths = walks(made, rng.uniform(0.0, 0.6, 200), rng)
-    yield from _of_looks(made, paths)
-    yield from _of_claims(made, paths)
-    yield from _of_ends(made)
-    yield from _of_errors(made)
+        _check_entry(rule, made.name)
+        return made
+    return rule
 
 
-def _of_entry(entry: RuleEntry, name: str) -> Checks:
-    yield (
+def _check_entry(entry: RuleEntry, name: str) -> None:
+    require(
         isinstance(entry, RuleEntry),
         f"is a {type(entry).__name__}, expected rules.RuleEntry",
     )
-    yield (
+    require(
         entry.usage.startswith(name),
         f"has usage={entry.usage!r}, which begins with another name",
     )
-    yield (
-        one_line(entry.help) and entry.help.endswith("."),
+    require(
+        is_one_line(entry.help) and entry.help.endswith("."),
         "needs a help of one sentence",
     )
 
 
-def _of_looks(rule: Rule, paths: list[tuple[int, ...]]) -> Checks:
+def _check_guarantee(rule: Rule) -> None:
+    guarantee = rule.guarantee()
+    beginning = f"Each certificate is wrong with probability at most {rule.alpha:g}"
+    one_sentence = (
+        is_one_line(guarantee)
+        and guarantee.endswith(".")
+        and not re.search(r"\.\s", guarantee)
+    )
+    require(
+        one_sentence and guarantee.startswith(beginning),
+        f"guarantees {guarantee!r}, expected one sentence, from {beginning!r} on",
+    )
+
+
+def _check_looks(rule: Rule, paths: list[Path]) -> None:
+    """Check after how many samples a rule looks, and that it stops and answers again."""
     for path in paths:
         looks = [rule.samples(path[: i + 1]) for i in range(len(path))]
-        rising = (
-            looks and looks[0] > 0 and all(np.diff(looks) > 0) and looks[-1] <= rule.n
-        )
-        yield (
-            rising,
+        rising = looks and looks[0] > 0 and all(np.diff(looks) > 0)
+        require(
+            rising and looks[-1] <= rule.n,
             f"looks after {looks} samples, expected rising numbers up to n={rule.n}",
         )
-        whole = all(look % (rule.block or 1) == 0 for look in looks if look != rule.n)
-        yield (
-            whole,
+        block = rule.block or 1
+        in_blocks = all(look % block == 0 for look in looks if look != rule.n)
+        require(
+            in_blocks,
             f"looks after {looks} samples, expected multiples of its block, {rule.block}",
         )
-        yield rule.next_look(path) is None, "asks for more samples after it has stopped"
-        yield (
+        require(
+            rule.next_look(path) is None, "asks for more samples after it has stopped"
+        )
+        require(
             rule.next_look(path[:-1]) == looks[-1],
             "does not answer the same when it is asked again",
         )
 
 
-def _of_claims(rule: Rule, paths: list[tuple[int, ...]]) -> Checks:
-    """A table of many images is judged as each image alone, and no radius exceeds what q proves."""
+def _check_table_is_judged_as_its_images(rule: Rule, paths: list[Path]) -> None:
+    """Check that a table of many images is judged as each image alone."""
     q, radius = rule.claims(evidence_of(rule, paths))
     claims = [rule.claim(path) for path in paths]
-    same = np.allclose([claim.q for claim in claims], q) and np.allclose(
-        [claim.radius for claim in claims], radius
+    same_q = np.allclose([claim.q for claim in claims], q)
+    same_radius = np.allclose([claim.radius for claim in claims], radius)
+    require(
+        same_q and same_radius,
+        "claims something else for a table (claims) than for its images (claim)",
     )
-    yield same, "claims something else for a table (claims) than for its images (claim)"
-    yield np.all((q >= 0.0) & (q <= 1.0)), "claims a q that is no probability"
+
+
+def _check_claims_are_proved(rule: Rule, paths: list[Path]) -> None:
+    """Check that no radius exceeds what q proves."""
+    q, radius = rule.claims(evidence_of(rule, paths))
+    require(np.all((q >= 0.0) & (q <= 1.0)), "claims a q that is no probability")
+
     certified = rule.certifies(q, radius)
-    yield (
+    require(
         not np.any((radius > 0.0) & ~certified),
         "claims radii for images that it does not certify",
     )
-    if np.all(
-        certified == (q < 0.5)
-    ):  # otherwise the runner-up is bounded too, and q alone proves less
+    # Otherwise the runner-up is bounded too, and q alone proves less.
+    certifies_by_q_alone = np.all(certified == (q < 0.5))
+    if certifies_by_q_alone:
         proved = np.where(q < 0.5, rule.noise.radius(q), 0.0)
-        yield (
-            np.all(radius <= proved + 1e-9),
+        require(
+            np.all(radius <= proved + RADIUS_ERROR),
             "claims radii beyond those that its q proves",
         )
-    for *before, last in paths:  # more successes at the last look never prove less
-        most = (
-            rule.samples([*before, last])
-            - rule.samples(before)
-            + (before[-1] if before else 0)
-        )
-        better = min(last + 5, most)
-        less, more = (
-            rule.claim([*before, successes]).radius for successes in (last, better)
-        )
-        yield (
-            less <= more,
-            f"proves {less:g} by {last} successes and {more:g} by {better}",
+
+
+def _check_more_successes_prove_no_less(rule: Rule, paths: list[Path]) -> None:
+    """Check that more successes at the last look never prove a smaller radius."""
+    for path in paths:
+        *before, last = path
+        successes_before = before[-1] if before else 0
+        samples_of_last_look = rule.samples(path) - rule.samples(before)
+        more = min(last + MORE_SUCCESSES, samples_of_last_look + successes_before)
+
+        radius = rule.claim(path).radius
+        radius_of_more = rule.claim([*before, more]).radius
+        require(
+            radius <= radius_of_more,
+            f"proves {radius:g} by {last} successes and {radius_of_more:g} by {more}",
         )
 
 
-def _of_ends(rule: Rule) -> Checks:
-    """Of samples that all agree, and of those that all disagree."""
-    ((sure,), (never,)) = (
-        walks(rule, np.full(1, q), np.random.default_rng(0)) for q in (0.0, 1.0)
-    )
-    best, worst = rule.claim(sure), rule.claim(never)
-    yield (
+def _check_unanimous_samples(rule: Rule) -> None:
+    """Check what is claimed where all samples agree, and where all disagree."""
+    (all_agree,) = walks(rule, np.zeros(1), np.random.default_rng(0))
+    best = rule.claim(all_agree)
+    require(
         best.q < 0.5,
-        f"certifies nothing where all {rule.samples(sure)} samples agree",
+        f"certifies nothing where all {rule.samples(all_agree)} samples agree",
     )
-    yield (
+    require(
         best.radius >= rule.farthest,
         f"proves {best.radius:g} at most, its `farthest` is {rule.farthest:g}",
     )
-    yield (
+
+    (all_disagree,) = walks(rule, np.ones(1), np.random.default_rng(0))
+    worst = rule.claim(all_disagree)
+    require(
         worst.q >= 0.5 and worst.radius == 0.0,
         "certifies an image whose samples all disagree",
     )
 
 
-def _of_errors(rule: Rule) -> Checks:
-    allowed = rule.alpha + 4.0 * float(np.sqrt(rule.alpha * (1.0 - rule.alpha) / PATHS))
-    for i, radius in enumerate(sorted({*RADII, *(rule.asked_radii or ())[:3]})):
-        paths = walks(
-            rule,
-            np.full(PATHS, rule.noise.tail(radius) + 1e-9),
-            np.random.default_rng(i),
+def _check_wrong_certificates_are_rare(rule: Rule) -> None:
+    """Check how often a radius is claimed of images whose true radius is a hair smaller."""
+    alpha = rule.alpha
+    standard_error = float(np.sqrt(alpha * (1.0 - alpha) / IMAGES_AT_RADIUS))
+    allowed = alpha + STANDARD_ERRORS * standard_error
+
+    asked_radii = (rule.asked_radii or ())[:MOST_ASKED_RADII]
+    for seed, radius in enumerate(sorted({*RADII, *asked_radii})):
+        true_q = np.full(IMAGES_AT_RADIUS, rule.noise.tail(radius) + BEYOND_TAIL)
+        paths = walks(rule, true_q, np.random.default_rng(seed))
+        q, claimed = rule.claims(evidence_of(rule, paths))
+        wrong = rule.certifies(q, claimed) & (claimed >= radius)
+        share_wrong = float(np.mean(wrong))
+        require(
+            share_wrong <= allowed,
+            f"is wrong about {share_wrong:.3f} of {IMAGES_AT_RADIUS} images of radius "
+            f"{radius:g}, allowed are {allowed:.3f}",
         )
-        found, claimed = rule.claims(evidence_of(rule, paths))
-        wrong = float(np.mean(rule.certifies(found, claimed) & (claimed >= radius)))
-        told = f"is wrong about {wrong:.3f} of {PATHS} images of radius {radius:g}, allowed are {allowed:.3f}"
-        yield wrong <= allowed, told
-
-
-def walks(
-    rule: Rule, q: NDArray[np.float64], rng: np.random.Generator
-) -> list[tuple[int, ...]]:
-    """The path of an image for each failure probability in `q` (N,): successes are drawn as the rule asks for them.
-
-    Example:
-        >>> from randsmooth.noise import Gaussian
-        >>> from randsmooth.rules import make_rule
-        >>> fixed = make_rule("fixed", noise=Gaussian(0.5), n=100, alpha=0.05)
-        >>> walks(fixed, np.array([0.0]), np.random.default_rng(0))
-        [(100,)]
-    """
-    next_look = cache(rule.next_look)  # many paths begin alike
-    paths: list[tuple[int, ...]] = [()] * len(q)
-    seen = np.zeros(len(q), np.int64)
-    while True:
-        asked = np.array([next_look(path) or 0 for path in paths])
-        going = np.flatnonzero(asked)
-        if not len(going):
-            return paths
-        drawn = asked[going] - seen[going]
-        if np.any(drawn <= 0):
-            raise ValueError(
-                f"it looks again after {asked[going][drawn <= 0][0]} samples, when it has seen as many"
-            )
-        gained = drawn - rng.binomial(drawn, q[going])
-        seen[going] = asked[going]
-        for i, more in zip(going.tolist(), gained.tolist(), strict=True):
-            paths[i] = (*paths[i], (paths[i][-1] if paths[i] else 0) + more)
-
-
-def evidence_of(rule: Rule, paths: Sequence[Sequence[int]]) -> Evidence:
-    """The evidence of images with two classes, of which the first was picked.
-
-    Example:
-        >>> from randsmooth.noise import Gaussian
-        >>> from randsmooth.rules import make_rule
-        >>> evidence_of(make_rule("fixed", noise=Gaussian(0.5), n=100, alpha=0.05), [(90,)]).counts
-        array([[90, 10]])
-    """
-    counts = np.array(
-        [(path[-1], rule.samples(path) - path[-1]) for path in paths], np.int64
-    )
-    arrays = tuple(np.array(path, np.int64) for path in paths)
-    return Evidence(
-        np.arange(len(paths)), np.zeros(len(paths), np.int64), counts, arrays
-    )
