@@ -24,7 +24,7 @@ from harness import written
 from randsmooth import data, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.progress import console
-from randsmooth.report.formats import pipes
+from randsmooth.report.layouts import pipes
 
 SIGMAS = (0.25, 0.5)
 ALPHA, N0 = 0.001, 100

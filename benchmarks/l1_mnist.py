@@ -28,7 +28,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.table import ARRAYS, from_evidence
 from randsmooth.noise import Ablation, Gaussian, Laplace, Noise, Splitting, Uniform
 from randsmooth.progress import console
-from randsmooth.report.formats import pipes
+from randsmooth.report.layouts import pipes
 
 ALPHA, N0 = 0.001, 100
 SCALES = (1.0, 1.4, 2.0, 4.0)

@@ -18,7 +18,7 @@ from scipy import stats
 
 from randsmooth import metrics, read
 from randsmooth.certificates import Certificates
-from randsmooth.report.formats import pipes
+from randsmooth.report.layouts import pipes
 
 ALPHA, THEIR_N = 0.001, 100_000
 RADII = (0.0, 0.5, 1.0, 1.5)

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import randsmooth as rs
 from harness import options_of, written
-from randsmooth.report.formats import pipes
+from randsmooth.report.layouts import pipes
 
 SETS = {"breast cancer": load_breast_cancer, "wine": load_wine}
 SCALES, RADII, COPIES = (0.25, 0.5, 1.0, 2.0), (0.0, 0.1, 0.25, 0.5, 1.0, 2.0), 20

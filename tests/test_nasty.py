@@ -27,7 +27,8 @@ from randsmooth.report import (
     measure,
 )
 from randsmooth.report import formats as tables
-from randsmooth.report.leaderboard import by_setting, to_json
+from randsmooth.report.leaderboard import to_json
+from randsmooth.report.ranking import by_setting
 from randsmooth.report.sheet import build_sheet
 from report.reading import Read
 

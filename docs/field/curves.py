@@ -10,7 +10,7 @@ from docs.field.pairs import FINEST, LEVELS, judged_of, measure_pairs
 from docs.field.rows import Row
 
 from randsmooth.progress import Progress
-from randsmooth.report import leaderboard as board
+from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, SHARE_UNIT
 
 Curves = dict[str, Any]
 
@@ -33,9 +33,9 @@ def curves_of(
         "end": [float(f"{one.entry.curves.end:.4g}") for one in judged],
         "accuracy": [one.entry.curves.accuracy for one in judged],
         "pairs": measure_pairs(judged, known, progress),
-        "p_a_axis": board.LEVELS.tolist(),
-        "steps": board.STEPS,
-        "unit": board.UNIT,
+        "p_a_axis": P_A_GRID.tolist(),
+        "steps": RADIUS_STEPS,
+        "unit": SHARE_UNIT,
         "levels": list(LEVELS),
         "finest": FINEST,
     }

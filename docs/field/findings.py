@@ -16,8 +16,8 @@ from docs.field.pairs import (
 )
 from docs.field.rows import JUDGED, REFUSED, Row
 
-from randsmooth.report.formats import pipes
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
+from randsmooth.report.layouts import pipes
 
 ENOUGH = 20  # pairs of a data set and sigma whose share is said in a sentence
 

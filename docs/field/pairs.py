@@ -12,7 +12,7 @@ from docs.field.rows import JUDGED, Row
 from randsmooth import metrics
 from randsmooth.certificates.logs.inferred import CORRUPTED
 from randsmooth.progress import Progress
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
 
 LEVELS = (0.5, 0.75, 0.9)  # of p_A, at which pairs of logs are compared
 FINEST = 10_000  # what the ends of intervals are multiplied by

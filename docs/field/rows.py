@@ -14,7 +14,7 @@ from randsmooth.errors import Problem
 from randsmooth.escape import to_csv
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.progress import Reporter
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
 
 JUDGED, NOT_HERE, REFUSED = "judged", "not here", "refused"
 BY = ("repository", "path")

@@ -19,16 +19,19 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import NearerEnd
 from randsmooth.noise import Gaussian
-from randsmooth.report import comparison_page, page_content, render, sheet
+from randsmooth.report import comparison_page, page_content, render
+from randsmooth.report.baseline import AgainstBaseline
 from randsmooth.report.charts import plot
 from randsmooth.report.curves import budget_curve, radius_grid
-from randsmooth.report.page import comparison as summary
+from randsmooth.report.page import summary
 from randsmooth.report.page.panels import (
     accuracy_curves,
     acr_alternatives,
     against_baseline,
     given_up,
 )
+from randsmooth.report.remarks import budget_remarks
+from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
 
 RADII = [0.0, 0.25, 0.5]
@@ -45,8 +48,8 @@ def pair(make: Make) -> list[Certificates]:
 
 
 @pytest.fixture(scope="module")
-def one(pair: list[Certificates]) -> sheet.AgainstBaseline:
-    return sheet.build_sheet(pair, RADII).compared[0][0]
+def one(pair: list[Certificates]) -> AgainstBaseline:
+    return build_sheet(pair, RADII).compared[0][0]
 
 
 def cells(text: str, heading: str) -> list[list[str]]:
@@ -96,7 +99,7 @@ def test_every_method_is_paired_with_the_baseline(
 
 
 def test_the_plot_of_differences_is_the_band(
-    pair: list[Certificates], one: sheet.AgainstBaseline
+    pair: list[Certificates], one: AgainstBaseline
 ) -> None:
     content = page_content(pair, radii=RADII)
     chart = against_baseline.difference_chart(content)
@@ -115,7 +118,7 @@ def test_the_plot_of_differences_is_the_band(
 
 
 def test_bars_add_up_to_the_difference_in_acr(
-    pair: list[Certificates], one: sheet.AgainstBaseline
+    pair: list[Certificates], one: AgainstBaseline
 ) -> None:
     chart = against_baseline.waterfall_chart(page_content(pair, radii=RADII))
     assert chart is not None
@@ -153,7 +156,7 @@ def test_budget_curves_are_of_usual_budgets_up_to_the_tables_own(
 
 
 def test_verdicts_say_what_the_metrics_say(
-    pair: list[Certificates], one: sheet.AgainstBaseline
+    pair: list[Certificates], one: AgainstBaseline
 ) -> None:
     said = one.comparison.verdict
     assert said is not None and said.outcome == metrics.CROSSES
@@ -174,9 +177,7 @@ def test_verdicts_say_what_the_metrics_say(
 
 
 def test_the_summary_groups_the_verdicts(pair: list[Certificates]) -> None:
-    content = sheet.build_sheet(
-        [*pair, *(pair[0].renamed(name) for name in "ab")], RADII
-    )
+    content = build_sheet([*pair, *(pair[0].renamed(name) for name in "ab")], RADII)
     verdict = str(content.compared[0][0].comparison)
     assert summary.sentences(content)[-1].endswith(
         f", polar: {verdict}; a, b: no difference shown."
@@ -187,21 +188,21 @@ def test_a_budget_that_alone_raises_acr_is_named_before_acr(
     make: Make, log: Make
 ) -> None:
     few, many = make("few", images=2000), make("many", n=1000, images=2000)
-    first, second, *_ = summary.sentences(sheet.build_sheet([few, many]))
+    first, second, *_ = summary.sentences(build_sheet([few, many]))
     assert (
         "n (500, 1,000)" in first
         and "--n 500" in first
         and second.startswith("many's ACR is higher than few's")
     )
-    (said,) = sheet.budget_remarks([few, log([0.5], "loose", alpha=0.05)])
+    (said,) = budget_remarks([few, log([0.5], "loose", alpha=0.05)])
     assert (
         "alpha (0.001, 0.05)" in said and "--alpha" not in said
     )  # a log's counts are not known
-    assert sheet.budget_remarks([few, make("same", images=2000)]) == []
+    assert budget_remarks([few, make("same", images=2000)]) == []
 
 
 def test_who_was_given_up_is_counted_and_the_worst_class_named(
-    pair: list[Certificates], one: sheet.AgainstBaseline
+    pair: list[Certificates], one: AgainstBaseline
 ) -> None:
     row = cells(comparison_page(pair, radii=RADII), "given-up")[0][1:]
     for i, r in enumerate((0.0, 0.5)):
@@ -261,10 +262,10 @@ def test_tables_over_other_images_are_paired_on_the_common_ones(
 ) -> None:
     assert "Against" not in comparison_page([pair[0]])
     three = [pair[0].renamed(name) for name in ("a", "b")] + [pair[1]]
-    assert sheet.build_sheet(three).compared == ([], {})  # there is no baseline
+    assert build_sheet(three).compared == ([], {})  # there is no baseline
     every_other = np.arange(600) % 2 == 0
     half, common = pair[1].rows(every_other), pair[0].rows(every_other)
-    content = sheet.build_sheet([pair[0], half], RADII)
+    content = build_sheet([pair[0], half], RADII)
     ((one,), _), (alone,) = content.compared, metrics.compare([(half, common)], RADII)
     assert one.comparison.images == 300 and one.points == [alone.at(r) for r in RADII]
     text = comparison_page(content.tables)

@@ -14,15 +14,9 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.cli.verbs.sweep import ranking
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
-from randsmooth.report.leaderboard import (
-    LEVELS,
-    STEPS,
-    Entry,
-    by_setting,
-    curves_of,
-    to_json,
-    usual_radii,
-)
+from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, Entry, curves_of
+from randsmooth.report.leaderboard import to_json
+from randsmooth.report.ranking import by_setting, usual_radii
 from report.browser import opened
 from report.conftest import Make
 from report.reading import Read
@@ -295,12 +289,12 @@ def test_curves_read_off_what_the_table_certifies(log: Make, make: Make) -> None
     table, counted = log([0.5, 1.0, -1.0, 0.25], "a", **LOGGED), make("b")
     curves, ours = curves_of(table), curves_of(counted)
     for place, share in enumerate(curves.accuracy):
-        r = place * curves.end / STEPS
+        r = place * curves.end / RADIUS_STEPS
         assert share == pytest.approx(
             1000 * metrics.certified_accuracy(table, min(r, 1.0)).value, abs=0.5
         )
-    assert len(curves.p_a) == sum(LEVELS >= 0.5) and len(ours.p_a) == len(LEVELS)
-    shares = [1000 * metrics.p_a(counted).share(x).value for x in LEVELS]
+    assert len(curves.p_a) == sum(P_A_GRID >= 0.5) and len(ours.p_a) == len(P_A_GRID)
+    shares = [1000 * metrics.p_a(counted).share(x).value for x in P_A_GRID]
     assert ours.p_a == pytest.approx(shares, abs=0.51)
 
 

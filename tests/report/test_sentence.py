@@ -11,7 +11,7 @@ from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.noise import Noise
 from randsmooth.noise.gaussian_per_coordinate import InDeviations
 from randsmooth.report import what_acr_hides
-from randsmooth.report.page.comparison import sentences
+from randsmooth.report.page.summary import sentences
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
 

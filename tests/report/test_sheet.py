@@ -8,8 +8,8 @@ import numpy as np
 from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.report import remarks
-from randsmooth.report.leaderboard import rank
-from randsmooth.report.sheet import find_baseline
+from randsmooth.report.baseline import find_baseline
+from randsmooth.report.ranking import rank
 from report.conftest import Make
 
 MARKS = {  # figures as printed, none of an unknown one, and their marks

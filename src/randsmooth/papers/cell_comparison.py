@@ -12,7 +12,7 @@ from randsmooth import metrics
 from randsmooth.metrics import share_interval
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.published_values import ACCURACY, PaperRow, named
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
 
 # Decimal digits of our figures where the paper prints none. All other metrics have one.
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}

@@ -15,7 +15,7 @@ from randsmooth.papers.cell_comparison import (
 )
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
 from randsmooth.papers.published_values import PaperRow, named
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
 
 
 @dataclass(frozen=True)

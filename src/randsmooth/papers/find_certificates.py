@@ -17,7 +17,7 @@ from randsmooth.certificates import Certificates, FolderFile, PathFacts
 from randsmooth.certificates.files import grouped, names_of
 from randsmooth.errors import NotFound
 from randsmooth.papers.published_values import PaperRow, is_main
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
 
 if TYPE_CHECKING:
     from randsmooth.training.presets import Preset

@@ -18,7 +18,7 @@ from randsmooth.papers.output import Output, figure_output, numbers
 from randsmooth.papers.published_values import ACCURACY, PaperRow, named
 from randsmooth.report import Axes, Line, envelope_axes
 from randsmooth.report.curves import budget_curve, p_a_grid
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 CLEAN = "accuracy@0"

@@ -11,7 +11,7 @@ import pandas as pd
 from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.escape import latex, markdown, printable, to_csv
 from randsmooth.report import Axes, Line, draw
-from randsmooth.report.formats import aligned, pipes, tabular
+from randsmooth.report.layouts import aligned, pipes, tabular
 
 COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
 KINDS = {"line": "curve", "step": "staircase", "points": "points"}

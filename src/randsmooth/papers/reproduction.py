@@ -24,7 +24,7 @@ from randsmooth.papers.published_values import (
     find_object,
 )
 from randsmooth.progress import Progress, chosen_progress
-from randsmooth.report.sheet import gathered
+from randsmooth.report.grouping import gathered
 
 
 @dataclass(frozen=True)

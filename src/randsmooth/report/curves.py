@@ -13,8 +13,10 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.inferred import ROUNDED
 from randsmooth.errors import Problem, WrongTable
 from randsmooth.noise import NORMS
+from randsmooth.report.baseline import find_baseline
 from randsmooth.report.charts import Axes, Line, Look, draw, looks
-from randsmooth.report.sheet import find_baseline, gathered, with_distinct_names
+from randsmooth.report.grouping import gathered
+from randsmooth.report.sheet import with_distinct_names
 
 Floats = NDArray[np.float64]
 

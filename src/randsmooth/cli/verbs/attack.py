@@ -140,7 +140,7 @@ def summary(
 
 def grid(answers: Answers) -> list[str]:
     """A table in aligned columns, a line for each image whose prediction changed; lengths are rounded down."""
-    from randsmooth.report.formats import aligned
+    from randsmooth.report.layouts import aligned
 
     changed = [row for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
     rows = [

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.registry import Registry
+from randsmooth.report.baseline import AgainstBaseline
 from randsmooth.report.charts import Axes, Look
-from randsmooth.report.sheet import AgainstBaseline, Sheet
+from randsmooth.report.sheet import Sheet
 
 
 class Pictures(Protocol):

@@ -1,0 +1,131 @@
+"""The baseline of a sheet: which table it is, and every other table against it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from randsmooth import errors, metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import Problem
+from randsmooth.metrics import Comparison, GivenUp, Point, Waterfall
+
+BASELINE_METHOD = "gaussian"
+
+Pair = tuple[Certificates, Certificates]
+
+
+def find_baseline(
+    tables: Sequence[Certificates], name: str | None = None
+) -> int | None:
+    """Find the row of the table that the others are compared with.
+
+    Without a `name` it is the Gaussian one (see `find_gaussian`), or the first of two.
+    The answer is None if it is not clear which one that is.
+
+    Raises:
+        Problem: no table is called `name`.
+    """
+    if name is not None:
+        names = [table.name for table in tables]
+        if name not in names:
+            raise errors.unknown("baseline", name, names)
+        return names.index(name)
+    gaussian = find_gaussian(tables)
+    if gaussian is None and len(tables) == 2:
+        return 0
+    return gaussian
+
+
+def find_gaussian(tables: Sequence[Certificates]) -> int | None:
+    """Find the row of the one table of Gaussian training.
+
+    It is the only table whose header says that the method is gaussian, else the only
+    one that is named gaussian, else the only one whose name contains the word. The
+    answer is None where several qualify: a guess would mark the wrong figures.
+    """
+    by_method = [
+        (table.header.model or {}).get("method") == BASELINE_METHOD for table in tables
+    ]
+    by_name = [table.name.lower() == BASELINE_METHOD for table in tables]
+    by_part = [BASELINE_METHOD in table.name.lower() for table in tables]
+    for qualifies in (by_method, by_name, by_part):
+        if any(qualifies):
+            return qualifies.index(True) if sum(qualifies) == 1 else None
+    return None
+
+
+def paired_with(
+    reference: int, tables: Sequence[Certificates]
+) -> tuple[dict[int, Pair], dict[str, str]]:
+    """Pair each other table with the one in row `reference`, on the images of both.
+
+    Returns:
+        The pairs by the row of the other table; and why the tables that cannot be
+        paired cannot, by their names.
+    """
+    pairs: dict[int, Pair] = {}
+    refused: dict[str, str] = {}
+    for row, table in enumerate(tables):
+        if row == reference:
+            continue
+        try:
+            pairs[row] = metrics.pair(table, tables[reference])
+        except Problem as reason:
+            refused[table.name] = str(reason)
+    return pairs, refused
+
+
+@dataclass(frozen=True)
+class AgainstBaseline:
+    """One table against the baseline, on the images that both have.
+
+    Attributes:
+        row: of the table in the sheet.
+        comparison: at every radius and in ACR, judged together with all other tables'
+            (see `metrics.compare`).
+        points: the difference in certified accuracy at each of the sheet's radii; None
+            where it cannot be compared.
+        waterfall: the difference in ACR by the baseline's p_A; None where either is
+            not known.
+        given_up: the images that changed hands at radius 0 and at the third radius of
+            the sheet.
+    """
+
+    row: int
+    comparison: Comparison
+    points: list[Point | None]
+    waterfall: Waterfall | None
+    given_up: list[GivenUp]
+
+
+def compare_with_baseline(
+    baseline: int, tables: Sequence[Certificates], radii: Sequence[float]
+) -> tuple[list[AgainstBaseline], dict[str, str]]:
+    """Compare every table that can be paired with the baseline, all judged together.
+
+    Returns:
+        The comparisons; and why the other tables have none, by their names.
+    """
+    pairs, refused = paired_with(baseline, tables)
+    comparisons = metrics.compare(list(pairs.values()), radii)
+    against = []
+    for (row, pair), comparison in zip(pairs.items(), comparisons, strict=True):
+        against.append(_against(row, pair, comparison, radii))
+    return against, refused
+
+
+def _against(
+    row: int, pair: Pair, comparison: Comparison, radii: Sequence[float]
+) -> AgainstBaseline:
+    table, baseline = pair
+    waterfall = None
+    if comparison.acr is not None and metrics.knows_p_a(baseline):
+        waterfall = metrics.waterfall(table, baseline)
+    # At radius 0 and at the third radius, or the last where there are fewer.
+    shown_radii = dict.fromkeys([0.0, *radii[:3][-1:]])
+    return AgainstBaseline(
+        row=row,
+        comparison=comparison,
+        points=[comparison.at(radius) for radius in radii],
+        waterfall=waterfall,
+        given_up=[metrics.given_up(table, baseline, radius) for radius in shown_radii],
+    )

@@ -1,0 +1,330 @@
+"""What ACR hides about two tables, as a value, and the sentence that says it.
+
+A `Finding` holds the facts: whose ACR is higher, at which radii the certified
+accuracies part, and one radius at which ACR alone would mislead. Small templates put
+it into words, one for each part of the sentence.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import NotComparable
+from randsmooth.escape import printable, shortened
+from randsmooth.metrics import Comparison, Difference, Verdict
+
+# Both ACRs are printed with three decimals, and with up to seven where fewer would
+# print two different figures alike.
+FEWEST_DECIMALS, MOST_DECIMALS = 3, 7
+
+
+class FindingKind(Enum):
+    """How the curves of certified accuracy stand to the order of the two ACRs.
+
+    Example:
+        >>> FindingKind.HIDDEN.value
+        'ACR hides a difference'
+    """
+
+    HIDDEN = "ACR hides a difference"
+    CONFIRMED = "the curve bears ACR out"
+    NOTHING_HIDDEN = "ACR differs, the curve shows nothing else"
+    UNDECIDED = "neither ACR nor the curve tells the tables apart"
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The radii at which one curve is shown to lie on one side of the other.
+
+    Attributes:
+        low, high: the first and the last of these radii, as the verdict prints them.
+        gaps: whether nothing is shown at some radii in between.
+        most: the largest difference at these radii, in percentage points.
+
+    Example:
+        >>> Lead(low=0.0, high=0.31, gaps=False, most=9.1).most
+        9.1
+    """
+
+    low: float
+    high: float
+    gaps: bool
+    most: float
+
+
+@dataclass(frozen=True)
+class HiddenDifference:
+    """The radius at which the difference that ACR hides is largest.
+
+    Attributes:
+        radius: where it is.
+        first, second: the shares of images that each table certifies there.
+        fewer: whether the first table certifies fewer than the second.
+
+    Example:
+        >>> HiddenDifference(radius=0.0, first=0.5, second=0.75, fewer=True).fewer
+        True
+    """
+
+    radius: float
+    first: float
+    second: float
+    fewer: bool
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the ACRs of two tables say, and what their curves say beside it.
+
+    Attributes:
+        first, second: the names of the tables.
+        acr_first, acr_second: their ACRs.
+        acr_shown: 1 if the first's ACR is shown to be higher, -1 if lower, else 0.
+        below, above: where the first's curve is shown to lie below and above the
+            second's; None where that is nowhere shown.
+        hidden: what ACR alone would not tell; None if it hides nothing.
+        differs: whether the curves differ anywhere, be it by chance.
+        farthest: the last radius of the comparison.
+        images: how many were compared.
+        limit: what restricts the radii of the comparison, in words; mostly empty.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> first = from_radii([0.5, 0.5, 0.0], name="macer")
+        >>> finding = acr_finding(first, first.renamed("gaussian"))
+        >>> finding.kind, finding.acr_shown, finding.differs
+        (<FindingKind.UNDECIDED: 'neither ACR nor the curve tells the tables apart'>, 0, False)
+    """
+
+    first: str
+    second: str
+    acr_first: float
+    acr_second: float
+    acr_shown: int
+    below: Lead | None
+    above: Lead | None
+    hidden: HiddenDifference | None
+    differs: bool
+    farthest: float
+    images: int
+    limit: str
+
+    @property
+    def kind(self) -> FindingKind:
+        """How the curves stand to the order of the ACRs."""
+        if self.hidden is not None:
+            return FindingKind.HIDDEN
+        if self.below is not None or self.above is not None:
+            return FindingKind.CONFIRMED
+        if self.acr_shown:
+            return FindingKind.NOTHING_HIDDEN
+        return FindingKind.UNDECIDED
+
+    def __str__(self) -> str:
+        """One sentence: the ACRs, the curves, and what follows for ACR."""
+        link = "yet" if self.hidden is not None else "and"
+        sentence = f"{_acr_clause(self)}, {link} {_curve_clause(self)}"
+        sentence += f": {_conclusion(self)}"
+        if self.limit:
+            sentence += f"; compared {self.limit}"
+        return f"{sentence}."
+
+
+def acr_finding(
+    first: Certificates, second: Certificates, compared: Comparison | None = None
+) -> Finding:
+    """Find whose ACR is higher, where certified accuracies part, and what ACR hides.
+
+    Only what is shown counts as a difference: one 95% band over ACR and all radii
+    together (see `metrics.compare`).
+
+    Args:
+        compared: the first against the second, where it was judged together with
+            others; by itself if None.
+
+    Raises:
+        Problem: the tables are not about the same images, hold none, or a rule
+            answered particular radii only.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> first = from_radii([0.5, 0.5, 0.0], name="macer")
+        >>> acr_finding(first, first.renamed("gaussian")).acr_first.__round__(3)
+        0.333
+    """
+    comparison = compared or metrics.compare([(first, second)])[0]
+    curve = comparison.curve
+    verdict = comparison.verdict
+    if curve is None or verdict is None or comparison.acr is None:
+        raise NotComparable(
+            f"{first.name} and {second.name} are compared {comparison.limit}: "
+            "their ACR is not known"
+        )
+    below = _lead(curve, curve.below, verdict)
+    above = _lead(curve, curve.above, verdict)
+    acr_shown = comparison.acr_shown
+
+    hidden = None
+    if below is not None and acr_shown >= 0:
+        hidden = _hidden_difference(first, second, curve, fewer=True)
+    elif above is not None and acr_shown <= 0:
+        hidden = _hidden_difference(first, second, curve, fewer=False)
+
+    return Finding(
+        first=_shown_name(first),
+        second=_shown_name(second),
+        acr_first=metrics.acr(first).value,
+        acr_second=metrics.acr(second).value,
+        acr_shown=acr_shown,
+        below=below,
+        above=above,
+        hidden=hidden,
+        differs=bool(curve.value.any()),
+        farthest=float(curve.radii[-1]),
+        images=comparison.images,
+        limit=str(comparison.limit or ""),
+    )
+
+
+def what_acr_hides(
+    first: Certificates, second: Certificates, compared: Comparison | None = None
+) -> str:
+    """Say in one sentence what `acr_finding` finds; arguments and errors as there.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0 = np.array([[9, 1], [4, 6]])
+        >>> counts = np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(
+        ...     header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0
+        ... )
+        >>> print(what_acr_hides(table.renamed("a"), table.renamed("b")).split(",")[0])
+        a and b have the same ACR (0.189)
+    """
+    return str(acr_finding(first, second, compared))
+
+
+def _lead(curve: Difference, shown: NDArray[np.bool_], verdict: Verdict) -> Lead | None:
+    """Describe the radii at which `shown` (M,) holds; None if it holds nowhere."""
+    if not shown.any():
+        return None
+    places = np.flatnonzero(shown)
+    low, high = curve.radii[places[[0, -1]]].tolist()
+    # A crossing is printed rounded outward: the sentence gives the same figures.
+    printed: dict[float, float] = {}
+    for crossing in verdict.crossings:
+        low_rounded, high_rounded, _ = crossing.rounded
+        printed[crossing.low] = low_rounded
+        printed[crossing.high] = high_rounded
+    return Lead(
+        low=printed.get(low, low),
+        high=printed.get(high, high),
+        gaps=bool(places[-1] - places[0] >= len(places)),
+        most=float(100.0 * np.abs(curve.value[shown]).max()),
+    )
+
+
+def _hidden_difference(
+    first: Certificates, second: Certificates, curve: Difference, *, fewer: bool
+) -> HiddenDifference:
+    """Find where the first certifies fewest, or most, images beside the second."""
+    lost = -curve.value if fewer else curve.value
+    # To a tenth of a percent, as shares are printed: the first of equal radii counts.
+    radius = float(curve.radii[np.argmax(np.round(lost, 3))])
+    return HiddenDifference(
+        radius=radius,
+        first=metrics.certified_accuracy(first, radius).value,
+        second=metrics.certified_accuracy(second, radius).value,
+        fewer=fewer,
+    )
+
+
+def _acr_clause(finding: Finding) -> str:
+    """Say whose ACR is higher, if that is shown."""
+    first, second = _distinct_figures(finding.acr_first, finding.acr_second)
+    if finding.acr_shown:
+        order = "higher" if finding.acr_shown > 0 else "lower"
+        return (
+            f"{_possessive(finding.first)} ACR is {order} "
+            f"than {_possessive(finding.second)} ({first} against {second})"
+        )
+    if first == second:
+        names = f"{finding.first} and {finding.second}"
+        return f"{names} have the same ACR ({first})"
+    return (
+        f"Which of {finding.first} and {finding.second} has the higher ACR "
+        f"({first} and {second}) cannot be told with {finding.images:,} images"
+    )
+
+
+def _curve_clause(finding: Finding) -> str:
+    """Say at which radii the first's certified accuracy lies below or above."""
+    whose = "its" if finding.acr_shown else _possessive(finding.first)
+    other = _possessive(finding.second)
+    if finding.below is not None and finding.above is not None:
+        place = f"below {other} {_lead_words(finding.below)}"
+        place += f" and above it {_lead_words(finding.above)}"
+    elif finding.below is not None:
+        place = f"below {other} {_lead_words(finding.below)}"
+        place += " and nowhere shown above it"
+    elif finding.above is not None:
+        place = f"above {other} {_lead_words(finding.above)}"
+        place += " and nowhere shown below it"
+    else:
+        equal = "nowhere different beyond chance" if finding.differs else "the same"
+        place = f"{equal} {_radii_words(0.0, finding.farthest)}"
+    return f"{whose} certified accuracy is {place}"
+
+
+def _conclusion(finding: Finding) -> str:
+    """Say what the curves mean for who would read ACR alone."""
+    if finding.hidden is not None:
+        return _hidden_words(finding.hidden, finding.first)
+    if finding.kind is FindingKind.CONFIRMED:
+        return "here the curve bears ACR out"
+    if finding.kind is FindingKind.NOTHING_HIDDEN:
+        return "the curve shows nothing that ACR hides"
+    return "these images do not tell the two apart"
+
+
+def _hidden_words(hidden: HiddenDifference, name: str) -> str:
+    count = "fewer" if hidden.fewer else "more"
+    return (
+        f"ACR hides that {count} images are certified "
+        f"{_radii_words(hidden.radius, hidden.radius)} under {name} "
+        f"({100.0 * hidden.first:.1f}% against {100.0 * hidden.second:.1f}%)"
+    )
+
+
+def _lead_words(lead: Lead) -> str:
+    """Say `from r = 0 to 0.31 by up to 9.1 points`."""
+    gaps = " (with gaps)" if lead.gaps else ""
+    return f"{_radii_words(lead.low, lead.high)}{gaps} by up to {lead.most:.1f} points"
+
+
+def _radii_words(low: float, high: float) -> str:
+    return str(metrics.Stretch(low, high, ahead=True, gaps=False))
+
+
+def _shown_name(table: Certificates) -> str:
+    return shortened(printable(table.name).strip()) or "a table"
+
+
+def _possessive(name: str) -> str:
+    return f"{name}'" if name.endswith("s") else f"{name}'s"
+
+
+def _distinct_figures(one: float, other: float) -> tuple[str, str]:
+    """Print both figures with as few decimals as tell them apart, if any do."""
+    for decimals in range(FEWEST_DECIMALS, MOST_DECIMALS + 1):
+        printed = f"{one:.{decimals}f}", f"{other:.{decimals}f}"
+        if printed[0] != printed[1]:
+            return printed
+    return f"{one:.{FEWEST_DECIMALS}f}", f"{other:.{FEWEST_DECIMALS}f}"

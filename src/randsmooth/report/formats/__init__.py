@@ -1,0 +1,60 @@
+"""The table of a comparison as text, in one of several formats."""
+
+from collections.abc import Callable, Sequence
+
+from randsmooth import errors
+from randsmooth.certificates import Certificates
+from randsmooth.report.formats.latex import to_latex
+from randsmooth.report.formats.markdown import to_markdown
+from randsmooth.report.formats.programs import to_csv, to_json
+from randsmooth.report.formats.terminal import to_text
+from randsmooth.report.sheet import Sheet, build_sheet
+
+FORMATS: dict[str, Callable[[Sheet], str]] = {
+    "text": to_text,
+    "md": to_markdown,
+    "latex": to_latex,
+    "csv": to_csv,
+    "json": to_json,
+}
+
+
+def render(
+    tables: Sequence[Certificates],
+    *,
+    radii: Sequence[float] | None = None,
+    format: str = "text",
+    baseline: str | None = None,
+) -> str:
+    """Return one row a table: images, ACR, certified accuracy at `radii`, abstention.
+
+    All have their 95% intervals.
+
+    Args:
+        radii: in the tables' norm; None for 0, 0.25, ... as far as any table certifies
+            (see `metrics.usual_radii`).
+        format: text, md, latex, csv or json.
+        baseline: name of the table that the others are compared with; None looks for
+            the Gaussian one.
+
+    Raises:
+        Problem: an unknown format or baseline, no table, a table without images, a
+            negative radius, different norms.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0 = np.array([[9, 1], [4, 6]])
+        >>> counts = np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(
+        ...     header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0
+        ... )
+        >>> text = render([table.renamed("gaussian")], radii=[0.0, 0.25], format="csv")
+        >>> print(text.split(",")[0])
+        name
+    """
+    if format not in FORMATS:
+        raise errors.unknown("format", format, FORMATS)
+    return FORMATS[format](build_sheet(tables, radii, baseline))

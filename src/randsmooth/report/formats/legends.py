@@ -1,0 +1,97 @@
+"""What the formats that people read have in common: legends and rows of marked cells."""
+
+from collections.abc import Callable, Iterator
+
+from randsmooth.escape import printable
+from randsmooth.report.remarks import UNJUDGED
+from randsmooth.report.sheet import Sheet
+
+P_A_LEGEND = (
+    "Share of images (%) whose p_A, the label's probability under noise, "
+    "is at least x: every image weighs the same."
+)
+
+
+def without_p_a_sentences(sheet: Sheet) -> list[str]:
+    """Say of which tables p_A is not known, why, and what would tell it."""
+    return [
+        f"p_A of {', '.join(names)} is not known: {reason}."
+        for reason, names in sheet.without_p_a.items()
+    ]
+
+
+def legend(
+    sheet: Sheet, below: str, escaped: Callable[[str], str] = printable
+) -> Iterator[str]:
+    """Say what the figures and marks mean, and what to know before comparing them.
+
+    Args:
+        below: how a figure looks that is shown to be below the baseline.
+        escaped: makes a name from a file safe in the format.
+    """
+    unit = sheet.norm.title
+    yield (
+        f"ACR is the mean {unit}, with its 95% interval; "
+        f"certified accuracy in % at each {unit}."
+    )
+    yield escaped(f"Judged with {sheet.shared}.")
+    if len(sheet.tables) > 1:
+        yield _marks_legend(sheet, below, escaped)
+    if sheet.p_a_columns:
+        yield P_A_LEGEND
+    for sentence in (*sheet.remarks, *without_p_a_sentences(sheet)):
+        yield escaped(sentence)
+
+
+def _marks_legend(sheet: Sheet, below: str, escaped: Callable[[str], str]) -> str:
+    if sheet.baseline is None:
+        return UNJUDGED
+    name = escaped(sheet.tables[sheet.baseline].name)
+    unjudged = (
+        "p_A and abstention (%) are" if sheet.p_a_columns else "abstention (%) is"
+    )
+    return (
+        f"Bold: shown to be above {name}, {below}: shown to be below it, "
+        f"all at once with 95% confidence; {unjudged} not judged."
+    )
+
+
+def marked_rows(
+    sheet: Sheet,
+    *,
+    title: Callable[[str], str],
+    images: str,
+    mark: Callable[[str, int], str],
+    interval: str,
+) -> list[list[str]]:
+    """Return the cells of each table.
+
+    They are its title, images, shares by p_A, ACR with its interval, and the other
+    columns.
+
+    Args:
+        title: escapes the title of a row.
+        images: how their number is printed, a format specification.
+        mark: marks a figure as above (1) or below (-1) the baseline, or as neither.
+        interval: a template that is filled with the ends of the interval of ACR.
+    """
+    rows = []
+    shown = sheet.shown
+    for row, table in enumerate(sheet.tables):
+        cells = [title(sheet.titles[row]), format(len(table), images)]
+        for column in sheet.p_a_columns:
+            cells.append(mark(column.figures[row], 0))
+        acr = mark(sheet.acr.figures[row], shown[row][0])
+        if sheet.acr.ends[row]:
+            acr += interval.format(", ".join(sheet.acr.ends[row]))
+        cells.append(acr)
+        others = sheet.columns[1:]
+        for column, above in zip(others, shown[row][1:], strict=True):
+            cells.append(mark(column.figures[row], above))
+        rows.append(cells)
+    return rows
+
+
+def figure_sides(titles: list[str]) -> list[bool]:
+    """Whether each column holds figures: all but the first, which holds the names."""
+    return [False, *(True for _ in titles[1:])]

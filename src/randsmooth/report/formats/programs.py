@@ -1,0 +1,179 @@
+"""The table of a comparison for programs, at full precision: CSV and JSON."""
+
+from dataclasses import asdict
+from typing import Any
+
+from randsmooth import escape, metrics
+from randsmooth.certificates import Certificates
+from randsmooth.metrics import (
+    LEVEL,
+    P_A_LEVELS,
+    Difference,
+    Estimate,
+    Point,
+    Summary,
+    Verdict,
+    Waterfall,
+)
+from randsmooth.report.baseline import AgainstBaseline
+from randsmooth.report.sheet import Sheet
+
+# A curve of differences is judged at all its radii; at least so many of them are kept.
+FEWEST_CURVE_POINTS = 800
+
+
+def to_csv(sheet: Sheet) -> str:
+    """Print one row a table.
+
+    A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
+
+    `norm` is that of the radii, and `proved_in` that from whose radii they follow where
+    the two differ. At a radius that a table's noise, n and alpha cannot certify its
+    accuracy is 0; printed tables have a dash there. p_A@X, the share of images with
+    p_A >= X, and abstention are empty for a table that does not give them. A name that
+    a spreadsheet would take for a formula has ' before it; JSON has it as it is.
+    """
+    metric_names = ["acr"]
+    metric_names += [f"accuracy@{radius:g}" for radius in sheet.radii]
+    metric_names.append("abstention")
+    metric_names += [f"p_A@{level:g}" for level in P_A_LEVELS]
+
+    head = ["name", "images", "norm", "proved_in"]
+    for name in metric_names:
+        head += [name, f"{name}_low", f"{name}_high"]
+    rows: list[list[Any]] = [head]
+    for table, summary in zip(sheet.tables, sheet.summaries, strict=True):
+        row = [table.name, len(table), table.norm, table.proved_in]
+        for estimate in _estimates(summary):
+            if estimate is None:
+                row += [None, None, None]
+            else:
+                row += [estimate.value, estimate.low, estimate.high]
+        rows.append(row)
+    return escape.to_csv(rows)
+
+
+def _estimates(summary: Summary) -> list[Estimate | None]:
+    """Return all metrics of a table, in the order of the columns."""
+    shares = [summary.p_a.get(level) for level in P_A_LEVELS]
+    return [summary.acr, *summary.accuracy.values(), summary.abstention, *shares]
+
+
+def to_json(sheet: Sheet) -> str:
+    """Print one object.
+
+    Its keys are `tables` (each with its metrics and its header's facts), `against`,
+    `baseline`, `radii`, `level`.
+
+    `norm` is that of the radii, and a table's `proved_in` that from whose radii they
+    follow. `certified_accuracy` is 0 at a radius that a table's noise, n and alpha
+    cannot certify, as in CSV. A table's `abstention` is null, and its `p_A` empty,
+    where it does not give them. Without labels `acr` is null, too, and so is each
+    `value` of `certified_accuracy`. `against` holds each table's comparison with the
+    baseline, or why there is none; its intervals hold all together, over what
+    `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected
+    for the others.
+    """
+    against, refused = sheet.compared
+    baseline = None
+    if sheet.baseline is not None:
+        baseline = sheet.tables[sheet.baseline].name
+    judged_together = None
+    if against:
+        scope = against[0].comparison.scope
+        judged_together = {"words": str(scope), **asdict(scope)}
+    content = {
+        "level": LEVEL,
+        "norm": sheet.tables[0].norm,
+        "radii": sheet.radii,
+        "baseline": baseline,
+        "remarks": sheet.remarks,
+        "tables": [
+            _table(table, summary)
+            for table, summary in zip(sheet.tables, sheet.summaries, strict=True)
+        ],
+        "judged_together": judged_together,
+        "against": [
+            *(_against(sheet, one) for one in against),
+            *(
+                {"name": name, "not_compared": reason}
+                for name, reason in refused.items()
+            ),
+        ],
+    }
+    return escape.to_json(content) + "\n"
+
+
+def _table(table: Certificates, summary: Summary) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "images": len(table),
+        "proved_in": table.proved_in,
+        "acr": summary.acr and asdict(summary.acr),
+        "certified_accuracy": [
+            {"radius": radius, **_accuracy(estimate)}
+            for radius, estimate in summary.accuracy.items()
+        ],
+        "abstention": summary.abstention and asdict(summary.abstention),
+        "p_A": [
+            {"at_least": level, **asdict(share)} for level, share in summary.p_a.items()
+        ],
+        "header": table.header.model_dump(),
+    }
+
+
+def _accuracy(estimate: Estimate | None) -> dict[str, Any]:
+    if estimate is None:
+        return {"value": None, "low": None, "high": None}
+    return asdict(estimate)
+
+
+def _against(sheet: Sheet, one: AgainstBaseline) -> dict[str, Any]:
+    """Return one comparison; its `waterfall` is null where p_A is not known."""
+    comparison = one.comparison
+    return {
+        "name": sheet.tables[one.row].name,
+        "images": comparison.images,
+        "limit": comparison.limit and str(comparison.limit),
+        "verdict": comparison.verdict and _verdict(comparison.verdict),
+        "acr_difference": comparison.acr and asdict(comparison.acr),
+        "certified_accuracy": [
+            _difference_at(radius, point)
+            for radius, point in zip(sheet.radii, one.points, strict=True)
+        ],
+        "curve": comparison.curve and _curve(comparison.curve),
+        "waterfall": one.waterfall and _waterfall(one.waterfall),
+        "given_up": [
+            {"radius": at.r, "lost": at.lost.tolist(), "won": at.won.tolist()}
+            for at in one.given_up
+        ],
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {"words": str(verdict), **asdict(verdict)}
+
+
+def _difference_at(radius: float, point: Point | None) -> dict[str, Any]:
+    if point is None:
+        return {"radius": radius, "difference": None}
+    p_value = metrics.mcnemar(point.only_a, point.only_b)
+    return {"radius": radius, **asdict(point), "p_value_alone": p_value}
+
+
+def _curve(curve: Difference) -> dict[str, Any]:
+    step = max(1, len(curve.radii) // FEWEST_CURVE_POINTS)
+    return {
+        "radii": curve.radii[::step].tolist(),
+        "value": curve.value[::step].tolist(),
+        "low": curve.low[::step].tolist(),
+        "high": curve.high[::step].tolist(),
+    }
+
+
+def _waterfall(parts: Waterfall) -> dict[str, Any]:
+    return {
+        "edges": parts.edges.tolist(),
+        "parts": parts.difference.tolist(),
+        "from_easy": parts.easy_difference,
+    }

@@ -1,0 +1,165 @@
+"""The sentences at the head of the comparison page, which say what was found."""
+
+from collections.abc import Iterator, Sequence
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import Problem
+from randsmooth.noise import NORMS, OWN_UNITS
+from randsmooth.report.findings import acr_finding
+from randsmooth.report.grouping import gathered
+from randsmooth.report.remarks import UNJUDGED, budget_remarks
+from randsmooth.report.sheet import Sheet
+
+
+def sentences(sheet: Sheet) -> list[str]:
+    """Say what was found.
+
+    Of one table these are its figures. Of several: whose budgets differ, who leads in
+    ACR, what ACR hides about the first two, and the verdicts of certified accuracy.
+    """
+    labelled = [row for row, table in enumerate(sheet.tables) if table.labelled]
+    if len(labelled) < min(2, len(sheet.tables)):
+        return _unlabelled_sentences(sheet)
+    if len(sheet.tables) == 1:
+        return [_figures_of_one(sheet)]
+    return [
+        *budget_remarks(sheet.tables),
+        *_acr_sentences(sheet, labelled),
+        *_verdict_sentences(sheet),
+    ]
+
+
+def _unlabelled_sentences(sheet: Sheet) -> list[str]:
+    """Say how often the tables without labels abstain, all that is known of them."""
+    return [
+        f"{table.name}: {len(table):,} images without labels; it abstains on {share}%."
+        for table, share in zip(sheet.tables, sheet.abstention.figures, strict=True)
+        if not table.labelled
+    ]
+
+
+def _figures_of_one(sheet: Sheet) -> str:
+    """Say accuracy at the first radius and ACR of a single table."""
+    table = sheet.tables[0]
+    sentence = f"{table.name}: "
+    if sheet.accuracy:
+        first = sheet.accuracy[0]
+        sentence += f"{first.figures[0]}% at radius {first.title}, "
+    interval = " to ".join(sheet.acr.ends[0])
+    sentence += f"ACR {sheet.acr.figures[0]} ({interval}), on {len(table):,} images"
+    if table.norm in OWN_UNITS:
+        sentence += f" ({NORMS[table.norm].title})"
+    return f"{sentence}."
+
+
+def _acr_sentences(sheet: Sheet, labelled: list[int]) -> list[str]:
+    """Say who leads in ACR, and what ACR hides about the first and the baseline.
+
+    Where there is no baseline, the second by ACR stands in for it.
+    """
+    by_acr = sorted(labelled, key=lambda row: -_acr(sheet, row))
+    leading = list(
+        _leading([(sheet.tables[row], sheet.acr.figures[row]) for row in by_acr])
+    )
+    others = [row for row in by_acr if row != sheet.baseline]
+    first = others[0]
+    second = others[1] if sheet.baseline is None else sheet.baseline
+    _, refused = sheet.compared
+    if sheet.tables[first].name in refused:  # which another sentence says
+        return leading
+    try:
+        hidden = _hidden_sentence(sheet, first, second)
+    except Problem as reason:
+        return [*leading, f"What ACR hides cannot be said here: {reason}."]
+    # Of two tables the one sentence says it all.
+    return [*leading, hidden] if len(sheet.tables) > 2 else [hidden]
+
+
+def _acr(sheet: Sheet, row: int) -> float:
+    acr = sheet.summaries[row].acr
+    assert acr is not None, "it is known of tables with labels"
+    return acr.value
+
+
+def _hidden_sentence(sheet: Sheet, first: int, second: int) -> str:
+    """Say what ACR hides about two rows, and on how many images they are compared."""
+    against, _ = sheet.compared
+    judged = next((one.comparison for one in against if one.row == first), None)
+    ours, theirs = metrics.pair(sheet.tables[first], sheet.tables[second])
+    sentence = str(acr_finding(ours, theirs, judged))
+    if len(ours) < max(len(sheet.tables[first]), len(sheet.tables[second])):
+        return f"On the {len(ours):,} images of both: {sentence}"
+    return sentence
+
+
+def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
+    """Say which table has the highest ACR, and which cannot be tested.
+
+    Args:
+        by_acr: the tables and their ACRs as printed, the highest first.
+    """
+    (first, figure), *rest = by_acr
+    by_lead = gathered(
+        (_has_higher_acr(first, table), f"{table.name} {printed}")
+        for table, printed in rest
+    )
+    tied = [f"{first.name} {figure}", *by_lead.get(False, [])]
+    unpaired = by_lead.get(None, [])
+    tested = len(by_acr) - len(unpaired)
+    if tested > 1:
+        which = f"Of {tested} tables"
+        if unpaired:
+            which += " that can be paired"
+        highest = "higher" if tested == 2 else "highest"
+        if len(tied) == 1:
+            yield f"{which}, {first.name} has the {highest} ACR ({figure})."
+        else:
+            yield (
+                f"{which}, it cannot be told with {len(first):,} images "
+                f"which has the {highest} ACR ({', '.join(tied)})."
+            )
+    if unpaired:
+        yield (
+            f"ACR is not compared between {tied[0]} and {', '.join(unpaired)}: "
+            "no test pairs their images."
+        )
+
+
+def _has_higher_acr(first: Certificates, second: Certificates) -> bool | None:
+    """Whether the first's ACR is higher beyond chance, on the images that both have.
+
+    None where they cannot be paired.
+    """
+    try:
+        ours, theirs = metrics.pair(first, second)
+    except Problem:
+        return None
+    return metrics.acr_difference(ours, theirs).low > 0.0
+
+
+def _verdict_sentences(sheet: Sheet) -> Iterator[str]:
+    """Say what certified accuracy shows of each table against the baseline."""
+    if sheet.baseline is None:
+        yield UNJUDGED
+        yield from _unit_sentence(sheet)
+        return
+    reference = sheet.tables[sheet.baseline].name
+    against, refused = sheet.compared
+    names_of_verdict = gathered(
+        (str(one.comparison), sheet.tables[one.row].name) for one in against
+    )
+    clauses = [
+        f"{', '.join(names)}: {verdict}" for verdict, names in names_of_verdict.items()
+    ]
+    if clauses:
+        yield f"By certified accuracy against {reference}, {'; '.join(clauses)}."
+    yield from _unit_sentence(sheet)
+    for name, reason in refused.items():
+        yield f"{name} is not compared with {reference} image by image: {reason}."
+
+
+def _unit_sentence(sheet: Sheet) -> Iterator[str]:
+    """Say what r is where the radii are in units of their own."""
+    if sheet.tables[0].norm in OWN_UNITS:
+        yield f"r is the {sheet.norm.title}."

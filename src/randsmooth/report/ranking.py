@@ -1,0 +1,328 @@
+"""The ranking: entries of one setting are compared, and ordered by their p_A curves."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import NotFound
+from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
+from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
+from randsmooth.noise import NORMS
+from randsmooth.report.baseline import find_gaussian, paired_with
+from randsmooth.report.entries import Entry
+from randsmooth.report.grouping import gathered
+from randsmooth.report.remarks import converted_words
+from randsmooth.report.sheet import Column, column, out_of_reach
+
+# Columns of radii, of all norms together and of each; beyond them the usual radii are
+# thinned.
+MOST_RADII = 8
+FEWEST_RADII = 4
+
+# Tables judged together: with more, next to nothing can be shown of any, and it takes
+# minutes.
+MOST_COMPARED = 40
+
+ACR_DECIMALS = 3
+
+RadiiOfNorm = Mapping[str, Sequence[float]]
+"""Radii of the columns by their norm."""
+
+
+class Cell(NamedTuple):
+    """One figure as printed.
+
+    Attributes:
+        figure: empty where the table does not give it.
+        ends: both ends of its interval; empty without a figure.
+        mark: "best" or "second" of its column, or empty.
+    """
+
+    figure: str
+    ends: tuple[str, ...]
+    mark: str
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One table's figures.
+
+    Attributes:
+        cells: one for each of P_A_LEVELS, smoothed accuracy, one for each radius, ACR.
+        at_radii: the accuracies at the radii in full.
+        against: its comparison with the setting's Gaussian table, where there is one.
+    """
+
+    entry: Entry
+    cells: list[Cell]
+    at_radii: list[Estimate | None]
+    against: Comparison | None
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """What rows are ordered by, highest first.
+
+        These are the printed p_A shares, then the accuracies; not ACR.
+        """
+        return tuple(float(cell.figure or -1) for cell in self.cells[:-1])
+
+
+class Setting(NamedTuple):
+    """Tables that may be compared.
+
+    They have one data set, the same images, one noise, n and alpha, and one norm of
+    radii.
+    """
+
+    words: str
+    rows: list[BoardRow]
+
+    @property
+    def of_the_first(self) -> str:
+        """What a reader must know of the figures of the first table, as it was chosen.
+
+        It is empty of a single table.
+        """
+        if len(self.rows) == 1:
+            return ""
+        entry = self.rows[0].entry
+        name = shortened(printable(entry.table.name))
+        sentence = (
+            f"{name} is the first of {len(self.rows)} by these very images, "
+            "so that its figures are too high on average"
+        )
+        if entry.smoothed is not None:
+            chosen = metrics.share_if_chosen(entry.smoothed, len(self.rows))
+            printed = column("", [chosen])
+            low, high = printed.ends[0]
+            sentence += (
+                "; with the choice allowed for, "
+                f"its smoothed accuracy of {printed.figures[0]}% "
+                f"has the 95% interval {low} to {high}%"
+            )
+        return f"{sentence}."
+
+
+def by_setting(
+    entries: Sequence[Entry], radii: Sequence[float] | None = None
+) -> tuple[RadiiOfNorm, list[Setting]]:
+    """Group the entries by setting, each setting's in the order of their p_A curves.
+
+    Args:
+        radii: of the columns, in every norm; None for the usual ones above 0, thinned
+            to a readable number.
+
+    Returns:
+        The radii of the columns, and the settings.
+
+    Raises:
+        Problem: no entry, or a radius that makes no sense.
+    """
+    if not entries:
+        raise NotFound(
+            "there is no certificate table to rank; "
+            "give a folder that holds at least one"
+        )
+    radii_of_norm = _radii_of_norm(entries, radii)
+    groups = gathered((_key(entry), entry) for entry in sorted(entries, key=_order))
+    settings = []
+    image_sets = Counter[str]()
+    for group in groups.values():
+        words = _words(group[0])
+        image_sets[words] += 1
+        if image_sets[words] > 1:
+            words += f"; image set {image_sets[words]}"
+        settings.append(Setting(words, _rows(group, radii_of_norm)))
+    return radii_of_norm, settings
+
+
+def _radii_of_norm(
+    entries: Sequence[Entry], asked: Sequence[float] | None
+) -> RadiiOfNorm:
+    """Choose the radii of the columns of each norm that occurs."""
+    entries_of_norm = gathered((entry.table.norm, entry) for entry in entries)
+    most = max(FEWEST_RADII, MOST_RADII // len(entries_of_norm))
+    radii: dict[str, list[float]] = {}
+    for norm in NORMS:
+        if norm not in entries_of_norm:
+            continue
+        if asked is None:
+            radii[norm] = usual_radii(entries_of_norm[norm], most)
+        else:
+            radii[norm] = list(dict.fromkeys(asked))
+    return radii
+
+
+def usual_radii(entries: Sequence[Entry], most: int = MOST_RADII) -> list[float]:
+    """Return `metrics.usual_radii` above 0.
+
+    Every second of them is dropped until there are so many at `most`.
+    """
+    usual = metrics.usual_radii([entry.table for entry in entries])
+    while len(usual) > most + 1:
+        usual = usual[::2]
+    return usual[1:]
+
+
+def _key(entry: Entry) -> tuple[Any, ...]:
+    """Return what must be equal for two tables to be compared, in the order of the page.
+
+    A log of test images often does not say that they are.
+    """
+    header = entry.header
+    noise = header.noise_words or None
+    kind_of_noise = None
+    if noise is not None:
+        kind_of_noise = noise.partition(" ")[0]
+    return (
+        header.dataset,
+        header.split or "test",
+        list(NORMS).index(entry.table.norm),
+        kind_of_noise,
+        header.sigma,
+        noise,
+        header.n,
+        header.alpha,
+        len(entry.table),
+        entry.images,
+    )
+
+
+def _order(entry: Entry) -> list[tuple[bool, Any]]:
+    """Return what settings are sorted by: what is not recorded comes last."""
+    return [(fact is None, 0 if fact is None else fact) for fact in _key(entry)]
+
+
+def _words(entry: Entry) -> str:
+    """Describe the setting of an entry."""
+    header = entry.header
+    where = f"data set {NOT_RECORDED}"
+    if header.dataset:
+        where = setting(header.dataset)
+        if header.split:
+            where += f" {setting(header.split)}"
+    facts = [
+        where.strip(),
+        f"{len(entry.table):,} images",
+        header.noise_words or f"sigma {NOT_RECORDED}",
+        f"n {setting(header.n)}",
+        "certain" if header.alpha == 0.0 else f"alpha {setting(header.alpha)}",
+    ]
+    if entry.table.converted:
+        facts.append(converted_words(entry.table))
+    return ", ".join(facts)
+
+
+def _rows(entries: Sequence[Entry], radii_of_norm: RadiiOfNorm) -> list[BoardRow]:
+    """Return one setting's rows by rank.
+
+    The best and the second best of each column but ACR are marked.
+    """
+    norm = entries[0].table.norm
+    at_radii = [_accuracies(entry, radii_of_norm[norm]) for entry in entries]
+    columns = _columns(entries, at_radii, radii_of_norm)
+    against = _against_gaussian(_distinct_tables(entries), radii_of_norm[norm])
+    rows = [
+        BoardRow(
+            entry=entry,
+            cells=[cells[place] for cells in columns],
+            at_radii=at_radii[place],
+            against=against.get(place),
+        )
+        for place, entry in enumerate(entries)
+    ]
+    return sorted(rows, key=lambda row: row.rank, reverse=True)
+
+
+def _accuracies(entry: Entry, radii: Sequence[float]) -> list[Estimate | None]:
+    if not entry.table.labelled:
+        return [None for _ in radii]
+    return [metrics.certified_accuracy(entry.table, radius) for radius in radii]
+
+
+def _columns(
+    entries: Sequence[Entry],
+    at_radii: Sequence[Sequence[Estimate | None]],
+    radii_of_norm: RadiiOfNorm,
+) -> list[list[Cell]]:
+    """Return the columns of a setting, a cell for each entry."""
+    tables = [entry.table for entry in entries]
+    columns = []
+    for level in P_A_LEVELS:
+        shares = [entry.p_a.get(level) for entry in entries]
+        columns.append(_cells(column("", shares)))
+    columns.append(_cells(column("", [entry.smoothed for entry in entries])))
+    for norm, radii in radii_of_norm.items():
+        for place, radius in enumerate(radii):
+            accuracies: list[Estimate | None] = [None for _ in entries]
+            if norm == tables[0].norm:
+                accuracies = [estimates[place] for estimates in at_radii]
+            unreached = out_of_reach(tables, radius)
+            columns.append(_cells(column("", accuracies, out_of_reach=unreached)))
+    acr = column("", [entry.acr for entry in entries], 1.0, ACR_DECIMALS)
+    columns.append(_cells(acr, ranked=False))
+    return columns
+
+
+def _distinct_tables(entries: Sequence[Entry]) -> list[Certificates]:
+    """Return the tables, under the names of their files where names occur twice."""
+    tables = [entry.table for entry in entries]
+    if len({table.name for table in tables}) == len(tables):
+        return tables
+    return [entry.table.renamed(shortened(printable(entry.file))) for entry in entries]
+
+
+def _against_gaussian(
+    tables: Sequence[Certificates], radii: Sequence[float]
+) -> dict[int, Comparison]:
+    """Compare each table with the Gaussian one, by row, all judged together.
+
+    There are no comparisons where there is no Gaussian table, where a table repeats an
+    image, or where there are more than MOST_COMPARED.
+    """
+    gaussian = find_gaussian(tables)
+    if gaussian is None or len(tables) > MOST_COMPARED:
+        return {}
+    pairs, refused = paired_with(gaussian, tables)
+    if refused:
+        return {}
+    comparisons = metrics.compare(list(pairs.values()), radii)
+    return dict(zip(pairs, comparisons, strict=True))
+
+
+def _cells(printed: Column, *, ranked: bool = True) -> list[Cell]:
+    """Return the figures of a column, marked unless all are equal.
+
+    Those that are not known stay out of the ranking.
+    """
+    figures = [
+        figure if ends else ""
+        for figure, ends in zip(printed.figures, printed.ends, strict=True)
+    ]
+    marks = rank(figures) if ranked else ["" for _ in figures]
+    return [
+        Cell(figure, ends, mark)
+        for figure, ends, mark in zip(figures, printed.ends, marks, strict=True)
+    ]
+
+
+def rank(printed: Sequence[str]) -> list[str]:
+    """Mark each printed figure of a column as "best", as "second", or not at all.
+
+    The higher the better; equal figures share a place, an empty one is unknown. Figures
+    are ranked as printed, so that a reader sees why. A single figure, or one that all
+    share, is not called best; of two, none is called second best.
+    """
+    known = [float(figure) for figure in printed if figure]
+    places = sorted(set(known), reverse=True)
+    if len(places) < 2:
+        return ["" for _ in printed]
+    mark_of_value = {places[0]: "best"}
+    if len(known) > 2:
+        mark_of_value[places[1]] = "second"
+    return [
+        mark_of_value.get(float(figure), "") if figure else "" for figure in printed
+    ]
