@@ -18,7 +18,7 @@ from randsmooth.metrics import (
     sampled_accuracy,
     to_resolve,
 )
-from randsmooth.metrics.measured import check_within, chosen_by_chance
+from randsmooth.metrics.screening import check_within, chosen_by_chance
 from randsmooth.progress import Progress
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 

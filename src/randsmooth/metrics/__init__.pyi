@@ -29,10 +29,8 @@ from .estimate import share_if_chosen as share_if_chosen
 from .intervals import LEVEL as LEVEL
 from .intervals import share_interval as share_interval
 from .measured import MeasuredAccuracy as MeasuredAccuracy
-from .measured import left_open as left_open
 from .measured import measured_accuracy as measured_accuracy
 from .measured import sampled_accuracy as sampled_accuracy
-from .measured import to_resolve as to_resolve
 from .pairing import acr_difference as acr_difference
 from .pairing import differing_source as differing_source
 from .pairing import fresh_difference as fresh_difference
@@ -55,6 +53,8 @@ from .radii import farthest as farthest
 from .radii import usual_radii as usual_radii
 from .reach import NearerEnd as NearerEnd
 from .reach import ParticularRadii as ParticularRadii
+from .screening import left_open as left_open
+from .screening import to_resolve as to_resolve
 from .summary import Summary as Summary
 from .summary import summarise as summarise
 from .verdicts import AHEAD as AHEAD
