@@ -40,6 +40,22 @@ rs.train("digits", sigma=0.25, out=3)
 rs.data.load("digits", 7)
 rs.models.load("m").forward(3)
 rs.certify("m", out="m.parquet").radii
+table = rs.read("m.parquet")
+rs.train("digits", sgima=0.25, out="m")
+rs.train("digits", method="gaussian", epoch=5, out="m")
+rs.train("digits", epochs="five", out="m")
+rs.train_denoiser("digits", sigma=0.25, objectiv="mse", out="d")
+rs.assess("m", "digits", nosie="uniform=0.6")
+rs.assess("m", "digits", sigmas=[0.25], label_colum="y")
+rs.explain("m", rs.data.load("digits").batch(rs.data.take(9, 1))[0][0], aplha=0.01)
+rs.certification.attack("m", table, identify="forest")
+rs.certification.quantise("m", out="m.xml", lable_column="y")
+rs.measure_accuracy("m", radius=0.5, out="a.parquet", taek=5)
+rs.measure_accuracy("m", radius=0.5, out="a.parquet", sgima=0.25)
+rs.report.write_comparison([table], "page.html", radi=[0.5])
+rs.report.write_leaderboard([], "board.html", titel="Ours")
+rs.app.Served.of("m", "mine", sgima=0.25)
+rs.app.write_space("m", "space", title="Mine", sgima=0.25)
 """
 
 
@@ -67,4 +83,6 @@ def test_a_program_passes_and_its_mistakes_do_not(tmp_path: Path) -> None:
         for line in check(MISTAKES, tmp_path).stdout.splitlines()
         if " error: " in line
     ]
-    assert [line.split(":")[1] for line in found] == ["4", "5", "6", "7"], found
+    lines = MISTAKES.splitlines()
+    wrong = [n for n, line in enumerate(lines, 1) if line.startswith("rs.")]
+    assert [int(line.split(":")[1]) for line in found] == wrong, found
