@@ -25,7 +25,8 @@ import randsmooth as rs
 from harness import written
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.table import ARRAYS, from_evidence
+from randsmooth.certificates.evidence import ARRAYS
+from randsmooth.certificates.table import from_evidence
 from randsmooth.noise import Ablation, Gaussian, Laplace, Noise, Splitting, Uniform
 from randsmooth.progress import console
 from randsmooth.report.layouts import pipes

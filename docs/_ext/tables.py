@@ -24,8 +24,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from randsmooth.certificates import Certificates
+from randsmooth.certificates.evidence import COLUMNS
 from randsmooth.certificates.parquet import TYPES
-from randsmooth.certificates.table import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 PAPERS, SCHEMAS = ROOT / "results" / "papers", ROOT / "docs" / "schemas"

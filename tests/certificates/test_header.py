@@ -27,18 +27,14 @@ from randsmooth.certificates import (
     read,
     write_parquet,
 )
-from randsmooth.certificates.header import (
+from randsmooth.certificates.facts import DEEPEST_NESTING, LONGEST_TEXT
+from randsmooth.certificates.facts import MOST_HEADER_BYTES as MOST_BYTES
+from randsmooth.certificates.sameness import (
     check_same_run,
     classifier_difference,
     evidence_difference,
 )
-from randsmooth.certificates.settings import (
-    DEEP,
-    LONG,
-    CertificationSettings,
-    check_budget,
-)
-from randsmooth.certificates.settings import HEADER as MOST_BYTES
+from randsmooth.certificates.settings import CertificationSettings, check_budget
 from randsmooth.errors import Note, Problem
 from randsmooth.noise import check_sigma
 
@@ -60,12 +56,15 @@ ABSURD: list[tuple[dict[str, Any], str]] = [  # facts, and what the refusal name
     ({"rule": "grid=1e-300"}, "1000 radii"),
     ({"rule": "x" * 500}, "…"),
     ({"bound": "optimism"}, "'optimism'"),
-    ({"dataset": "x" * (LONG + 1)}, f"{LONG:,} characters"),
+    ({"dataset": "x" * (LONGEST_TEXT + 1)}, f"{LONGEST_TEXT:,} characters"),
     ({"classes": ["x"] * 2 * MOST_BYTES}, f"{MOST_BYTES:,}"),
     ({"classes": [0, 1, 2]}, "classes.0=0"),
     ({"versions": {"numpy": 2}}, "versions.numpy=2"),
     ({"model": {"lr": 10**31}}, "model holds 1000"),
-    ({"model": {"a": json.loads("[" * DEEP + "]" * DEEP)}}, f"{DEEP} levels"),
+    (
+        {"model": {"a": json.loads("[" * DEEPEST_NESTING + "]" * DEEPEST_NESTING)}},
+        f"{DEEPEST_NESTING} levels",
+    ),
     ({"version": True}, "format True"),
     ({"version": 2}, "reads format 1"),
     ({"colour": 1}, "'colour'"),
@@ -127,7 +126,7 @@ def test_what_cannot_be_read_cannot_be_made() -> None:
     )
     assert "from 1e-06 to 100" in refusal(check_sigma, 127.5)
     assert "keep long lists" in refusal(
-        Header, classes=("x" * LONG,) * (MOST_BYTES // LONG + 1)
+        Header, classes=("x" * LONGEST_TEXT,) * (MOST_BYTES // LONGEST_TEXT + 1)
     )
     for odd in (float("nan"), {1, 2}, {1: 2}, "\ud800", b"x"):
         refusal(Header, model={"odd": odd})

@@ -24,13 +24,13 @@ from randsmooth.certificates import (
     read_parquet,
     write_parquet,
 )
-from randsmooth.certificates.settings import (
+from randsmooth.certificates.rows import hashed_images
+from randsmooth.certificates.selection import (
     Shard,
     check_belong,
     chosen_by,
     images_planned,
 )
-from randsmooth.certificates.table import hashed_images
 
 Make = Callable[..., Certificates]
 

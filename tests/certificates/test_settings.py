@@ -6,7 +6,7 @@ import numpy as np
 
 from models.refusing import refusal
 from randsmooth.certificates import CertificationSettings, Header
-from randsmooth.certificates.header import SETTINGS
+from randsmooth.certificates.sameness import SETTINGS
 from randsmooth.cli.settings import validate
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.frozen_record import settings_from

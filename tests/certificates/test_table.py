@@ -15,7 +15,8 @@ from certificates.walks import HEADER, RULES, SEQUENTIAL, evidence_of, same, tab
 from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Header, Machine, from_radii, read_tsv, write_tsv
-from randsmooth.certificates.table import ABSTAIN, Certificates, decide, from_evidence
+from randsmooth.certificates.evidence import ABSTAIN
+from randsmooth.certificates.table import Certificates, decide, from_evidence
 from randsmooth.noise import Gaussian
 from randsmooth.rules import Evidence, make_rule
 

@@ -1,3 +1,6 @@
+from .evidence import ABSTAIN as ABSTAIN
+from .evidence import NO_LABEL as NO_LABEL
+from .evidence import name_images as name_images
 from .files import FolderFile as FolderFile
 from .files import check_file as check_file
 from .files import (
@@ -16,24 +19,9 @@ from .from_counts import CertificatesLike as CertificatesLike
 from .from_counts import as_certificates as as_certificates
 from .from_counts import from_counts as from_counts
 from .from_counts import from_radii as from_radii
-from .header import (
-    ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC,
-)
-from .header import (
-    ANOTHER_MODEL as ANOTHER_MODEL,
-)
 from .header import BATCH_MATTERS as BATCH_MATTERS
 from .header import Header as Header
 from .header import Machine as Machine
-from .header import (
-    check_same_run as check_same_run,
-)
-from .header import (
-    classifier_difference as classifier_difference,
-)
-from .header import (
-    evidence_difference as evidence_difference,
-)
 from .header import guarantee_of as guarantee_of
 from .header import parse_header as parse_header
 from .header import rule_of as rule_of
@@ -57,6 +45,12 @@ from .merging import NotWhole as NotWhole
 from .merging import merge as merge
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
+from .sameness import ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC
+from .sameness import ANOTHER_MODEL as ANOTHER_MODEL
+from .sameness import check_same_run as check_same_run
+from .sameness import classifier_difference as classifier_difference
+from .sameness import evidence_difference as evidence_difference
+from .selection import Shard as Shard
 from .settings import (
     ARITHMETICS as ARITHMETICS,
 )
@@ -70,17 +64,12 @@ from .settings import (
 from .settings import (
     Precision as Precision,
 )
-from .settings import Shard as Shard
 from .settings import (
     check_budget as check_budget,
 )
 from .settings import (
     precision_named as precision_named,
 )
-from .table import (
-    ABSTAIN as ABSTAIN,
-)
-from .table import NO_LABEL as NO_LABEL
 from .table import (
     Certificates as Certificates,
 )
@@ -90,4 +79,3 @@ from .table import (
 from .table import (
     from_evidence as from_evidence,
 )
-from .table import name_images as name_images

@@ -20,7 +20,7 @@ from randsmooth.certificates.logs.lines import (
     looks_like_log,
 )
 from randsmooth.certificates.logs.tsv import read_tsv
-from randsmooth.certificates.settings import images_planned
+from randsmooth.certificates.selection import images_planned
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import (
     ForeignFile,

@@ -18,19 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from randsmooth.certificates.evidence import ABSTAIN, NO_LABEL, Floats, Ints
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.logs.lines import read_text
 from randsmooth.certificates.settings import CertificationSettings
-from randsmooth.certificates.table import (
-    ABSTAIN,
-    ATTRS,
-    NO_LABEL,
-    Certificates,
-    Floats,
-    Ints,
-    from_evidence,
-    marked,
-)
+from randsmooth.certificates.table import ATTRS, Certificates, from_evidence, marked
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Conflict, MissingValue, WrongFile, check_known
 from randsmooth.noise import Noise

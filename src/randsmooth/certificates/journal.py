@@ -15,17 +15,13 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from randsmooth.atomic import opened_anew, sync_folder
+from randsmooth.certificates.evidence import ADDRESS, COLUMNS, Ints
 from randsmooth.certificates.from_counts import whole_numbers
-from randsmooth.certificates.header import Header, Machine, check_same_run, parse_header
-from randsmooth.certificates.settings import images_planned
-from randsmooth.certificates.table import (
-    ADDRESS,
-    COLUMNS,
-    Certificates,
-    Ints,
-    from_evidence,
-    numbered,
-)
+from randsmooth.certificates.header import Header, Machine, parse_header
+from randsmooth.certificates.rows import numbered
+from randsmooth.certificates.sameness import check_same_run
+from randsmooth.certificates.selection import images_planned
+from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import BadValue, Note, Problem, WrongFile
 from randsmooth.urls import Place

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth.atomic import claimed
-from randsmooth.certificates.header import Machine, evidence_difference
+from randsmooth.certificates.evidence import ARRAYS, Ints, name_images
+from randsmooth.certificates.header import Machine
 from randsmooth.certificates.journal import (
     UNFINISHED,
     Journal,
@@ -19,16 +20,10 @@ from randsmooth.certificates.journal import (
     table_of,
 )
 from randsmooth.certificates.parquet import read_parquet, write_parquet
-from randsmooth.certificates.settings import Shard, chosen_by, whole_of
-from randsmooth.certificates.table import (
-    ARRAYS,
-    Certificates,
-    Ints,
-    from_evidence,
-    hashed_images,
-    name_images,
-    numbered,
-)
+from randsmooth.certificates.rows import hashed_images, numbered
+from randsmooth.certificates.sameness import evidence_difference
+from randsmooth.certificates.selection import Shard, chosen_by, whole_of
+from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import (
     OutputExists,
     Problem,

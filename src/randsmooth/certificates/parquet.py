@@ -18,15 +18,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.header import parse_header
-from randsmooth.certificates.table import (
+from randsmooth.certificates.evidence import (
     ADDRESS,
     COLUMNS,
     PUT_TOGETHER,
-    Certificates,
     check_images,
-    from_evidence,
 )
+from randsmooth.certificates.header import parse_header
+from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, Problem, TooLarge, WrongFile, WrongTable
 from randsmooth.parquet_layout import Layout, layout_of, read_layout

@@ -1,26 +1,17 @@
-"""What and how to certify: which images of a split, which of these a shard, and the settings in one object.
-
-The settings decide counts and claims, the same from Python, command line and YAML. And the limits of facts in a header:
-far beyond any use, but a malicious file cannot take long to handle within them.
-"""
+"""How images are certified: the settings in one object, the same from Python, command line and YAML."""
 
 from __future__ import annotations
 
-import math
-import re
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator
 
 from randsmooth import bounds
+from randsmooth.certificates.facts import check_facts
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, Conflict, TooFewSamples, WrongTable
+from randsmooth.errors import BadValue, Conflict, TooFewSamples
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import (
     ANoise,
@@ -31,7 +22,6 @@ from randsmooth.noise import (
     make_noise,
     one_form,
 )
-from randsmooth.noise.norms import LENGTHS
 from randsmooth.rules import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
@@ -40,161 +30,9 @@ from randsmooth.rules import (
     kind_of_rule,
     make_rule,
 )
-from randsmooth.urls import Place, beside, name_of
 
 if TYPE_CHECKING:
     from randsmooth.rules import Rule
-
-Ints = NDArray[np.int64]
-S = TypeVar("S", bound="Sequence[Any] | Ints")
-
-N = r"\d{1,18}"
-SELECTION = re.compile(
-    rf"all (?P<all>{N})|(?P<how>take|one in) (?P<number>{N}) of (?P<total>{N})",
-    re.ASCII,
-)
-SHARD = re.compile(rf"({N})/({N})", re.ASCII)
-SHARD_FILE = re.compile(r"(.+)-\d+-of-\d+\.parquet(?:\.partial)?", re.ASCII)
-MOST_IMAGES = 10**7  # of a split: ImageNet has 1.28 million training images
-
-
-@lru_cache(maxsize=16)
-def chosen_by(words: str | None) -> Ints | None:
-    """(chosen,) the positions of the images that a header's selection names, in order.
-
-    Either that many spread evenly over the split, or every so-manieth. None where it names none, or in words that are
-    not known here.
-
-    Example:
-        >>> [len(chosen_by(words)) for words in ("all 364", "take 5 of 364", "one in 20 of 364")]
-        [364, 5, 19]
-        >>> chosen_by("take 4 of 10").tolist(), chosen_by("the two best")
-        ([0, 2, 5, 7], None)
-    """
-    found = SELECTION.fullmatch(words or "")
-    if found is None:
-        return None
-    number, total = (
-        int(found["number"] or found["all"]),
-        int(found["total"] or found["all"]),
-    )
-    if (
-        not 0 < number <= (MOST_IMAGES if found["how"] == "one in" else total)
-        or not 0 < total <= MOST_IMAGES
-    ):
-        return None
-    return (
-        np.arange(0, total, number)
-        if found["how"] == "one in"
-        else np.arange(number) * total // number
-    )
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One of `of` shares of the images that a run certifies: the first, or the second, ..., of every `of` images.
-
-    Attributes:
-        number: which, from 1 on.
-        of: how many shares there are.
-
-    Example:
-        >>> from pathlib import Path
-        >>> shard = Shard.parse("2/3")
-        >>> shard.share([0, 10, 20, 30, 40])
-        [10, 40]
-        >>> shard.file(Path("runs/table.parquet"))
-        PosixPath('runs/table-2-of-3.parquet')
-        >>> Shard.parse("4/3")
-        Traceback (most recent call last):
-            ...
-        randsmooth.errors.BadValue: shard='4/3' is not one of 3: number them from 1/3 to 3/3
-    """
-
-    number: int
-    of: int
-
-    @classmethod
-    def parse(cls, text: object) -> Self:
-        """The shard that is written as NUMBER/OF.
-
-        Raises:
-            Problem: it is written in another way, or there is no such shard.
-        """
-        if isinstance(text, cls):
-            return text
-        found = SHARD.fullmatch(text.strip()) if isinstance(text, str) else None
-        if found is None:
-            raise BadValue(
-                f"shard={shown(repr(text))} must read NUMBER/OF, such as 3/16"
-            )
-        number, of = int(found[1]), int(found[2])
-        if not 1 <= number <= of:
-            raise BadValue(
-                f"shard={shown(repr(text))} is not one of {of}: number them from 1/{of or 1} to {of}/{of}"
-            )
-        return cls(number, of)
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
-
-    def share(self, chosen: S) -> S:
-        """Its share of the `chosen` images, which interleaves with those of the other shards.
-
-        Raises:
-            Problem: there are more shards than images.
-        """
-        if self.of > len(chosen):
-            raise BadValue(
-                f"shard={str(self)!r} cuts {len(chosen):,} images into more shares than there are images"
-            )
-        return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
-
-    def file(self, out: Place) -> Place:
-        """The file of the shard of a run into `out`, beside it; `out` itself if it has that name already."""
-        ending = f"{self.number}-of-{self.of}"
-        stem, dot, suffix = name_of(out).rpartition(".")
-        return (
-            out
-            if f"-{stem}".endswith(f"-{ending}")
-            else beside(out, f"{stem}-{ending}{dot}{suffix}")
-        )
-
-
-def whole_of(file: Place) -> Place | None:
-    """The `out` of a run of which `file` holds a shard, finished or not; None where its name does not say.
-
-    Example:
-        >>> from pathlib import Path
-        >>> whole_of(Path("runs/table-2-of-3.parquet")), whole_of(Path("2-of-3.parquet"))
-        (PosixPath('runs/table.parquet'), None)
-    """
-    found = SHARD_FILE.fullmatch(name_of(file))
-    return beside(file, f"{found[1]}.parquet") if found else None
-
-
-def images_planned(selection: str | None, shard: str | None) -> int | None:
-    """How many images a run certifies in the end whose header says these; None where the selection does not tell.
-
-    Example:
-        >>> images_planned("one in 20 of 10000", None), images_planned("take 500 of 10000", "2/3")
-        (500, 167)
-    """
-    chosen = chosen_by(selection)
-    return None if chosen is None else len(Shard.parse(shard or "1/1").share(chosen))
-
-
-def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
-    """Raise Problem for an image that a header with this selection and shard is not about."""
-    chosen = chosen_by(selection)
-    if chosen is None:
-        return
-    held = np.isin(idx, Shard.parse(shard or "1/1").share(chosen))
-    if not held.all():
-        which = selection if shard is None else f"shard {shard} of {selection}"
-        raise WrongTable(
-            f"image {idx[np.argmin(held)]} is not one of {which}: `randsmooth merge` puts shards together"
-        )
 
 
 Precision = Literal["32", "bf16", "fp16"]
@@ -210,11 +48,6 @@ ARITHMETICS: dict[Precision, str] = {
     "bf16": "bfloat16",
     "fp16": "float16",
 }  # as headers name them
-
-HEADER = 2**22  # bytes as JSON: ImageNet's 21,841 class names take an eighth
-LONG = 1000  # characters of a text
-DEEP = 8  # lists and mappings within each other
-INTEGER = 2**63 - 1  # magnitude of a whole number, such as a seed
 
 
 class CertificationOptions(TypedDict, total=False):
@@ -467,44 +300,3 @@ def precision_named(arithmetic: str) -> Precision:
     raise BadValue(
         f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}"
     )
-
-
-def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
-    """Raise Problem for the first of a header's `facts` (name, value) beyond its limit; None means unknown."""
-    for name, value in facts:
-        if name in NUMBERS and value is not None:
-            NUMBERS[name](value)
-        else:
-            _check_plain(name, value, DEEP)
-
-
-NUMBERS: dict[str, Callable[[Any], object]] = {
-    "sigma": lambda sigma: check_sigma(sigma, most=LENGTHS[1]),
-    "alpha": lambda alpha: (
-        None if alpha == 0.0 else bounds.check_level(alpha)
-    ),  # 0: all copies were counted
-    "n0": lambda n0: check_samples("n0", n0, least=0),
-    "n": lambda n: check_samples("n", n),
-    "batch": lambda batch: check_samples("batch", batch),
-    "shard": Shard.parse,
-}
-
-
-def _check_plain(name: str, value: Any, deep: int) -> None:
-    """Raise Problem unless `value` can be written as JSON and read as it was, with no more than `deep` levels."""
-    if isinstance(value, dict | list | tuple) and deep > 0:
-        for part in [*value, *value.values()] if isinstance(value, dict) else value:
-            _check_plain(name, part, deep - 1)
-        plain = not isinstance(value, dict) or all(
-            isinstance(key, str) for key in value
-        )
-    elif isinstance(value, str):
-        plain = len(value) <= LONG and not any("\ud800" <= c <= "\udfff" for c in value)
-    elif isinstance(value, float):
-        plain = math.isfinite(value)
-    else:
-        plain = value is None or (isinstance(value, int) and abs(value) <= INTEGER)
-    if not plain:
-        texts = f"texts of at most {LONG:,} characters, finite numbers, whole ones up to {INTEGER:.0e}, and lists or"
-        room = f"a header has room for {texts} mappings of them, at most {DEEP} levels deep"
-        raise BadValue(f"{name} holds {shown(repr(value))}: {room}")

@@ -19,7 +19,7 @@ from randsmooth.certificates import (
     Header,
 )
 from randsmooth.certificates.merging import SOME_FOLDER
-from randsmooth.certificates.table import hashed_images, in_bytes
+from randsmooth.certificates.rows import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine, usual_block
 from randsmooth.certification.opening import made_up

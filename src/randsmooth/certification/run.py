@@ -30,7 +30,7 @@ from randsmooth.certificates.journal import (
     shards_path,
     table_of,
 )
-from randsmooth.certificates.table import in_bytes
+from randsmooth.certificates.rows import in_bytes
 from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import (
     ImageEvidence,

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, name_images
+from randsmooth.certificates.evidence import ABSTAIN, Floats, name_images
+from randsmooth.certificates.table import Certificates
 from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
 from randsmooth.noise import Gaussian, check_sigma, round_down

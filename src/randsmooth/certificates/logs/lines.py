@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.certificates.table import Floats, Ints
+from randsmooth.certificates.evidence import Floats, Ints
 from randsmooth.contents import HEAD, stands_for
 from randsmooth.documents import read_file, shown
 from randsmooth.errors import ForeignFile, WrongFile

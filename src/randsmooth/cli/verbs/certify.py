@@ -12,7 +12,8 @@ from pydantic import BeforeValidator, Field, PositiveInt
 
 from randsmooth import certificates, certification, launch, metrics
 from randsmooth.certificates import Shard
-from randsmooth.certificates.settings import AskedPrecision, whole_of
+from randsmooth.certificates.selection import whole_of
+from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.cli.options import (
     Answered,
     SigmaNamed,

@@ -1,0 +1,291 @@
+"""The columns of evidence, and what no certification can have counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from randsmooth.certificates.header import Header
+from randsmooth.documents import shown
+from randsmooth.errors import WrongTable
+from randsmooth.rules import Evidence, Rule
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+ABSTAIN = -1
+
+# In place of the label of every image of data that have none.
+NO_LABEL = -1
+
+# Bytes of an image's address.
+ADDRESS = 32
+
+# Images that an error lists before it counts the others.
+LISTED_IMAGES = 5
+
+PUT_TOGETHER = "`randsmooth merge` puts shards together"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of evidence.
+
+    Attributes:
+        of: of what an image has a number in it: one of its own, or one for each class, look or byte of its address.
+        dtype: of these numbers.
+        optional: whether a table may be without it.
+    """
+
+    of: Literal["image", "class", "look", "byte"] = "image"
+    dtype: type = np.int64
+    optional: bool = False
+
+    def shape(self, N: int, K: int) -> tuple[int, ...]:
+        """Return that of the column of N images and K classes."""
+        if self.of == "class":
+            return (N, K)
+        if self.of == "byte":
+            return (N, ADDRESS)
+        return (N,)
+
+
+COLUMNS = {
+    "idx": Column(),
+    "label": Column(),
+    "counts0": Column("class"),
+    "counts": Column("class"),
+    "path": Column("look"),
+    "seconds": Column(dtype=np.float64),
+    "machine": Column(optional=True),
+    "image": Column("byte", np.uint8, optional=True),
+    "u": Column(dtype=np.float64, optional=True),
+}
+
+# The columns of shape (N, ...): of looks, each image has an array of its own.
+ARRAYS = tuple(name for name in COLUMNS if name != "path")
+
+
+def check_columns(
+    header: Header, columns: Mapping[str, Any], paths: Sequence[Array] | None
+) -> None:
+    """Raise Problem unless these are N rows of K classes, each of another image, in the shapes and types of COLUMNS.
+
+    Times are finite and not below 0, machines are among those of the header, and uniform
+    numbers are there under the randomised bound alone.
+    """
+    idx = columns["idx"]
+    counts = columns["counts"]
+    N = len(idx) if np.ndim(idx) else 0
+    K = max(1, counts.shape[1]) if np.ndim(counts) == 2 else 1
+    for name in ARRAYS:
+        column = COLUMNS[name]
+        if columns[name] is not None or not column.optional:
+            _check_array(name, columns[name], column.shape(N, K))
+
+    for path in paths or ():
+        _check_array("path", path, (len(path),))
+    if paths is not None and len(paths) != N:
+        raise WrongTable(f"there are looks of {len(paths):,} images, and {N:,} images")
+
+    check_images(idx)
+    _check_seconds(idx, columns["seconds"])
+    if columns["machine"] is not None:
+        _check_machines(idx, columns["machine"], len(header.machines))
+    _check_uniform_numbers(header, columns["u"])
+
+
+def _check_seconds(idx: Array, seconds: Array) -> None:
+    possible = np.isfinite(seconds) & (seconds >= 0)
+    refuse(idx, ~possible, lambda row: f"took {seconds[row]} seconds")
+
+
+def _check_machines(idx: Array, machine: Array, machines: int) -> None:
+    known = (machine >= -1) & (machine < machines)
+    refuse(
+        idx,
+        ~known,
+        lambda row: f"is of machine {machine[row]}, and the header tells {machines}",
+    )
+
+
+def _check_uniform_numbers(header: Header, u: Array | None) -> None:
+    needed = header.bound == "randomised"
+    within = u is None or bool(np.all((u > 0.0) & (u < 1.0)))
+    if needed != (u is not None) or not within:
+        raise WrongTable(
+            f"bound={header.bound} with u={shown(u)}: "
+            "randomised, and no other, has numbers within (0, 1)"
+        )
+
+
+def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    dtype = COLUMNS[name].dtype
+    if not isinstance(array, np.ndarray):
+        got = type(array).__name__
+    elif (
+        array.shape != shape
+        or array.dtype.kind not in "iuf"
+        or not np.can_cast(array.dtype, dtype, "same_kind")
+    ):
+        got = f"{array.dtype} {array.shape}"
+    else:
+        return
+    raise WrongTable(
+        f"{name} must be an array of {dtype.__name__} of shape {shape}; got {got}"
+    )
+
+
+def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:
+    """Raise Problem for the first of the images `idx` (N,) that is `wrong` (N,), with what `say` says of its row."""
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        raise WrongTable(f"image {idx[rows[0]]} {say(int(rows[0]))}")
+
+
+def check_images(idx: Array) -> None:
+    """Raise Problem for an image below 0, or there twice."""
+    refuse(idx, idx < 0, lambda row: "is not a position; positions start at 0")
+    unique, times = np.unique(idx, return_counts=True)
+    if len(unique) < len(idx):
+        raise WrongTable(
+            f"the table holds image {unique[times > 1][0]} twice; {PUT_TOGETHER}"
+        )
+
+
+def check_evidence(
+    header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints
+) -> None:
+    """Raise Problem unless a certification under `header` by `rule` can have given these counts and labels.
+
+    Args:
+        header: of the table; its classes, n0, bound, lumped and label_aware are used.
+        rule: the one that it names.
+        evidence: the samples of N images that bound p_A.
+        counts0: (N, K) class counts of the samples that picked the class.
+        label: (N,) true classes, or NO_LABEL for all images.
+    """
+    idx = evidence.idx
+    picked = evidence.picked
+    K = evidence.counts.shape[1] - header.lumped
+    _check_classes(header, K)
+
+    _check_sums("counts0", counts0, np.full(len(idx), header.selected), idx)
+    if header.n0 == 0:
+        _check_marks(header, rule, evidence, label)
+    walked = (picked == label) | (not header.gives_up_others)
+    _check_looks(rule, evidence, walked)
+
+    unlabelled = len(label) > 0 and bool((label == NO_LABEL).all())
+    if unlabelled and header.label_aware:
+        raise WrongTable(
+            "the header is label-aware, and the images have no labels: certify without --label-aware"
+        )
+    if not unlabelled:
+        _check_known("label", label, K, idx)
+    _check_known("picked class", picked, K, idx)
+
+
+def _check_classes(header: Header, K: int) -> None:
+    """Raise Problem unless K classes were counted as the header names them, and as many as its bound needs."""
+    if header.classes is not None and len(header.classes) != K:
+        raise WrongTable(
+            f"the header names {len(header.classes)} classes, and {K} are counted"
+        )
+    if header.lumped and header.bound in ("two-sided", "pairwise"):
+        raise WrongTable(
+            f"bound={header.bound} needs the counts of all classes; only the picked one was counted"
+        )
+
+
+def _check_known(what: str, classes: Ints, K: int, idx: Ints) -> None:
+    """Raise Problem unless all `classes` (N,), which `what` names, are among K."""
+    outside = (classes < 0) | (classes >= K)
+    refuse(
+        idx,
+        outside,
+        lambda row: f"has {what} {classes[row]}, and {K} classes are counted",
+    )
+
+
+def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
+    """Raise Problem unless each row of `counts` (N, K) adds up to `total` (N,)."""
+    # The sum of very large counts overflows, and would not show that they are wrong.
+    outside = (counts < 0) | (counts > total[:, None])
+    wrong = (counts.sum(axis=1) != total) | outside.any(axis=1)
+
+    def fault(row: int) -> str:
+        counted = shown(counts[row].tolist())
+        return f"has {what} {counted}, not of sum {total[row]}: damaged"
+
+    refuse(idx, wrong, fault)
+
+
+def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
+    """Raise Problem unless the class, which no samples picked, is one that the header's settings bound."""
+    if not (header.label_aware or rule.any_class):
+        rule_name = shown(repr(header.rule))
+        bound = shown(str(header.bound))
+        raise WrongTable(
+            f"n0=0: no other samples picked the class, and rule={rule_name} with "
+            f"bound={bound} does not hold for it: give their n0, or bound='any-class'"
+        )
+    if header.label_aware:
+        marked_class = label
+        what = "label"
+    else:
+        marked_class = evidence.counts.argmax(axis=1)
+        what = "most frequent class"
+    refuse(
+        evidence.idx,
+        evidence.picked != marked_class,
+        lambda row: f"marks another class than its {what}: damaged",
+    )
+
+
+def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> None:
+    """Raise Problem unless each path is one that the rule allows, may end there, and ends in the image's counts.
+
+    Where an image was not `walked` (N,), because its class is not the label, it has no path.
+    """
+    paths = [path.tolist() for path in evidence.paths]
+    samples = [
+        rule.samples(path if walks else [])
+        for path, walks in zip(paths, walked, strict=True)
+    ]
+    _check_sums("counts", evidence.counts, np.array(samples, np.int64), evidence.idx)
+    n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
+    wrong = [
+        not _path_fits(rule, path, count) if walks else len(path) > 0
+        for path, count, walks in zip(paths, n_a, walked, strict=True)
+    ]
+    refuse(
+        evidence.idx, wrong, lambda row: "has looks that do not fit its counts: damaged"
+    )
+
+
+def _path_fits(rule: Rule, path: list[int], n_a: int) -> bool:
+    """Return whether the counts at the looks never fall, may end there, and end in `n_a`."""
+    falls = any(later < earlier for earlier, later in pairwise(path))
+    return not falls and rule.complete(path) and path[-1] == n_a
+
+
+def name_images(idx: Ints) -> str:
+    """Return the images in words, for an error: `image 3`, or `images 3, 17 and 40 more`.
+
+    Example:
+        >>> name_images(np.arange(3)), name_images(np.arange(100))
+        ('images 0, 1, 2', 'images 0, 1, 2, 3, 4 and 95 more')
+    """
+    noun = "images" if len(idx) > 1 else "image"
+    listed = ", ".join(map(str, idx[:LISTED_IMAGES]))
+    others = len(idx) - LISTED_IMAGES
+    more = f" and {others:,} more" if others > 0 else ""
+    return f"{noun} {listed}{more}"
