@@ -221,7 +221,7 @@ def type_of(part: dict[str, Any]) -> str:
 
 def objects(paper: str) -> str:
     """Every table and figure of a paper: what it shows, what it needs, and what is here of it."""
-    from randsmooth.papers.published_values import OBJECTS
+    from randsmooth.papers import OBJECTS
 
     made, rows, kept = (
         json.loads((PAPERS / "made.json").read_text())["tables"],

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from randsmooth.extras import versions
+from randsmooth.papers import survey
 from randsmooth.papers.output import write_cells
-from randsmooth.papers.reproduction import survey
 
 RESULTS = Path(__file__).parents[2] / "results" / "papers"
 

@@ -6,13 +6,13 @@ from functools import cache
 from docs.field.judging import Judged
 
 from randsmooth import certificates
+from randsmooth.papers import OBJECTS, PaperRow
 from randsmooth.papers.cell_comparison import Agreement, agreement_of
 from randsmooth.papers.find_certificates import (
     SAME_IMAGES,
     CertificateFile,
     certificates_for,
 )
-from randsmooth.papers.published_values import OBJECTS, PaperRow
 
 PAPER = {
     "eth-sri/acr-weakness": "acr",

@@ -9,7 +9,8 @@ import pandas as pd
 from models.refusing import check_refusals
 from randsmooth.noise import Gaussian
 from randsmooth.papers import published
-from randsmooth.papers.published_values import ACCURACY, OBJECTS, TEXTS, cells
+from randsmooth.papers.objects import OBJECTS, TEXTS
+from randsmooth.papers.published_values import ACCURACY, cells
 
 ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]
 

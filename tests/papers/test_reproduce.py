@@ -3,7 +3,6 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from pkgutil import resolve_name
 
 import numpy as np
 import pandas as pd
@@ -16,18 +15,16 @@ from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs.sweep import described, listing
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import agreement_of, compare_cells, findings
-from randsmooth.papers.context import SCALES, Context, steps_for
+from randsmooth.papers.context import Context
+from randsmooth.papers.drawings import FORMULAS, OF_ROWS
 from randsmooth.papers.find_certificates import certificates_for, scan_folder
 from randsmooth.papers.from_models import _history
-from randsmooth.papers.published_values import (
-    OBJECTS,
-    PaperRow,
-    Printed,
-    find_object,
-    rows_of,
-)
+from randsmooth.papers.objects import OBJECTS, Drawing, find_object
+from randsmooth.papers.published_values import Printed
 from randsmooth.papers.published_values import cells as published_cells
 from randsmooth.papers.reproduction import reproduce
+from randsmooth.papers.rows import PaperRow, rows_of
+from randsmooth.papers.runs import SCALES, steps_for
 from randsmooth.training import PRESETS
 
 
@@ -128,8 +125,9 @@ def test_every_object_has_rows_that_presets_train() -> None:
     known, listed = {preset.name for preset in PRESETS}, "\n".join(listing())
     for thing in OBJECTS:
         assert {row.preset for row in thing.rows()} <= known, thing.name
-        assert callable(resolve_name(f"randsmooth.papers.{thing.maker}")), thing.name
+        assert (thing.drawing in FORMULAS) == (not thing.rows()), thing.name
         assert thing.name in listed
+    assert {*FORMULAS, *OF_ROWS} == {thing.drawing for thing in OBJECTS} == {*Drawing}
 
 
 def test_what_is_missing_is_told_as_commands_that_parse() -> None:
@@ -431,12 +429,12 @@ def test_another_alpha_is_told_beside_the_figures(tmp_path: Path) -> None:
     )
 
 
-FORMULAS = [thing.name for thing in OBJECTS if not thing.rows()]
+OF_FORMULAS = [thing.name for thing in OBJECTS if not thing.rows()]
 
 
 def test_formulas_need_nothing_and_write_their_numbers(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    for name in FORMULAS:
+    for name in OF_FORMULAS:
         result = reproduce(name, source=tmp_path / "logs", out=tmp_path)
         assert result.made is not None and (
             result.missing,
@@ -513,12 +511,12 @@ def test_a_run_cut_short_before_its_certificates_has_them_left_to_make(
         "acr/figure5"
     )  # which needs a model and can be drawn without certificates
     context = Context((), SCALES["tiny"], tmp_path)
-    assert thing.missing(context) == thing.unfinished(context) == thing.rows()
+    assert context.missing(thing) == context.unfinished(thing) == thing.rows()
     model = tmp_path / SCALES["tiny"].model_folder_name(thing.rows()[0])
     model.mkdir()
     (model / "config.json").touch()
-    assert thing.missing(context) == []
-    assert thing.unfinished(context) == thing.rows()
+    assert context.missing(thing) == []
+    assert context.unfinished(thing) == thing.rows()
 
 
 @pytest.mark.slow

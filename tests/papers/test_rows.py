@@ -7,9 +7,9 @@ from typing import Any
 
 from fresh import python
 from randsmooth.certificates import PathFacts
-from randsmooth.papers.context import SCALES, steps_for
 from randsmooth.papers.find_certificates import certificates_for
-from randsmooth.papers.published_values import PaperRow, rows_of
+from randsmooth.papers.rows import PaperRow, rows_of
+from randsmooth.papers.runs import SCALES, steps_for
 
 BASELINES = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix")
 

@@ -12,7 +12,10 @@ from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models.registry import ARCHITECTURES
 from randsmooth.papers import Bibliography, cited
-from randsmooth.papers.what_to_cite import bibliography_of, needs, of_header, references
+from randsmooth.papers.citation_needs import NEEDS
+from randsmooth.papers.references import references
+from randsmooth.papers.uses import of_header
+from randsmooth.papers.what_to_cite import bibliography_of
 from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 from randsmooth.training.presets import PRESETS
 
@@ -43,15 +46,14 @@ def test_every_name_of_ours_has_its_papers_and_every_entry_its_use() -> None:
         "randsmooth"
     }
     for kind, names in ours.items():
-        assert {*"|".join(needs()[kind]).split("|")} == names, kind
+        known = {name for need in NEEDS if need.kind == kind for name in need.names}
+        assert known == names, kind
     networks = [
         name for name in ARCHITECTURES if ARCHITECTURES.source(name) == "randsmooth"
     ]
     for name in [*networks, "resnet152", "wrn16-4", "dncnn-17x64"]:
         assert cited([name]).unlisted == (), name
-    used = {
-        key for names in needs().values() for keys, _ in names.values() for key in keys
-    }
+    used = {key for need in NEEDS for key in need.keys}
     assert {*references()} == used | {"randsmooth"}
 
 
@@ -70,7 +72,11 @@ def test_an_entry_is_whole_bibtex_in_plain_letters() -> None:
 
 
 def test_the_method_of_a_paper_and_the_paper_name_the_same_people() -> None:
-    for name, ((key, *_), _) in needs()["training method"].items():
+    for need in NEEDS:
+        if need.kind != "training method":
+            continue
+        (name,) = need.names
+        key = need.keys[0]
         first, fields = (
             METHODS[name].source.split(",")[0].split(" ")[0],
             references()[key].fields,

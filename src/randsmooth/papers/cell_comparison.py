@@ -1,35 +1,46 @@
-"""Our figures beside the published ones, cell by cell: how far they may differ, whether they do, and in words."""
+"""Our figures beside the published ones, cell by cell: whether they differ, and why."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import special
 
 from randsmooth import metrics
 from randsmooth.metrics import share_interval
 from randsmooth.papers.find_certificates import CertificateFile
-from randsmooth.papers.published_values import ACCURACY, PaperRow, named
+from randsmooth.papers.published_values import ACCURACY
+from randsmooth.papers.rows import PaperRow, named
 from randsmooth.report.grouping import gathered
 
-# Decimal digits of our figures where the paper prints none. All other metrics have one.
+# Decimal digits of our figures where the paper prints none.
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}
-EXACT = 1e-9  # rounding of floats: 6,465 of 10,000 is printed as 64.7%
-MANY = 0.5  # a run is another one where at least this share of its informative cells differs
-CHANCE = 0.99  # level of the interval for figures that are measured on other images
+DIGITS_OF_OTHERS = 1
+# Rounding of floats: 6,465 of 10,000 is printed as 64.7%.
+ROUNDING = 1e-9
+# A run is another one where at least this share of its informative cells differs.
+ANOTHER_RUN_SHARE = 0.5
+# The level of the interval for figures that are measured on other images.
+CHANCE_LEVEL = 0.99
+
+IMAGES = "images"  # heading of the column with the number of images
+
+PAPER, HERE, DIFFERENCE = "paper", "here", "difference"  # the lines of a row
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A row of a paper beside certificates: which of its informative cells differ, and what explains that.
+    """A row of a paper beside certificates: which of its informative cells differ.
 
     Attributes:
         row, found: the row and the certificates.
         here: metric -> the figure of the certificates.
         differences: metric -> our figure minus the paper's, of the informative cells.
-        unexplained: those of the differences that rounding and, on other images, chance do not explain.
+        unexplained: those of the differences that rounding and, on other images, chance
+            do not explain.
         same_images: whether both figures are measured on equally many images.
         mean_error: mean |difference| in units of the printed rounding; 0 without cells.
     """
@@ -45,121 +56,150 @@ class Agreement:
     @property
     def share(self) -> float:
         """The share of the informative cells whose difference is unexplained."""
-        return (
-            len(self.unexplained) / len(self.differences) if self.differences else 0.0
-        )
+        if not self.differences:
+            return 0.0
+        return len(self.unexplained) / len(self.differences)
 
     @property
     def another_run(self) -> bool:
-        """Whether a released log is of another run than the row: at least half of its informative cells differ."""
-        return self.found.log and bool(self.unexplained) and self.share >= MANY
+        """Whether a released log is of another run than the row.
+
+        At least half of its informative cells differ.
+        """
+        differs = bool(self.unexplained) and self.share >= ANOTHER_RUN_SHARE
+        return self.found.log and differs
 
 
 def agreement_of(
     row: PaperRow, found: CertificateFile, columns: Sequence[str] | None = None
 ) -> Agreement:
-    """How well the figures of the certificates, by default those that the row has, agree with those of the row."""
-    same = row.images in (None, len(found.table))
+    """Compare the figures of certificates with those of a row.
+
+    Args:
+        columns: the metrics; by default those that the row has.
+    """
+    same_images = row.images in (None, len(found.table))
     here = figures(found, tuple(row.figures) if columns is None else columns)
-    told = [m for m in here if m in row.figures and informative(row, found, m)]
-    differences = {m: here[m] - row.figures[m] for m in told}
-    unexplained = {
-        m: d
-        for m, d in differences.items()
-        if not _explained(row, found, m, here[m], same)
-    }
-    errors = [abs(d) / rounding(row, m) for m, d in differences.items()]
+    differences = {}
+    unexplained = {}
+    errors = []
+    for metric, value in here.items():
+        if metric not in row.figures or not informative(row, found, metric):
+            continue
+        difference = value - row.figures[metric]
+        differences[metric] = difference
+        errors.append(abs(difference) / rounding(row, metric))
+        low, high = value, value
+        if not same_images:
+            low, high = _chance_interval(row, found, metric, value)
+        if not _is_rounded_into(low, high, row, metric):
+            unexplained[metric] = difference
     return Agreement(
-        row,
-        found,
-        here,
-        differences,
-        unexplained,
-        same,
-        float(np.mean(errors)) if errors else 0.0,
+        row=row,
+        found=found,
+        here=here,
+        differences=differences,
+        unexplained=unexplained,
+        same_images=same_images,
+        mean_error=float(np.mean(errors)) if errors else 0.0,
     )
 
 
 def figures(found: CertificateFile, columns: Sequence[str]) -> dict[str, float]:
-    """The value of each metric in `columns` that certificates determine; accuracy in percent."""
-    values = (
-        {"acr": float((found.table.radius * found.table.correct).mean())}
-        if "acr" in columns
-        else {}
-    )
-    radii = {
-        column: float(column.removeprefix(ACCURACY))
-        for column in columns
-        if column.startswith(ACCURACY)
-    }
-    return values | {
-        c: 100.0 * metrics.certified_accuracy(found.table, r).value
-        for c, r in radii.items()
-    }
+    """Return the value of each metric that certificates determine.
+
+    Accuracy is in percent.
+    """
+    values = {}
+    if "acr" in columns:
+        values["acr"] = float(_certified_radii(found).mean())
+    for column in columns:
+        if column.startswith(ACCURACY):
+            accuracy = metrics.certified_accuracy(found.table, _radius(column))
+            values[column] = 100.0 * accuracy.value
+    return values
+
+
+def _certified_radii(found: CertificateFile) -> NDArray[np.float64]:
+    """Return (N,) radii, 0 where the class is wrong."""
+    return np.asarray(found.table.radius * found.table.correct, np.float64)
+
+
+def _radius(metric: str) -> float:
+    return float(metric.removeprefix(ACCURACY))
 
 
 def informative(row: PaperRow, found: CertificateFile, metric: str) -> bool:
-    """Whether a cell could differ: not where the paper prints 0 at a radius that cannot be certified."""
+    """Whether a cell could differ.
+
+    It could not where the paper prints 0 at a radius that cannot be certified.
+    """
     if not metric.startswith(ACCURACY) or row.figures.get(metric) != 0.0:
         return True
-    return float(metric.removeprefix(ACCURACY)) <= metrics.farthest(found.table)
+    return _radius(metric) <= metrics.farthest(found.table)
 
 
 def rounding(row: PaperRow, metric: str) -> float:
-    """The rounding error of a printed figure: half a unit of its last digit."""
+    """Return the rounding error of a printed figure: half a unit of its last digit."""
     return float(0.5 * 10.0 ** -row.decimals.get(metric, digits(metric)))
 
 
 def digits(metric: str) -> int:
-    return DIGITS.get(metric, 1)
+    """Return how many decimals our figures have at least."""
+    return DIGITS.get(metric, DIGITS_OF_OTHERS)
 
 
-def _explained(
-    row: PaperRow, found: CertificateFile, metric: str, here: float, same: bool
-) -> bool:
-    """Whether rounding explains how far the paper's figure is from ours, on another number of images also chance."""
-    low, high, there = here, here, row.figures[metric]
+def _chance_interval(
+    row: PaperRow, found: CertificateFile, metric: str, here: float
+) -> tuple[float, float]:
+    """Return where a figure may lie by chance that is measured on other images.
+
+    The interval is that of the smaller number of images, around our figure.
+    """
     fewer = min(len(found.table), row.images or 0)
-    if metric == "acr" and not same:
-        spread = float((found.table.radius * found.table.correct).std())
-        half = float(special.ndtri(0.5 + CHANCE / 2.0)) * spread / math.sqrt(fewer)
-        low, high = here - half, here + half
-    elif metric.startswith(ACCURACY) and not same:
-        small = here if fewer == len(found.table) else there
-        ends = (
-            100.0 * float(end)
-            for end in share_interval(fewer * small / 100.0, fewer, level=CHANCE)
+    if metric == "acr":
+        spread = float(_certified_radii(found).std())
+        z = float(special.ndtri(0.5 + CHANCE_LEVEL / 2.0))
+        half_width = z * spread / math.sqrt(fewer)
+        return here - half_width, here + half_width
+    if metric.startswith(ACCURACY):
+        measured_on_fewer = here
+        if fewer != len(found.table):
+            measured_on_fewer = row.figures[metric]
+        low, high = share_interval(
+            fewer * measured_on_fewer / 100.0, fewer, level=CHANCE_LEVEL
         )
-        low, high = (
-            here + shift(end - small, 0.0)
-            for shift, end in zip((min, max), ends, strict=True)
-        )
-    return bool(max(low - there, there - high) <= rounding(row, metric) + EXACT)
+        below = min(100.0 * float(low) - measured_on_fewer, 0.0)
+        above = max(100.0 * float(high) - measured_on_fewer, 0.0)
+        return here + below, here + above
+    return here, here
 
 
-def lack(agreed: Agreement | None) -> str:
-    """Why certificates are not enough to fill a row, in words; empty where they are."""
-    return (
-        "nothing at hand"
-        if agreed is None
-        else "only logs of other runs"
-        if agreed.another_run
-        else ""
-    )
+def _is_rounded_into(low: float, high: float, row: PaperRow, metric: str) -> bool:
+    """Whether the printed figure is a rounded one of the interval."""
+    printed = row.figures[metric]
+    return max(low - printed, printed - high) <= rounding(row, metric) + ROUNDING
 
 
-IMAGES = "images"  # heading of the column with the number of images
+def lack(agreement: Agreement | None) -> str:
+    """Say why certificates are not enough to fill a row; empty where they are."""
+    if agreement is None:
+        return "nothing at hand"
+    if agreement.another_run:
+        return "only logs of other runs"
+    return ""
 
 
 @dataclass(frozen=True)
 class CellComparison:
-    """The rows of a table with the paper's figures, and ours where there are certificates.
+    """The rows of a table with the paper's figures, and ours where there are some.
 
     Attributes:
         rows: those of the paper.
         metrics: the columns.
         agreed: each row beside its certificates; None where there are none.
-        beyond: figures of each row that certificates do not tell; none for all rows where it is empty.
+        beyond: figures of each row that certificates do not tell; none for all rows
+            where it is empty.
     """
 
     rows: tuple[PaperRow, ...]
@@ -170,11 +210,11 @@ class CellComparison:
     @property
     def ours(self) -> list[dict[str, float]]:
         """Our figures of each row, by metric."""
-        more = self.beyond or ({},) * len(self.rows)
-        return [
-            (agreed.here if agreed else {}) | own
-            for agreed, own in zip(self.agreed, more, strict=True)
-        ]
+        beyond: Sequence[dict[str, float]] = self.beyond or [{} for _ in self.rows]
+        figures = []
+        for agreement, more in zip(self.agreed, beyond, strict=True):
+            figures.append(more if agreement is None else agreement.here | more)
+        return figures
 
 
 def compare_cells(
@@ -182,131 +222,145 @@ def compare_cells(
     found: Sequence[CertificateFile | None],
     beyond: Sequence[dict[str, float]] = (),
 ) -> CellComparison:
-    """Compare each row of a paper with the certificates found for it."""
-    tables = [f.table for f in found if f is not None]
+    """Compare each row of a paper with the certificates found for it.
+
+    Args:
+        beyond: figures of each row that certificates do not tell.
+    """
     columns = list(dict.fromkeys(metric for row in rows for metric in row.figures))
-    columns = columns or [
-        "acr",
-        *(f"{ACCURACY}{r:g}" for r in (metrics.usual_radii(tables) if tables else [])),
-    ]
-    agreed = tuple(
-        agreement_of(r, f, columns) if f else None
-        for r, f in zip(rows, found, strict=True)
-    )
-    return CellComparison(tuple(rows), tuple(columns), agreed, tuple(beyond))
+    if not columns:
+        columns = _usual_columns([file for file in found if file is not None])
+    agreed = []
+    for row, file in zip(rows, found, strict=True):
+        agreed.append(None if file is None else agreement_of(row, file, columns))
+    return CellComparison(tuple(rows), tuple(columns), tuple(agreed), tuple(beyond))
+
+
+def _usual_columns(found: Sequence[CertificateFile]) -> list[str]:
+    """Return the metrics that are shown where the paper prints none."""
+    columns = ["acr"]
+    if found:
+        radii = metrics.usual_radii([file.table for file in found])
+        columns += [f"{ACCURACY}{radius:g}" for radius in radii]
+    return columns
 
 
 def findings(table: CellComparison) -> list[str]:
-    """In words: which rows differ by more than rounding explains, and which are measured on other images."""
-    there = [agreed for agreed in table.agreed if agreed]
-    others = gathered(
-        ((one.row.images or 0, len(one.found.table)), one.row)
-        for one in there
-        if not one.same_images
+    """Say which rows differ by more than rounding explains.
+
+    And which are measured on other images.
+    """
+    agreed = [agreement for agreement in table.agreed if agreement is not None]
+    sentences = [_finding(agreement) for agreement in agreed if agreement.unexplained]
+    rows_of_images = gathered(
+        ((agreement.row.images or 0, len(agreement.found.table)), agreement.row)
+        for agreement in agreed
+        if not agreement.same_images
     )
-    return [_finding(one) for one in there if one.unexplained] + [
-        f"{named(rows)}: {ours:,}* images here, {theirs:,} in the paper, so that some of the difference is chance: "
-        "a cell is said to differ where rounding and a 99% interval for the smaller number do not explain it"
-        for (theirs, ours), rows in others.items()
-    ]
+    for (theirs, ours), rows in rows_of_images.items():
+        sentences.append(
+            f"{named(rows)}: {ours:,}* images here, {theirs:,} in the paper, "
+            "so that some of the difference is chance: a cell is said to differ where "
+            "rounding and a 99% interval for the smaller number do not explain it"
+        )
+    return sentences
 
 
-def _finding(one: Agreement) -> str:
-    places = {m: max(digits(m), one.row.decimals.get(m, 0)) for m in one.unexplained}
-    cells = ", ".join(
-        f"{title(m)} {d + EXACT:+.{places[m]}f}" for m, d in one.unexplained.items()
-    )
-    chance = "" if one.same_images else " by more than rounding and chance"
-    why = ": the released log is not the run of the table" if one.another_run else ""
-    many = f"{len(one.unexplained)} of {len(one.differences)} cells"
-    return f"{named([one.row])} differs in {many}{chance}{why} ({cells})"
+def _finding(agreement: Agreement) -> str:
+    """Say which cells of a row differ."""
+    row = agreement.row
+    count = f"{len(agreement.unexplained)} of {len(agreement.differences)} cells"
+    sentence = f"{named([row])} differs in {count}"
+    if not agreement.same_images:
+        sentence += " by more than rounding and chance"
+    if agreement.another_run:
+        sentence += ": the released log is not the run of the table"
+    cells = []
+    for metric, difference in agreement.unexplained.items():
+        places = max(digits(metric), row.decimals.get(metric, 0))
+        cells.append(f"{title(metric)} {difference + ROUNDING:+.{places}f}")
+    return f"{sentence} ({', '.join(cells)})"
 
 
 def title(metric: str) -> str:
-    """The heading of a metric's column."""
-    return (
-        "ACR"
-        if metric == "acr"
-        else metric.removeprefix(ACCURACY)
-        if metric.startswith(ACCURACY)
-        else metric
-    )
+    """Return the heading of a metric's column."""
+    return "ACR" if metric == "acr" else metric.removeprefix(ACCURACY)
 
 
 def wide(table: CellComparison) -> pd.DataFrame:
-    """The comparison for a person to read: up to three lines per row (paper, here, difference), figures as text."""
-    lines, several = [], len({row.dataset for row in table.rows}) > 1
-    for row, agreed, ours in zip(table.rows, table.agreed, table.ours, strict=True):
-        name = f"{row.name}, {row.dataset}" if several else row.name
-        what = {
-            "sigma": "" if math.isnan(row.sigma) else f"{row.sigma:g}",
-            "method": name,
-        }
-        counts = {} if row.images is None else {"paper": f"{row.images:,}"}
-        if agreed:  # with a star where it differs from the paper's
-            counts["here"] = (
-                f"{len(agreed.found.table):,}{'*' * (not agreed.same_images)}"
-            )
-        both = {
-            m: ours[m] - row.figures[m]
-            for m in table.metrics
-            if m in ours and m in row.figures
-        }
-        for source, values, sign in (
-            ("paper", row.figures, ""),
-            ("here", ours, ""),
-            ("difference", both, "+"),
-        ):
-            if values:
-                cells = {
-                    title(m): _cell(values.get(m), m, row, source, sign)
-                    for m in table.metrics
-                }
-                lines.append(
-                    what | {"": source, IMAGES: counts.get(source, "")} | cells
-                )
-                what = dict.fromkeys(what, "")
+    """Return the comparison for a person to read, figures as text.
+
+    A row has up to three lines: paper, here, difference.
+    """
+    several_datasets = len({row.dataset for row in table.rows}) > 1
+    lines = []
+    for row, agreement, ours in zip(table.rows, table.agreed, table.ours, strict=True):
+        name = f"{row.name}, {row.dataset}" if several_datasets else row.name
+        sigma = "" if math.isnan(row.sigma) else f"{row.sigma:g}"
+        # The first line of a row alone says what it is.
+        heading = {"sigma": sigma, "method": name}
+        images = _image_words(row, agreement)
+        for line, values in _lines_of(row, ours, table.metrics).items():
+            cells = {
+                title(metric): _cell(values.get(metric), metric, row, line)
+                for metric in table.metrics
+            }
+            lines.append(heading | {"": line, IMAGES: images.get(line, "")} | cells)
+            heading = {"sigma": "", "method": ""}
     columns = ["sigma", "method", "", IMAGES, *map(title, table.metrics)]
     return pd.DataFrame(lines, columns=columns, dtype=str).fillna("")
 
 
-def _cell(
-    value: float | None, metric: str, row: PaperRow, source: str, sign: str
-) -> str:
-    """A figure as text: the paper's as printed, ours with at least as many digits, rounded half up."""
+def _image_words(row: PaperRow, agreement: Agreement | None) -> dict[str, str]:
+    """Count the images of each line, with a star where ours differ from the paper's."""
+    words = {}
+    if row.images is not None:
+        words[PAPER] = f"{row.images:,}"
+    if agreement is not None:
+        star = "" if agreement.same_images else "*"
+        words[HERE] = f"{len(agreement.found.table):,}{star}"
+    return words
+
+
+def _lines_of(
+    row: PaperRow, ours: Mapping[str, float], columns: Sequence[str]
+) -> dict[str, Mapping[str, float]]:
+    """Return the figures of each line of a row, without lines that have none."""
+    differences = {
+        metric: ours[metric] - row.figures[metric]
+        for metric in columns
+        if metric in ours and metric in row.figures
+    }
+    lines: dict[str, Mapping[str, float]] = {
+        PAPER: row.figures,
+        HERE: ours,
+        DIFFERENCE: differences,
+    }
+    return {line: values for line, values in lines.items() if values}
+
+
+def _cell(value: float | None, metric: str, row: PaperRow, line: str) -> str:
+    """Print a figure, rounded half up.
+
+    The paper's is as printed, ours has at least as many digits.
+    """
     if value is None:
         return ""
     decimals = row.decimals.get(metric, digits(metric))
-    text = f"{value + EXACT:{sign}.{decimals if source == 'paper' else max(decimals, digits(metric))}f}"
+    if line != PAPER:
+        decimals = max(decimals, digits(metric))
+    sign = "+" if line == DIFFERENCE else ""
+    text = f"{value + ROUNDING:{sign}.{decimals}f}"
+    # No figure that is printed as 0 has a sign.
     return text.lstrip("+-") if float(text) == 0.0 else text
 
 
 def tidy(table: CellComparison) -> pd.DataFrame:
-    """The comparison for programs: one row per cell, at full precision."""
-    lines = []
-    for row, agreed, ours in zip(table.rows, table.agreed, table.ours, strict=True):
-        what = (row.dataset, row.sigma, row.method, row.setting)
-        here = (
-            (len(agreed.found.table), agreed.found.path.name) if agreed else (None, "")
-        )
+    """Return the comparison for programs: one row per cell, at full precision."""
+    lines: list[dict[str, object]] = []
+    for row, agreement, ours in zip(table.rows, table.agreed, table.ours, strict=True):
         for metric in table.metrics:
-            values = (row.figures.get(metric, math.nan), ours.get(metric, math.nan))
-            explained = (
-                metric not in agreed.unexplained
-                if agreed and metric in agreed.differences
-                else None
-            )
-            lines.append(
-                (
-                    *what,
-                    metric,
-                    *values,
-                    values[1] - values[0],
-                    row.images,
-                    *here,
-                    explained,
-                )
-            )
+            lines.append(_tidy_cell(metric, row, agreement, ours))
     columns = [
         "dataset",
         "sigma",
@@ -316,10 +370,38 @@ def tidy(table: CellComparison) -> pd.DataFrame:
         "published",
         "here",
         "difference",
+        "published_images",
+        "images",
+        "file",
+        "explained",
     ]
-    frame = pd.DataFrame(
-        lines, columns=[*columns, "published_images", "images", "file", "explained"]
-    )
-    return frame.astype(
+    return pd.DataFrame(lines, columns=columns).astype(
         {"published_images": "Int64", "images": "Int64", "explained": "boolean"}
     )
+
+
+def _tidy_cell(
+    metric: str,
+    row: PaperRow,
+    agreement: Agreement | None,
+    ours: Mapping[str, float],
+) -> dict[str, object]:
+    published = row.figures.get(metric, math.nan)
+    here = ours.get(metric, math.nan)
+    explained = None
+    if agreement is not None and metric in agreement.differences:
+        explained = metric not in agreement.unexplained
+    return {
+        "dataset": row.dataset,
+        "sigma": row.sigma,
+        "method": row.method,
+        "setting": row.setting,
+        "metric": metric,
+        "published": published,
+        "here": here,
+        "difference": here - published,
+        "published_images": row.images,
+        "images": None if agreement is None else len(agreement.found.table),
+        "file": "" if agreement is None else agreement.found.path.name,
+        "explained": explained,
+    }

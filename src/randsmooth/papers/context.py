@@ -1,12 +1,10 @@
-"""What a reproduction works with: the certificates and models at hand, how large its runs are, and their steps."""
+"""What a reproduction works with: the certificates and the models at hand."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from randsmooth import metrics
-from randsmooth.launch.chains import Step
 from randsmooth.papers.cell_comparison import (
     CellComparison,
     agreement_of,
@@ -14,133 +12,13 @@ from randsmooth.papers.cell_comparison import (
     lack,
 )
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
-from randsmooth.papers.published_values import PaperRow, named
+from randsmooth.papers.objects import PaperObject
+from randsmooth.papers.rows import PaperRow, named
+from randsmooth.papers.runs import Scale
 from randsmooth.report.grouping import gathered
 
-
-@dataclass(frozen=True)
-class Scale:
-    """How far the runs of a reproduction are reduced from those of the paper.
-
-    Attributes:
-        dataset, arch: used in place of the paper's; None keeps the paper's.
-        epochs: None keeps the paper's; with fewer the schedule is compressed.
-        train_images: how many to train on; None for all.
-        images: how many to certify; 0 for as many as the paper.
-        n0, n: samples per image, to pick the class and to bound its probability.
-        teacher_noises: noisy copies of each image that a teacher sees; None keeps the paper's number.
-
-    Example:
-        >>> from randsmooth.papers import SCALES
-        >>> SCALES["cpu"].epochs, SCALES["cpu"].n
-        (8, 10000)
-    """
-
-    dataset: str | None
-    arch: str | None
-    epochs: int | None
-    train_images: int | None
-    images: int
-    n0: int
-    n: int
-    teacher_noises: int | None = None
-
-    def dataset_of(self, row: PaperRow) -> str:
-        return self.dataset or row.dataset
-
-    def model_folder_name(self, row: PaperRow) -> str:
-        """Name of the row's model folder."""
-        return f"{self.dataset_of(row)}-{row.preset.replace('/', '-')}-{row.sigma:g}"
-
-
-SCALES = {
-    "tiny": Scale(
-        "digits", "small-cnn", 2, None, 40, 50, 500, 64
-    ),  # shows that it runs
-    "cpu": Scale(None, None, 8, 20_000, 500, 100, 10_000, 1000),
-    "paper": Scale(None, None, None, None, 0, 100, 100_000),
-}
-# Every k-th test image of these data sets is certified, as in the literature; of the others, every image.
-SKIPPED = {"imagenet": 100, "svhn": 20}
-ABLATED = 20  # CAT-RS's ablations on CIFAR-10, tables 3 and 5 to 7, have 500 of its images (section 4.3)
-TEACHER_SIGMA = 0.25  # the released CAT-RS code: one Gaussian-trained teacher for every sigma, under 10,000 noises
-
-
-def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
-    """The steps that train and certify a row's model in `folder`, preceded by that of its teacher if any."""
-    wanted = _teacher(row)
-    sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
-    teacher = PaperRow(
-        row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian"
-    )
-    before = (_train(teacher, scale, folder, {}),) if wanted else ()
-    given: dict[str, Any] = (
-        {wanted: str(folder / scale.model_folder_name(teacher))} if wanted else {}
-    )
-    if wanted == "teacher" and scale.teacher_noises:
-        given["teacher_noises"] = scale.teacher_noises
-    train = _train(row, scale, folder, given, before)
-    return [*before, train, _certify(row, scale, train)]
-
-
-def _teacher(row: PaperRow) -> str:
-    """The name of the setting that names another model, for a row that needs one; else empty."""
-    from randsmooth.training.presets import named
-
-    preset = named(row.preset)[0]
-    if (
-        preset.method == "cat-rs"
-        and preset.hyperparameters(row.sigma).get("variant") == "released"
-    ):
-        return "teacher"
-    return (
-        "p_A_from" if preset.method == "amplify" and row.dataset == "imagenet" else ""
-    )
-
-
-def _train(
-    row: PaperRow,
-    scale: Scale,
-    folder: Path,
-    given: dict[str, Any],
-    before: tuple[Step, ...] = (),
-) -> Step:
-    out = folder / scale.model_folder_name(row)
-    options: dict[str, Any] = {
-        "preset": row.preset,
-        "sigma": row.sigma,
-        "anywhere": scale.dataset is not None,
-    }
-    options |= {
-        "arch": scale.arch,
-        "epochs": scale.epochs,
-        "take": scale.train_images,
-        "set": given,
-        "out": out,
-    }
-    return Step(
-        f"{out.name}/train", "train", scale.dataset_of(row), options, out, before
-    )
-
-
-def skip_of(row: PaperRow) -> int | None:
-    """k where every k-th test image is certified for the row; None where all are."""
-    return (
-        ABLATED
-        if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10")
-        else SKIPPED.get(row.dataset)
-    )
-
-
-def _certify(row: PaperRow, scale: Scale, train: Step) -> Step:
-    chosen, table = (
-        {"take": scale.images} if scale.images else {"skip": skip_of(row)},
-        train.beside(".parquet"),
-    )
-    options = {**chosen, "n0": scale.n0, "n": scale.n, "out": table}
-    return Step(
-        f"{train.chain}/certify", "certify", str(train.makes), options, table, (train,)
-    )
+# Certificates of less than this share of a row's images are few.
+FEW_IMAGES_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -159,80 +37,146 @@ class Context:
     skipped: tuple[str, ...] = ()
 
     def certificates_of(self, row: PaperRow) -> CertificateFile | None:
-        """The certificates to show for a row, the first by `_order` where several fit; None where none do."""
-        fit = self._fitting(row)
-        return (
-            fit[0]
-            if len(fit) == 1
-            else min(fit, key=lambda found: _order(row, found), default=None)
-        )
+        """Return the certificates to show for a row; None where none fit.
+
+        Where several fit, the first by `_order` is shown.
+        """
+        fitting = self._fitting(row)
+        if len(fitting) < 2:  # nothing has to be judged
+            return fitting[0] if fitting else None
+        return min(fitting, key=lambda found: _order(row, found))
+
+    def model(self, row: PaperRow) -> Path | None:
+        """Return the folder of a row's model.
+
+        It is that of a `reproduce` run, or the one beside the certificates with their
+        name.
+        """
+        places = [self.folder / self.scale.model_folder_name(row)]
+        found = self.certificates_of(row)
+        if found is not None:
+            places.append(found.path.with_suffix(""))
+        for place in places:
+            if (place / "config.json").exists():
+                return place
+        return None
 
     def compared(
         self, rows: Sequence[PaperRow], beyond: Sequence[dict[str, float]] = ()
     ) -> CellComparison:
-        """The rows beside the certificates to show for them, and what is known `beyond` these of each row."""
+        """Compare the rows with the certificates to show for them.
+
+        Args:
+            beyond: of each row, what is known beyond its certificates.
+        """
         return compare_cells(rows, [self.certificates_of(row) for row in rows], beyond)
 
     def lack(self, row: PaperRow, *, p_a: bool = False) -> str:
-        """Why the certificates at hand are not enough for the row, which may need p_A; empty where they are."""
+        """Say why the certificates at hand are not enough for the row.
+
+        It may need p_A. The answer is empty where they are enough.
+        """
         found = self.certificates_of(row)
-        unknown = p_a and found is not None and not metrics.knows_p_a(found.table)
-        why = lack(None if found is None else agreement_of(row, found))
-        return why or "certificates that do not tell p_A" * unknown
+        if found is None:
+            return lack(None)
+        why = lack(agreement_of(row, found))
+        if not why and p_a and not metrics.knows_p_a(found.table):
+            return "certificates that do not tell p_A"
+        return why
+
+    def lack_of(self, thing: PaperObject, row: PaperRow) -> str:
+        """Say why a row of a table or figure cannot be shown; empty where it can."""
+        if thing.needs_models:
+            return "" if self.model(row) is not None else "no model"
+        return self.lack(row, p_a=thing.needs_p_a)
+
+    def missing(self, thing: PaperObject) -> list[PaperRow]:
+        """Return the rows without certificates of their own run that tell enough.
+
+        Or without a model, where one is needed.
+        """
+        return [row for row in thing.rows() if self.lack_of(thing, row)]
+
+    def unfinished(self, thing: PaperObject) -> list[PaperRow]:
+        """Return the rows for which runs have work left.
+
+        These are the missing ones, and models of its own not yet certified.
+        """
+        return [
+            row
+            for row in thing.rows()
+            if self.lack_of(thing, row) or self._uncertified(row)
+        ]
+
+    def _uncertified(self, row: PaperRow) -> bool:
+        return self.model(row) is not None and self.certificates_of(row) is None
+
+    def more_rows(self, thing: PaperObject) -> list[PaperRow]:
+        """Return rows of other models, which are shown as there are certificates."""
+        certified = [(found.dataset, found.sigma, found.method) for found in self.found]
+        return [
+            row
+            for row in thing.further_rows(certified)
+            if self.certificates_of(row) is not None
+        ]
 
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
-        """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
-        shown = [
-            (row, found)
-            for row in rows
-            if (found := self.certificates_of(row)) is not None
-        ]
-        notes = gathered(
+        """Say what was inferred about the rows' logs or changed in them.
+
+        And which rows had several logs to choose from.
+        """
+        shown = self.shown(rows)
+        rows_of_note = gathered(
             (_in_short(note, row), row)
             for row, found in shown
             for note in found.table.header.notes
         )
-        sentences = [
-            f"{'all' if len(own) == len(shown) > 1 else named(own)}: {note}"
-            for note, own in notes.items()
-        ]
-        return sentences + [
-            note for row, found in shown if (note := self._choice(row, found))
-        ]
+        sentences = []
+        for note, noted in rows_of_note.items():
+            which = named(noted)
+            if len(noted) == len(shown) > 1:
+                which = "all"
+            sentences.append(f"{which}: {note}")
+        for row, found in shown:
+            sentences += self._choice(row, found)
+        return sentences
 
-    def _choice(self, row: PaperRow, shown: CertificateFile) -> str:
-        """A note that names the table that is shown, unless it is the only log, and the others that fit the row."""
+    def shown(self, rows: Sequence[PaperRow]) -> list[tuple[PaperRow, CertificateFile]]:
+        """Return the rows that there are certificates of, with these."""
+        shown = []
+        for row in rows:
+            found = self.certificates_of(row)
+            if found is not None:
+                shown.append((row, found))
+        return shown
+
+    def _choice(self, row: PaperRow, shown: CertificateFile) -> Iterator[str]:
+        """Say which table is shown, and which others fit the row.
+
+        Of a row's only log nothing is said.
+        """
         others = [found for found in self._fitting(row) if found is not shown]
         if shown.log and not others:
-            return ""
-        listed = ", ".join(
-            f.path.name if f.path.parent == shown.path.parent else str(f.path)
-            for f in others
-        )
-        fit = (
-            f" of {len(others) + 1} files that fit; the others: {listed}"
-            if others
-            else ""
-        )
-        return f"{named([row])}: {shown.path} is shown{fit}"
+            return
+        sentence = f"{named([row])}: {shown.path} is shown"
+        if others:
+            names = ", ".join(_short_path(found, shown) for found in others)
+            sentence += f" of {len(others) + 1} files that fit; the others: {names}"
+        yield sentence
 
     def _fitting(self, row: PaperRow) -> list[CertificateFile]:
         return certificates_for(self.found, row, self.scale.dataset_of(row))
 
-    def model(self, row: PaperRow) -> Path | None:
-        """The folder of a row's model: of a `reproduce` run, or the one beside the certificates with their name."""
-        found, own = (
-            self.certificates_of(row),
-            self.folder / self.scale.model_folder_name(row),
-        )
-        places = [own] if found is None else [own, found.path.with_suffix("")]
-        return next(
-            (place for place in places if (place / "config.json").exists()), None
-        )
+
+def _short_path(found: CertificateFile, shown: CertificateFile) -> str:
+    """Name a file; one in the same folder as another without the folder."""
+    if found.path.parent == shown.path.parent:
+        return found.path.name
+    return str(found.path)
 
 
 def _in_short(note: str, row: PaperRow) -> str:
-    """The note without what the row's name says, so that one note serves many rows."""
+    """Return the note without what the row's name says: one then serves many rows."""
     facts = f"sigma {row.sigma:g}, data set {row.dataset}, method {row.method}"
     return note.replace(f"{facts} as", "sigma, data set and method as")
 
@@ -240,22 +184,22 @@ def _in_short(note: str, row: PaperRow) -> str:
 def _order(
     row: PaperRow, found: CertificateFile
 ) -> tuple[bool, bool, bool, bool, float, bool, float]:
-    """The sorting key by which the certificates to show come first.
+    """Return the sorting key by which the certificates to show come first.
 
-    First come those of the row's preset, then logs that are not refuted on equally many images, then logs that a user
-    put at DATASET-sigmaSIGMA/METHOD.tsv, then those of at least half as many images, then those that agree best.
-    Certificates of few images agree with many a row by chance: they come before neither of these.
+    First come those of the row's preset, then logs that are not refuted on equally many
+    images, then logs that a user put at DATASET-sigmaSIGMA/METHOD.tsv, then those of at
+    least half as many images, then those that agree best. Certificates of few images
+    agree with many a row by chance: they come before neither of these.
     """
-    agreed = agreement_of(row, found)
-    put = found.place is not None and found.place.filed_by_user
-    refuted = agreed.another_run or not agreed.same_images
-    few = 2 * len(found.table) < (row.images or 0)
+    agreement = agreement_of(row, found)
+    filed_by_user = found.place is not None and found.place.filed_by_user
+    images = row.images or 0
     return (
         found.preset != row.preset,
-        refuted,
-        not put,
-        few,
-        agreed.share,
-        not agreed.same_images,
-        agreed.mean_error,
+        agreement.another_run or not agreement.same_images,
+        not filed_by_user,
+        len(found.table) < FEW_IMAGES_SHARE * images,
+        agreement.share,
+        not agreement.same_images,
+        agreement.mean_error,
     )

@@ -1,4 +1,4 @@
-"""What is drawn from the models themselves: gradient norms, training times, soft certification."""
+"""What is drawn from the models: gradient norms, training times, soft certification."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from randsmooth.errors import WrongFile
 from randsmooth.papers.context import Context
 from randsmooth.papers.from_certificates import ACCURATE, RADIUS, table
 from randsmooth.papers.output import Output, figure_output, table_output
-from randsmooth.papers.published_values import PaperRow
+from randsmooth.papers.rows import PaperRow
 from randsmooth.report import Axes, Line
 
 if TYPE_CHECKING:
@@ -23,27 +23,45 @@ if TYPE_CHECKING:
     from randsmooth.models import Classifier
     from randsmooth.training.gradients import GradientNorms
 
-MOST = 1000  # training images, evenly spread, whose gradients are taken
+# Training images, evenly spread, whose gradients are taken: at most, and for each image
+# that a smaller run certifies.
+MOST_GRADIENTS = 1000
+GRADIENTS_PER_CERTIFIED = 5
+# A norm of 0 is drawn as this, as its axis is logarithmic.
+SMALLEST_NORM = 1e-12
+# The radii at which soft and hard certification are compared, in sigmas.
+FARTHEST_SIGMAS = 3.5
+RADII = 36
+BETAS = (1.0, 4.0, 16.0)  # inverse temperatures of soft certification
 
 
 def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
-    """ACR, and the mean gradient norm of easy and of hard training images under each method's own loss."""
-    note = f"gradients of up to {MOST:,} training images in eval mode; easy: p_A > 1/2 of 100 noises, hard: below"
-    found = [_gradients(context, row) for row in rows]
-    kinds = [
-        {"easy": norms.easy, "hard": norms.hard, "ratio": norms.easy / norms.hard}
-        for norms in found
-    ]
-    return table(
-        context,
-        rows,
-        [{f"gradient-norm/{k}": v for k, v in each.items()} for each in kinds],
-        note,
+    """Draw ACR, and the mean gradient norm of easy and of hard training images.
+
+    The gradients are those of each method's own loss.
+    """
+    figures = []
+    for row in rows:
+        norms = _gradients(context, row)
+        figures.append(
+            {
+                "gradient-norm/easy": norms.easy,
+                "gradient-norm/hard": norms.hard,
+                "gradient-norm/ratio": norms.easy / norms.hard,
+            }
+        )
+    note = (
+        f"gradients of up to {MOST_GRADIENTS:,} training images in eval mode; "
+        "easy: p_A > 1/2 of 100 noises, hard: below"
     )
+    return table(context, rows, figures, note)
 
 
 def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output:
-    """Gradient norm against p_A under Gaussian noise, and under the same noise attacked on its sphere."""
+    """Draw gradient norm against p_A under Gaussian noise, before and after an attack.
+
+    The attack moves the same noise on its sphere.
+    """
     from randsmooth import methods
     from randsmooth.training.gradients import before_and_after
     from randsmooth.training.presets import named
@@ -51,19 +69,17 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
     panels = []
     for row in rows:
         model, images, indices = _model_and_images(context, row)
-        settings = named("acr/amplify")[0].hyperparameters(row.sigma)
-        attack: Any = methods.create("amplify", **settings)
-        both = before_and_after(model, attack, images, indices, row.sigma)
-        for when, norms in zip(("before", "after"), both, strict=True):
-            lines = (
-                Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),
-            )
+        hyperparameters = named("acr/amplify")[0].hyperparameters(row.sigma)
+        attack: Any = methods.create("amplify", **hyperparameters)
+        before, after = before_and_after(model, attack, images, indices, row.sigma)
+        for when, norms in (("before", before), ("after", after)):
+            y = np.maximum(norms.norms, SMALLEST_NORM)
             panels.append(
                 Axes(
                     f"{when} the attack, sigma = {row.sigma:g}",
                     "p_A",
                     "gradient norm",
-                    lines,
+                    (Line(row.name, norms.p_a, y, "points"),),
                     log=True,
                 )
             )
@@ -71,17 +87,18 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
 
 
 def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
-    """Certified accuracy and ACR beside the published figures, and the cost of training where the model is at hand."""
-    costs = [
-        {} if (folder := context.model(row)) is None else _cost(folder) for row in rows
-    ]
-    return table(
-        context, rows, costs, *["times are of the machine that trained"] * any(costs)
-    )
+    """Draw a table with the cost of training where the model is at hand."""
+    costs = []
+    for row in rows:
+        folder = context.model(row)
+        costs.append({} if folder is None else _cost(folder))
+    if any(costs):
+        return table(context, rows, costs, "times are of the machine that trained")
+    return table(context, rows, costs)
 
 
 def _cost(folder: Path) -> dict[str, float]:
-    """Mean seconds per epoch, epochs and hours of the training run that made a model folder."""
+    """Return seconds per epoch, epochs and hours of the run that made a model folder."""
     seconds = _history(folder)["seconds"]
     return {
         "seconds": float(seconds.mean()),
@@ -91,71 +108,74 @@ def _cost(folder: Path) -> dict[str, float]:
 
 
 def _history(folder: Path) -> pd.DataFrame:
-    """What the training run behind a model folder recorded of each epoch; Problem where it cannot be read."""
+    """Read what the training run behind a model folder recorded of each epoch.
+
+    Raises:
+        Problem: it cannot be read.
+    """
     path = folder / "history.csv"
     content = read_file(path)
     try:
-        numbers = pd.read_csv(io.BytesIO(content), index_col=False).select_dtypes(
-            "number"
-        )
+        history = pd.read_csv(io.BytesIO(content), index_col=False)
+        numbers = history.select_dtypes("number")
     except ValueError:  # pandas raises subclasses of it
         numbers = pd.DataFrame()
     if "seconds" not in numbers or numbers.empty:
         raise WrongFile(
-            f"{path} does not say how many seconds an epoch took: `train --resume` writes it again"
+            f"{path} does not say how many seconds an epoch took: "
+            "`train --resume` writes it again"
         )
     return numbers
 
 
 def remaining(context: Context, rows: list[PaperRow]) -> Output:
-    """Share of the training images that discarding leaves."""
+    """Draw the share of the training images that discarding leaves."""
     lines = []
     for row in rows:
-        discarded = (
-            _history(_folder(context, row))
-            .get("discarded_share", pd.Series([math.nan]))
-            .iloc[-1]
-        )
+        history = _history(_folder(context, row))
+        discarded = math.nan
+        if "discarded_share" in history:
+            discarded = float(history["discarded_share"].iloc[-1])
         published = next(iter(row.figures.values()), math.nan)
-        lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
-    return table_output(
-        pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"])
-    )
+        lines.append((row.sigma, published, 100.0 * (1.0 - discarded)))
+    columns = ["sigma", "published (%)", "here (%)"]
+    return table_output(pd.DataFrame(lines, columns=columns))
 
 
 def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
-    """Certified accuracy by hard and by soft certification of the same samples, one panel per model."""
+    """Draw certified accuracy by hard and by soft certification of the same samples.
+
+    There is one panel per model.
+    """
     import torch
 
     from randsmooth import data, models
     from randsmooth.certification import SmoothedClassifier, soft_accuracies
 
+    scale = context.scale
     panels = []
     for row in sorted(rows, key=lambda row: row.sigma):
-        model, images = (
-            models.load(_folder(context, row)),
-            data.load(context.scale.dataset_of(row), "test"),
-        )
-        chosen = data.take(
-            len(images), min(context.scale.images or len(images), len(images))
-        )
-        x, y = images.batch(torch.as_tensor(chosen))
-        smoothed, radii = (
-            SmoothedClassifier(model, sigma=row.sigma, seed=0),
-            np.linspace(0.0, 3.5 * row.sigma, 36),
-        )
-        budget: dict[str, Any] = {"n0": context.scale.n0, "n": context.scale.n}
+        model = models.load(_folder(context, row))
+        images = data.load(scale.dataset_of(row), "test")
+        count = min(scale.images or len(images), len(images))
+        chosen = data.take(len(images), count)
+        x, labels = images.batch(torch.as_tensor(chosen))
+        smoothed = SmoothedClassifier(model, sigma=row.sigma, seed=0)
+        radii = np.linspace(0.0, FARTHEST_SIGMAS * row.sigma, RADII)
         hard, soft = soft_accuracies(
-            smoothed, x, y, radii.tolist(), betas=(1.0, 4.0, 16.0), **budget
+            smoothed,
+            x,
+            labels,
+            radii.tolist(),
+            betas=BETAS,
+            n0=scale.n0,
+            n=scale.n,
         )
         lines = [Line("hard, Clopper-Pearson", radii, 100.0 * hard, "step")]
-        lines += [
-            Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step")
-            for beta, y in soft.items()
-        ]
-        panels.append(
-            Axes(f"{row.name}, sigma = {row.sigma:g}", RADIUS, ACCURATE, tuple(lines))
-        )
+        for beta, shares in soft.items():
+            lines.append(Line(f"soft, beta = {beta:g}", radii, 100.0 * shares, "step"))
+        title = f"{row.name}, sigma = {row.sigma:g}"
+        panels.append(Axes(title, RADIUS, ACCURATE, lines))
     return figure_output(panels, "soft: empirical Bernstein")
 
 
@@ -165,31 +185,35 @@ def _gradients(context: Context, row: PaperRow) -> GradientNorms:
     from randsmooth.training.predictions import stored_predictions
 
     model, images, indices = _model_and_images(context, row)
-    named, hyper = (model.provenance.get(key) for key in ("method", "hyperparameters"))
-    if not isinstance(named, str) or not isinstance(hyper, dict):
-        raise WrongFile(
-            f"{_folder(context, row)} does not say by which method it was trained"
-        )
-    method = methods.create(named, **hyper)
-    targets = stored_predictions(_folder(context, row))
+    folder = _folder(context, row)
+    name = model.provenance.get("method")
+    hyperparameters = model.provenance.get("hyperparameters")
+    if not isinstance(name, str) or not isinstance(hyperparameters, dict):
+        raise WrongFile(f"{folder} does not say by which method it was trained")
+    method = methods.create(name, **hyperparameters)
+    targets = stored_predictions(folder)
     return gradient_norms(model, method, images, indices, row.sigma, targets=targets)
 
 
 def _model_and_images(
     context: Context, row: PaperRow
 ) -> tuple[Classifier, Images, list[int]]:
+    """Load a row's model and its training images.
+
+    Returns:
+        These, and the indices of those whose gradients are taken.
+    """
     from randsmooth import data, models
 
-    model, images = (
-        models.load(_folder(context, row)),
-        data.load(context.scale.dataset_of(row), "train"),
-    )
-    if (
-        type(take := model.provenance.get("take")) is int
-    ):  # the images that it was trained on
-        images = images.subset(data.take(len(images), take))
-    most = min(MOST, len(images), 5 * context.scale.images or MOST)
-    return model, images, data.take(len(images), most).tolist()
+    model = models.load(_folder(context, row))
+    images = data.load(context.scale.dataset_of(row), "train")
+    # The model may have been trained on some of them alone.
+    trained_on = model.provenance.get("take")
+    if type(trained_on) is int:
+        images = images.subset(data.take(len(images), trained_on))
+    wanted = GRADIENTS_PER_CERTIFIED * context.scale.images or MOST_GRADIENTS
+    count = min(MOST_GRADIENTS, len(images), wanted)
+    return model, images, data.take(len(images), count).tolist()
 
 
 def _folder(context: Context, row: PaperRow) -> Path:

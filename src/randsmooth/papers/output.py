@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,15 +13,21 @@ from randsmooth.escape import latex, markdown, printable, to_csv
 from randsmooth.report import Axes, Line, draw
 from randsmooth.report.layouts import aligned, pipes, tabular
 
-COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
-KINDS = {"line": "curve", "step": "staircase", "points": "points"}
-FIGURES = ("png", "pdf", "html")
+POINT_COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
+LINE_WORDS = {"line": "curve", "step": "staircase", "points": "points"}
+FIGURE_SUFFIXES = ("png", "pdf", "html")
+
+# What is laid out as a figure, to the right.
 FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
+# Whole numbers below this are written out with all their digits.
+LARGEST_WRITTEN_OUT = 1e15
 
 
 @dataclass
 class Output:
-    """What was made of a table or figure, its parts by name; the only part of most objects is called "".
+    """What was made of a table or figure, its parts by name.
+
+    The only part of most objects is called "".
 
     Attributes:
         tables: figures as text, for a person to read.
@@ -39,133 +45,159 @@ class Output:
 
 
 def table_output(frame: pd.DataFrame, *notes: str) -> Output:
-    """A table of numbers and texts, as text and for programs."""
-    return Output(tables={"": frame.map(_legible)}, data={"": frame}, notes=[*notes])
+    """Return a table of numbers and texts, as text and for programs."""
+    return Output(tables={"": frame.map(_legible)}, data={"": frame}, notes=list(notes))
 
 
 def figure_output(panels: Sequence[Axes], *notes: str) -> Output:
-    """The panels that have at least one line, and their numbers for programs."""
+    """Return the panels that have a line, and their numbers for programs."""
     drawn = [panel for panel in panels if panel.lines]
-    return Output(
-        panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes]
-    )
+    data = {"": numbers(drawn)} if drawn else {}
+    return Output(panels={"": drawn}, data=data, notes=list(notes))
 
 
 def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
-    """The points of a figure, one per row, at full precision.
+    """Return the points of a figure, one per row, at full precision.
 
     Returns:
-        panel, line: their titles as drawn. drawn: "curve", "staircase" (the height between two points is that of the
-        right one) or "points", with ", behind" for lines drawn in the background, as published figures are. x, y, and
-        what each measures. label: what is written beside the point, if anything.
+        panel, line: their titles as drawn. drawn: "curve", "staircase" (the height
+        between two points is that of the right one) or "points", with ", behind" for
+        lines drawn in the background, as published figures are. x, y, and what each
+        measures. label: what is written beside the point, if anything.
     """
     parts = [_points(panel, line) for panel in panels for line in panel.lines]
-    return (
-        pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
-    )
+    if not parts:
+        return pd.DataFrame(columns=POINT_COLUMNS)
+    return pd.concat(parts, ignore_index=True)
 
 
 def _points(panel: Axes, line: Line) -> pd.DataFrame:
-    drawn = KINDS[line.kind] + (", behind" if line.dashed else "")
+    drawn = LINE_WORDS[line.kind]
+    if line.dashed:
+        drawn += ", behind"
     columns = {
         "panel": panel.title,
         "line": line.name,
         "drawn": drawn,
         "x is": panel.x,
         "x": line.x,
+        "y is": panel.y,
+        "y": line.y,
+        "label": list(line.labels) or "",
     }
-    return pd.DataFrame(
-        {**columns, "y is": panel.y, "y": line.y, "label": list(line.labels) or ""},
-        columns=COLUMNS,
-    )
+    return pd.DataFrame(columns, columns=POINT_COLUMNS)
 
 
 def _legible(value: object) -> str:
-    """A number as readable text: five digits, whole numbers with commas, nothing for NaN."""
+    """Print a number with five digits, a whole one with commas, and NaN as nothing."""
     if isinstance(value, str):
         return value
     number = float(value)  # type: ignore[arg-type]
     if math.isnan(number):
         return ""
-    return (
-        f"{int(number):,}"
-        if number == int(number) and abs(number) < 1e15
-        else f"{number:,.5g}"
-    )
+    if number == int(number) and abs(number) < LARGEST_WRITTEN_OUT:
+        return f"{int(number):,}"
+    return f"{number:,.5g}"
 
 
-# How each kind of file escapes its texts, and lays out rows of them: aligned columns, a pipe table, and a tabular that
-# needs no package.
+@dataclass(frozen=True)
+class Layout:
+    """How one kind of file prints a table.
+
+    Attributes:
+        escaped: makes a text safe in it.
+        lines: lays out rows of such texts, given which columns hold figures.
+    """
+
+    escaped: Callable[[str], str]
+    lines: Callable[[Sequence[Sequence[str]], Sequence[bool]], list[str]]
+
+
 LAYOUTS = {
-    "txt": (printable, aligned),
-    "md": (markdown, pipes),
-    "tex": (latex, tabular),
+    "txt": Layout(printable, aligned),
+    "md": Layout(markdown, pipes),
+    "tex": Layout(latex, tabular),  # which needs no package
 }
 
 
 def to_text(
     frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt", title: str = ""
 ) -> str:
-    """Columns, texts to the left and figures to the right, in a layout of LAYOUTS; the sentences `under` it below.
+    """Print a table, texts to the left and figures to the right.
 
     In LaTeX it floats, with `title` as its caption.
+
+    Args:
+        under: sentences to be printed below it.
+        kind: one of LAYOUTS.
     """
-    escaped, lines = LAYOUTS[kind]
+    layout = LAYOUTS[kind]
     rows = [
-        [escaped(str(cell)) for cell in row]
+        [layout.escaped(str(cell)) for cell in row]
         for row in (frame.columns, *frame.itertuples(index=False))
     ]
-    right = [_is_figures(column) for _, column in frame.items()]
-    text = (
-        "\n".join(
-            [*lines(rows, right), *(f"\n{escaped(sentence)}" for sentence in under)]
-        )
-        + "\n"
-    )
-    return (
-        f"\\begin{{table}}\n\\caption{{{latex(title)}}}\n{text}\\end{{table}}\n"
-        if kind == "tex"
-        else text
-    )
+    right = [_holds_figures(column) for _, column in frame.items()]
+    lines = layout.lines(rows, right)
+    for sentence in under:
+        lines += ["", layout.escaped(sentence)]
+    text = "\n".join(lines) + "\n"
+    if kind == "tex":
+        caption = f"\\caption{{{latex(title)}}}"
+        return f"\\begin{{table}}\n{caption}\n{text}\\end{{table}}\n"
+    return text
 
 
-def _is_figures(column: Sequence[object]) -> bool:
+def _holds_figures(column: Sequence[object]) -> bool:
     cells = [str(cell) for cell in column if str(cell)]
     return bool(cells) and all(FIGURE.fullmatch(cell) for cell in cells)
 
 
 def write(made: Output, stem: Path, title: str) -> list[Path]:
-    """Write all parts in all their formats; the paths. Raises Problem where another run is writing them."""
-    tables = made.tables.items()
-    texts = [
-        (part, kind, to_text(frame, made.footnotes, kind, title))
-        for part, frame in tables
-        for kind in LAYOUTS
-    ]
-    texts += [(part, "csv", _csv(frame)) for part, frame in made.data.items()]
+    """Write all parts in all their formats, and return the paths.
+
+    Raises:
+        Problem: another run is writing them.
+    """
+    # Every text is made before the first file is written.
+    texts: dict[Path, str] = {}
+    for part, frame in made.tables.items():
+        for kind in LAYOUTS:
+            text = to_text(frame, made.footnotes, kind, title)
+            texts[_part_path(stem, part, kind)] = text
+    for part, frame in made.data.items():
+        texts[_part_path(stem, part, "csv")] = _to_csv(frame)
+
     with claimed(stem):
-        files = [
-            _write(_file(stem, part, suffix), text) for part, suffix, text in texts
-        ]
+        files = [_write(path, text) for path, text in texts.items()]
         for part, panels in made.panels.items():
-            for path in [_file(stem, part, suffix) for suffix in FIGURES if panels]:
-                sweep(path)
-                draw(panels, path)
-                files.append(path)
+            if panels:
+                files += _draw_all(panels, stem, part)
+    return files
+
+
+def _draw_all(panels: Sequence[Axes], stem: Path, part: str) -> list[Path]:
+    """Draw a figure in all formats, and return the paths."""
+    files = []
+    for suffix in FIGURE_SUFFIXES:
+        path = _part_path(stem, part, suffix)
+        sweep(path)
+        draw(panels, path)
+        files.append(path)
     return files
 
 
 def write_cells(cells: pd.DataFrame, path: Path) -> Path:
-    """Write the cells of a survey as CSV; the path."""
+    """Write the cells of a survey as CSV, and return the path."""
     with claimed(path.with_suffix("")):
-        return _write(path, _csv(cells))
+        return _write(path, _to_csv(cells))
 
 
-def _file(stem: Path, part: str, suffix: str) -> Path:
-    return stem.with_name(stem.name + (f"-{part}" if part else "") + f".{suffix}")
+def _part_path(stem: Path, part: str, suffix: str) -> Path:
+    name = f"{stem.name}-{part}" if part else stem.name
+    return stem.with_name(f"{name}.{suffix}")
 
 
-def _csv(frame: pd.DataFrame) -> str:
+def _to_csv(frame: pd.DataFrame) -> str:
     cells = frame.astype(object).where(frame.notna(), None)
     return to_csv([list(frame.columns), *cells.itertuples(index=False, name=None)])
 

@@ -18,13 +18,8 @@ from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
 from randsmooth.launch import Grid, Step
-from randsmooth.papers.published_values import (
-    ALIASES,
-    OBJECTS,
-    TEXTS,
-    find_object,
-    named,
-)
+from randsmooth.papers.objects import ALIASES, OBJECTS, TEXTS, find_object
+from randsmooth.papers.rows import named
 from randsmooth.progress import clock, console
 
 if TYPE_CHECKING:
@@ -225,8 +220,9 @@ def steps_plan(planned: GraphPlan, workers: int) -> Iterator[str]:
 def objects_plan(scale: str) -> Iterator[str]:
     """A line for each table and figure of the papers: the hours of all that it needs, made from nothing."""
     from randsmooth.launch.forecast import plan_steps
-    from randsmooth.papers.context import SCALES, Context
+    from randsmooth.papers.context import Context
     from randsmooth.papers.reproduction import steps_for_rows
+    from randsmooth.papers.runs import SCALES
 
     nowhere, every = (
         Context((), SCALES[scale], Path("reproduced") / scale),
@@ -362,7 +358,7 @@ def show_survey(folder: Path, settings: Reproduce) -> None:
 
 def surveyed(found: papers.Survey) -> Iterator[str]:
     """What a person reads of the tables that a folder fills."""
-    from randsmooth.papers.reproduction import kinds
+    from randsmooth.papers.coverage import kinds
 
     for table in found.drawn:
         yield from (f"{table.object.name}: {table.object.title}", f"  {table.said}")

@@ -1,0 +1,197 @@
+"""What certificates fill of the papers' tables: of one, or of all of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from randsmooth.certificates.files import names_of
+from randsmooth.papers.cell_comparison import Agreement, CellComparison, lack, tidy
+from randsmooth.papers.context import Context
+from randsmooth.papers.find_certificates import CertificateFile, scan_folder
+from randsmooth.papers.objects import OBJECTS, PaperObject
+from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.runs import SCALES
+from randsmooth.report.grouping import gathered
+
+MOST_KINDS = 12  # of certificates that a sentence lists
+
+
+@dataclass(frozen=True)
+class TableCoverage:
+    """How far certificates fill one table of a paper.
+
+    Attributes:
+        object: the table.
+        cells: its rows with the paper's figures and, where there are certificates,
+            ours.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii, write_tsv
+        >>> Path("logs/cifar10-sigma0.5").mkdir(parents=True, exist_ok=True)
+        >>> log = "logs/cifar10-sigma0.5/gaussian.tsv"
+        >>> write_tsv(from_radii([0.0, 1.906, 1.906]), log)
+        >>> table = survey("logs").drawn[0]
+        >>> table.object.name, len(table.filled), len(table.lacking["nothing at hand"])
+        ('acr/table2', 1, 20)
+    """
+
+    object: PaperObject
+    cells: CellComparison
+
+    @property
+    def agreed(self) -> list[Agreement]:
+        """How well the rows of which there are certificates agree.
+
+        Those of other runs are left out.
+        """
+        return [
+            agreement
+            for agreement in self.cells.agreed
+            if agreement is not None and not agreement.another_run
+        ]
+
+    @property
+    def filled(self) -> list[PaperRow]:
+        """The rows of which there are certificates of the run that is printed."""
+        return [agreement.row for agreement in self.agreed]
+
+    @property
+    def lacking(self) -> dict[str, list[PaperRow]]:
+        """The other rows by what is at hand of them, in words.
+
+        That is nothing, or only logs of other runs.
+        """
+        rows_of_lack = gathered(
+            (lack(agreement), row)
+            for row, agreement in zip(self.cells.rows, self.cells.agreed, strict=True)
+        )
+        rows_of_lack.pop("", None)
+        return rows_of_lack
+
+    @property
+    def compared(self) -> int:
+        """How many cells of the filled rows can be compared.
+
+        Zeros that are out of reach cannot.
+        """
+        return sum(len(agreement.differences) for agreement in self.agreed)
+
+    @property
+    def explained(self) -> int:
+        """How many of these are as printed.
+
+        To rounding and, on another number of images, chance.
+        """
+        return self.compared - sum(
+            len(agreement.unexplained) for agreement in self.agreed
+        )
+
+    @property
+    def said(self) -> str:
+        """How many rows there are, and how many of their cells are as printed."""
+        sentence = (
+            f"{len(self.filled)} of {len(self.cells.rows)} rows; "
+            f"{self.explained} of {self.compared} cells as printed, to rounding"
+        )
+        other_images = any(
+            agreement is not None and not agreement.same_images
+            for agreement in self.cells.agreed
+        )
+        return f"{sentence} and chance" if other_images else sentence
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a folder fills of all tables.
+
+    Attributes:
+        tables: of the papers.
+        files: all certificates of the folder whose data set, sigma and method are
+            known.
+        unused: those of them that stand in no row.
+        skipped: a sentence for each reason for which files could not be used.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii, write_tsv
+        >>> Path("logs/cifar10-sigma0.5").mkdir(parents=True, exist_ok=True)
+        >>> log = "logs/cifar10-sigma0.5/gaussian.tsv"
+        >>> write_tsv(from_radii([0.0, 1.906, 1.906]), log)
+        >>> found = survey("logs")
+        >>> len(found.files), len(found.unused)
+        (1, 0)
+    """
+
+    tables: tuple[TableCoverage, ...]
+    files: tuple[CertificateFile, ...]
+    unused: tuple[CertificateFile, ...]
+    skipped: tuple[str, ...]
+
+    @property
+    def drawn(self) -> list[TableCoverage]:
+        """The tables of which certificates of at least one row are there."""
+        return [table for table in self.tables if any(table.cells.agreed)]
+
+    def frame(self) -> pd.DataFrame:
+        """Return every cell of these tables: the paper's figure and ours.
+
+        Columns are as in `tidy`, with `object` before them; `explained` is None where
+        there is nothing to compare.
+        """
+        parts = [
+            tidy(table.cells).assign(object=table.object.name) for table in self.drawn
+        ]
+        if not parts:
+            return pd.DataFrame(columns=["object"])
+        frame = pd.concat(parts, ignore_index=True)
+        return frame[["object", *frame.columns.drop("object")]]
+
+
+def survey(source: Path | str) -> Survey:
+    """Compare the certificates below a folder with every table that they can fill.
+
+    Raises:
+        Problem: no such folder.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii, write_tsv
+        >>> Path("logs/cifar10-sigma0.5").mkdir(parents=True, exist_ok=True)
+        >>> log = "logs/cifar10-sigma0.5/gaussian.tsv"
+        >>> write_tsv(from_radii([0.0, 1.906, 1.906]), log)
+        >>> found = survey("logs")
+        >>> [table.object.name for table in found.drawn]
+        ['acr/table2', 'acr/table3', 'macer/table1', 'cat-rs/table2']
+    """
+    scan = scan_folder(Path(source))
+    context = Context(scan.found, SCALES["paper"], Path(source), scan.skipped)
+    tables = tuple(
+        TableCoverage(thing, context.compared(thing.rows()))
+        for thing in OBJECTS
+        if is_filled_table(thing)
+    )
+    used = {
+        id(agreement.found)
+        for table in tables
+        for agreement in table.cells.agreed
+        if agreement is not None
+    }
+    unused = tuple(found for found in scan.found if id(found) not in used)
+    return Survey(tables, scan.found, unused, scan.skipped)
+
+
+def is_filled_table(thing: PaperObject) -> bool:
+    """Whether it is a table whose cells certificates fill."""
+    is_table = "/table" in thing.name and not thing.needs_models
+    return is_table and any(row.figures for row in thing.rows())
+
+
+def kinds(files: Sequence[CertificateFile]) -> str:
+    """Say what certificates are of, most frequent first.
+
+    As in `smoothadv on cifar10 (37), gaussian on imagenet (7)`.
+    """
+    counts = Counter(f"{found.method} on {found.dataset}" for found in files)
+    listed = [f"{kind} ({count:,})" for kind, count in counts.most_common()]
+    return names_of(listed, MOST_KINDS)

@@ -1,0 +1,101 @@
+"""The papers, data sets and programs that can be cited: the entries of references.bib."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
+ACCENT = re.compile(r"\{\\(v |[`'^\"])(\w)\}")
+# The marks that combine with the letter before them.
+COMBINING_MARKS = {
+    "`": "\u0300",
+    "'": "\u0301",
+    "^": "\u0302",
+    '"': "\u0308",
+    "v ": "\u030c",
+}
+# The fields that say where an entry appeared, and those that it can be found by: of
+# each the first that there is.
+PLACES = ("journal", "booktitle", "institution", "howpublished")
+LINKS = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/", "url": ""}
+
+
+@dataclass(frozen=True)
+class Reference:
+    r"""A paper, a data set or a program: an entry of references.bib.
+
+    Attributes:
+        key: of the entry.
+        kind: inproceedings, article, techreport, misc or software.
+        fields: as BibTeX writes them, by their names there: author, title, year, ...
+
+    Example:
+        >>> fields = {"author": "Yann LeCun and L{\\'e}on Bottou", "title": "{A title}"}
+        >>> print(Reference("lenet", "article", fields).bibtex())
+        @article{lenet,
+          author = {Yann LeCun and L{\'e}on Bottou},
+          title = {{A title}},
+        }
+        >>> references()["he2016deep"].text().split(". ")[0]
+        'Kaiming He, Xiangyu Zhang, Shaoqing Ren and Jian Sun'
+    """
+
+    key: str
+    kind: str
+    fields: Mapping[str, str]
+
+    def bibtex(self) -> str:
+        """Return the entry in BibTeX."""
+        lines = [f"@{self.kind}{{{self.key},"]
+        for name, text in self.fields.items():
+            lines.append(f"  {name} = {{{text}}},")
+        lines.append("}")
+        return "\n".join(lines)
+
+    def text(self) -> str:
+        """Return the entry in words, with a link where there is one."""
+        fields = {name: _plain(text) for name, text in self.fields.items()}
+        authors = ", ".join(fields["author"].split(" and "))
+        authors = " and ".join(authors.rsplit(", ", 1))
+        appeared = ", ".join(filter(None, [_place(fields), fields["year"]]))
+        text = f"{authors}. {fields['title']}. {appeared}"
+        if "pages" in fields:
+            text += f", pages {fields['pages'].replace('--', '–')}"
+        text += "."
+        for name, address in LINKS.items():
+            if name in fields:
+                return f"{text} {address}{fields[name]}"
+        return text
+
+
+def _place(fields: Mapping[str, str]) -> str:
+    """Say where an entry appeared, in a journal with the volume."""
+    place = next((fields[name] for name in PLACES if name in fields), "")
+    if "volume" in fields and "journal" in fields:
+        place += f" {fields['volume']}"
+    return place
+
+
+def _plain(text: str) -> str:
+    """Return what BibTeX writes as it is read."""
+    letters = ACCENT.sub(_accented, text)
+    return re.sub(r"\\([&%#_])", r"\1", letters).strip("{}")
+
+
+def _accented(found: re.Match[str]) -> str:
+    mark, letter = found.groups()
+    return unicodedata.normalize("NFC", letter + COMBINING_MARKS[mark])
+
+
+@cache
+def references() -> dict[str, Reference]:
+    """Read the entries of references.bib by their keys; "randsmooth" is this program."""
+    text = resources.files("randsmooth.papers").joinpath("references.bib").read_text()
+    return {
+        key: Reference(key, kind, dict(FIELD.findall(fields)))
+        for kind, key, fields in ENTRY.findall(text)
+    }
