@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from randsmooth.bounds.means import MOST_BET, _bets, _log_capital, betting_lower
+from randsmooth.bounds.betting import (
+    MOST_AT_RISK,
+    _bets,
+    _log_capital,
+    betting_lower,
+)
 
 ALPHA, PATHS = 0.05, 2000
 ALLOWED = ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / PATHS)
@@ -17,13 +22,13 @@ Floats = NDArray[np.float64]
 
 def slow_log_capital(x: list[float], m: float, alpha: float) -> float:
     """The players one bet after the other."""
-    capitals = [1 / len(MOST_BET)] * len(MOST_BET)
+    capitals = [1 / len(MOST_AT_RISK)] * len(MOST_AT_RISK)
     seen, mean, spread = [0.5], 0.5, 0.25
     for t, value in enumerate(x, start=1):
         bet = math.sqrt(2 * math.log(1 / alpha) * t / (len(x) * spread))
         capitals = [
             c * (1 + min(bet, most / m) * (value - m))
-            for c, most in zip(capitals, MOST_BET, strict=True)
+            for c, most in zip(capitals, MOST_AT_RISK, strict=True)
         ]
         seen.append(value)
         mean = sum(seen) / len(seen)

@@ -12,8 +12,12 @@ from randsmooth.errors import BadValue
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CAP = 0.1  # standard deviations of the normal quantile by which the randomised bound may exceed the plain one's
-STEPS = 60  # of bisection: far below the rounding of the distribution function
+# How many standard deviations of the normal quantile the randomised bound may exceed the
+# plain one by.
+CAP = 0.1
+
+# The steps of a bisection: down to far below the rounding of the distribution function.
+BISECTIONS = 60
 
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> None:
@@ -26,17 +30,20 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> None:
             ...
         randsmooth.errors.BadValue: successes must lie in 0..n, of n >= 1 samples; got k=11 of n=10
     """
-    k, n = np.asarray(k), np.asarray(n)
+    k = np.asarray(k)
+    n = np.asarray(n)
     if np.any((k < 0) | (k > n) | (n < 1)):
         raise BadValue(
-            f"successes must lie in 0..n, of n >= 1 samples; got k={k.tolist()} of n={n.tolist()}"
+            f"successes must lie in 0..n, of n >= 1 samples; got k={k.tolist()} of "
+            f"n={n.tolist()}"
         )
 
 
 def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
-    """1 minus the one-sided Clopper-Pearson lower bound: an upper bound on the failure probability q.
+    """Return an upper bound on the failure probability q, by Clopper and Pearson.
 
-    Kept as q because p may be so close to 1 that 1 - p has no digits left; the all-success case is exact.
+    It is 1 minus the one-sided lower bound, kept as q because p may be so close to 1 that
+    1 - p has no digits left; the all-success case is exact.
 
     Args:
         k: successes, any shape that broadcasts with `n`.
@@ -54,16 +61,17 @@ def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     check_alpha(alpha)
     check_counts(k, n)
     k, n = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
-    inner = np.clip(
-        k, 1.0, None
-    )  # k = 0 has no Beta quantile; its bound is 0, set below
-    q = special.betainccinv(n - inner + 1.0, inner, alpha)
-    q = np.where(k == n, -np.expm1(math.log(alpha) / n), q)
+    # k = 0 has no Beta quantile: its bound on q is 1.
+    k_of_quantile = np.clip(k, 1.0, None)
+    q = special.betainccinv(n - k_of_quantile + 1.0, k_of_quantile, alpha)
+    # q = 1 - alpha^(1/n)
+    q_of_all_successes = -np.expm1(math.log(alpha) / n)
+    q = np.where(k == n, q_of_all_successes, q)
     return np.where(k == 0, 1.0, q)
 
 
 def lower(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
-    """One-sided lower bound p_lower: P(p_lower > p) <= alpha for k ~ Bin(n, p).
+    """Return a one-sided lower bound p_lower: P(p_lower > p) <= alpha, k ~ Bin(n, p).
 
     Shapes and errors as `q_upper`.
 
@@ -75,20 +83,23 @@ def lower(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 
 
 def upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
-    """One-sided upper bound p_upper: P(p_upper < p) <= alpha; 1 minus the lower bound of the failures.
+    """Return a one-sided upper bound p_upper: P(p_upper < p) <= alpha.
+
+    It is 1 minus the lower bound of the failures.
 
     Example:
         >>> upper([0, 50, 100], 100, alpha=0.001).round(4).tolist()
         [0.0667, 0.6552, 1.0]
     """
-    check_counts(
-        k, n
-    )  # here, so that an error names the successes and not the failures
+    # Checked here, so that an error names the successes and not the failures.
+    check_counts(k, n)
     return q_upper(np.asarray(n) - np.asarray(k), n, alpha)
 
 
 def any_class_q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
-    """q = 1 - p_lower for whichever class is picked, also by these samples: Clopper-Pearson at alpha / 2, above 1/2.
+    """Return q = 1 - p_lower for whichever class is picked, also by these samples.
+
+    It is Clopper and Pearson's at alpha / 2, where p_lower is above 1/2.
 
     The one-sided bound at alpha holds for one class that was picked without these samples. The most frequent class of
     the same samples is not such a class: of two classes with probability 1/2 each, one or the other is claimed twice
@@ -124,7 +135,9 @@ def any_class_q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 def randomised_q_upper(
     k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike
 ) -> Floats:
-    """1 minus the randomised lower bound: the q at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, 1 - q).
+    """Return 1 minus the randomised lower bound.
+
+    It is the q at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, 1 - q).
 
     The level is alpha exactly over samples and `u` together, provided that `u` is independent of the samples, and the
     image was chosen without knowledge of it: to draw it again until the bound pleases would break the level. Given `u`
@@ -132,7 +145,9 @@ def randomised_q_upper(
     follows under Gaussian noise is kept to at most CAP * sigma above that of `q_upper`: that makes the bound safer.
 
     Args:
-        k: successes, n: samples, u: uniform numbers in (0, 1); shapes broadcast.
+        k: successes; the shapes of k, n and u broadcast.
+        n: samples.
+        u: uniform numbers in (0, 1).
         alpha: probability of failure, in (0, 1).
 
     Raises:
@@ -153,29 +168,36 @@ def randomised_q_upper(
             f"the uniform numbers must lie strictly between 0 and 1; got {u.tolist()}"
         )
     plain = q_upper(k, n, alpha)
-    low, high = np.zeros_like(plain), plain  # q falls as the bound on p rises
-    for _ in range(STEPS):
+    low = np.zeros_like(plain)
+    # A q that is safe: it falls as the bound on p rises.
+    high = plain
+    for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         safe = _randomised_level(k, n, u, middle) <= alpha
-        low, high = np.where(safe, low, middle), np.where(safe, middle, high)
-    return np.asarray(np.maximum(high, special.ndtr(special.ndtri(plain) - CAP)))
+        low = np.where(safe, low, middle)
+        high = np.where(safe, middle, high)
+    smallest = special.ndtr(special.ndtri(plain) - CAP)
+    return np.asarray(np.maximum(high, smallest))
 
 
 def _randomised_level(k: Floats, n: Floats, u: Floats, q: Floats) -> Floats:
-    """P(X > k) + u P(X = k) for X ~ Bin(n, 1 - q)."""
+    """Return P(X > k) + u P(X = k) for X ~ Bin(n, 1 - q)."""
     q = np.clip(q, 1e-300, 1.0 - 1e-16)
-    above = np.where(k < n, special.betaincc(np.maximum(n - k, 1.0), k + 1.0, q), 0.0)
+    more_than_k = special.betaincc(np.maximum(n - k, 1.0), k + 1.0, q)
+    more_than_k = np.where(k < n, more_than_k, 0.0)
     log_choose = (
         special.gammaln(n + 1.0)
         - special.gammaln(k + 1.0)
         - special.gammaln(n - k + 1.0)
     )
-    at = np.exp(log_choose + k * np.log1p(-q) + special.xlogy(n - k, q))
-    return np.asarray(above + u * at)
+    exactly_k = np.exp(log_choose + k * np.log1p(-q) + special.xlogy(n - k, q))
+    return np.asarray(more_than_k + u * exactly_k)
 
 
 def two_sided_p_value(k: int, n: int) -> float:
-    """p-value of the exact two-sided test of p = 1/2 for k of n successes (Cohen et al. 2019, PREDICT).
+    """Return the p-value of the exact two-sided test of p = 1/2 for k of n successes.
+
+    Source: Cohen et al. 2019, PREDICT.
 
     Example:
         >>> round(two_sided_p_value(8, 10), 6)  # 2 (45 + 10 + 1) / 1024
@@ -189,11 +211,13 @@ def two_sided_p_value(k: int, n: int) -> float:
 
 
 def successes_of_q(q: ArrayLike, n: int, alpha: float) -> Ints:
-    """The k whose `q_upper(k, n, alpha)` is nearest to `q`: what a published radius was computed from.
+    """Return the k whose `q_upper(k, n, alpha)` is nearest to `q`.
+
+    A published radius was computed from so many successes.
 
     Args:
         q: 1 - p_lower, any shape, in (0, 1).
-        n, alpha: as the certificate was made.
+        n, alpha: those with which the certificate was made.
 
     Example:
         >>> q = q_upper([51, 99, 100], 100, alpha=0.001)
@@ -201,13 +225,16 @@ def successes_of_q(q: ArrayLike, n: int, alpha: float) -> Ints:
         [51, 99, 100]
     """
     shape = np.shape(q)
-    q, place = np.unique(
-        np.asarray(q, np.float64), return_inverse=True
-    )  # printed radii repeat
-    # P(Bin(n, q) <= n - k) = alpha at the bound of k; not a number where even n of n successes prove less.
-    low = n - np.nan_to_num(special.bdtrik(alpha, n, q)).astype(np.int64) - 1
-    low, high = np.clip(low, 0, n), np.clip(low + 1, 0, n)
-    nearer_low = np.abs(q_upper(low, n, alpha) - q) <= np.abs(
-        q_upper(high, n, alpha) - q
-    )
-    return np.asarray(np.where(nearer_low, low, high)[place].reshape(shape))
+    # Printed radii repeat.
+    q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)
+
+    # P(Bin(n, q) <= n - k) = alpha at the bound of k; the failures n - k are not a number
+    # where even n of n successes prove less.
+    failures = np.nan_to_num(special.bdtrik(alpha, n, q)).astype(np.int64)
+    k_below = n - failures - 1
+    low = np.clip(k_below, 0, n)
+    high = np.clip(k_below + 1, 0, n)
+    error_of_low = np.abs(q_upper(low, n, alpha) - q)
+    error_of_high = np.abs(q_upper(high, n, alpha) - q)
+    nearest = np.where(error_of_low <= error_of_high, low, high)
+    return np.asarray(nearest[place].reshape(shape))

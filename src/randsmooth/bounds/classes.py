@@ -10,13 +10,17 @@ from randsmooth.bounds.binomial import Floats, Ints, q_upper, upper
 from randsmooth.bounds.levels import check_alpha
 from randsmooth.errors import BadValue
 
-FOR_THE_PAIR = 0.1  # share of alpha for what the two classes hold together; the rest is for how they divide it
+# The share of alpha for what the two classes of a pair hold together; the rest is for how
+# they divide it.
+FOR_THE_PAIR = 0.1
 
 
 def two_sided_bounds(
     counts: ArrayLike, picked: ArrayLike, alpha: float
 ) -> tuple[Floats, Floats]:
-    """Upper bounds (N,) on 1 - p_A and on p_B, the runner-up's, which hold together with probability >= 1 - alpha.
+    """Return upper bounds (N,) on 1 - p_A and on p_B, the runner-up's.
+
+    They hold together with probability >= 1 - alpha.
 
     Of alpha, one half goes to p_A and one half to p_B = max_{c != A} p_c, whose bound is that of the *largest* count.
     No correction for K classes is needed: let c* be the class that attains p_B, fixed though unknown. The largest
@@ -41,14 +45,17 @@ def two_sided_bounds(
         [0.203, 0.06]
     """
     check_alpha(alpha)
-    own, rivals, n = _own_and_rivals(counts, picked, k=1)
-    return q_upper(own, n, alpha / 2.0), upper(rivals[:, 0], n, alpha / 2.0)
+    n_A, rivals, n = _own_and_rivals(counts, picked, k=1)
+    largest_rival = rivals[:, 0]
+    return q_upper(n_A, n, alpha / 2.0), upper(largest_rival, n, alpha / 2.0)
 
 
 def pairwise_bounds(
     counts: ArrayLike, picked: ArrayLike, alpha: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Bounds from direct tests against each other class: (N,) on 1 - p_A, and two of each class c, (N, K).
+    """Return bounds from direct tests against each other class.
+
+    The first (N,) is on 1 - p_A, and there are two of each class c, (N, K).
 
     The second and third bound 1 - p_A and p_c at their least favourable values that the test against c leaves
     possible. The radius that they prove is the smallest of the classes', `noise.radius(q_each, p_each).min(axis=1)`; in
@@ -86,35 +93,41 @@ def pairwise_bounds(
     """
     check_alpha(alpha)
     counts, picked = _class_counts(counts, picked)
-    own, n = (
-        np.take_along_axis(counts, picked[:, None], axis=1),
-        counts.sum(axis=1, keepdims=True),
+    classes = counts.shape[1]
+    n_A = np.take_along_axis(counts, picked[:, None], axis=1)
+    n = counts.sum(axis=1, keepdims=True)
+    is_rival = np.arange(classes) != picked[:, None]
+    n_pair = np.where(is_rival, n_A + counts, 1)
+
+    # Upper bounds on 1 - s, what the other classes hold: nothing, if there are two classes.
+    alpha_s = 0.0 if classes == 2 else FOR_THE_PAIR * alpha
+    not_s = q_upper(n_pair, n, alpha_s) if alpha_s else np.zeros(n_pair.shape)
+
+    # Upper bounds on 1 - t, the rival's part of the pair.
+    share_t = 1.0 if classes == 2 else 1.0 - FOR_THE_PAIR
+    n_A_of_rivals = np.where(is_rival, n_A, 1)
+    not_t = q_upper(n_A_of_rivals, np.maximum(n_pair, 1), share_t * alpha)
+    not_t = np.where(n_pair > 0, not_t, 1.0)
+
+    # p_A = s t, so that 1 - p_A = 1 - (1 - not_s) (1 - not_t).
+    q = np.where(is_rival, 1.0 - (1.0 - not_s) * (1.0 - not_t), 0.0).max(axis=1)
+    # Where t may be below 1/2, the rival may be the more likely one.
+    claimed = not_t < 0.5
+    q_each = np.where(claimed, not_s + not_t - not_s * not_t, 0.5)
+    p_each = np.where(claimed, (1.0 - not_s) * not_t, 0.5)
+    return (
+        np.asarray(q),
+        np.where(is_rival, q_each, 0.0),
+        np.where(is_rival, p_each, 0.0),
     )
-    rival = np.arange(counts.shape[1]) != picked[:, None]
-    both, share = (
-        np.where(rival, own + counts, 1),
-        0.0 if counts.shape[1] == 2 else FOR_THE_PAIR,
-    )
-    rest = (
-        q_upper(both, n, share * alpha) if share else np.zeros(both.shape)
-    )  # on 1 - s, what the other classes hold
-    # On 1 - t, the rival's part of the pair.
-    other = np.where(
-        both > 0,
-        q_upper(np.where(rival, own, 1), np.maximum(both, 1), (1.0 - share) * alpha),
-        1.0,
-    )
-    q = np.where(rival, 1.0 - (1.0 - rest) * (1.0 - other), 0.0).max(axis=1)
-    claimed = other < 0.5  # elsewhere the rival may be the more likely one
-    q_each = np.where(claimed, rest + other - rest * other, 0.5)
-    p_each = np.where(claimed, (1.0 - rest) * other, 0.5)
-    return np.asarray(q), np.where(rival, q_each, 0.0), np.where(rival, p_each, 0.0)
 
 
 def top_k_bounds(
     counts: ArrayLike, label: ArrayLike, k: int, alpha: float
 ) -> tuple[Floats, Floats]:
-    """Upper bounds on 1 - p of `label` (N,) and on its k strongest rivals (N, k), together at alpha.
+    """Return upper bounds on 1 - p of `label` (N,) and on its k strongest rivals (N, k).
+
+    They hold together with probability >= 1 - alpha.
 
     `Gaussian.top_k_radius` says within which radius `label` is then one of the smoothed classifier's k most likely
     classes. `label` may not depend on these counts. With k = 1 these are the bounds of `two_sided_bounds`.
@@ -142,24 +155,31 @@ def top_k_bounds(
         [0.0, 0.074]
     """
     check_alpha(alpha)
-    own, rivals, n = _own_and_rivals(counts, label, k)
-    each = alpha / (k + 1)
-    return q_upper(own, n, each), upper(rivals, n[:, None], each)
+    n_label, rivals, n = _own_and_rivals(counts, label, k)
+    alpha_of_each = alpha / (k + 1)
+    return q_upper(n_label, n, alpha_of_each), upper(rivals, n[:, None], alpha_of_each)
 
 
 def _class_counts(counts: ArrayLike, label: ArrayLike) -> tuple[Ints, Ints]:
-    """Both as integers; Problem unless counts are (N, K >= 2) and >= 0, with a class 0..K-1 in `label` each row."""
-    counts, label = np.asarray(counts, np.int64), np.asarray(label, np.int64)
+    """Return both as integers.
+
+    Raises:
+        Problem: counts are not (N, K >= 2) or below 0, or a row's label is no class 0..K-1.
+    """
+    counts = np.asarray(counts, np.int64)
+    label = np.asarray(label, np.int64)
     if counts.ndim != 2 or counts.shape[1] < 2 or label.shape != counts.shape[:1]:
         raise BadValue(
             f"counts {counts.shape} must have the shape (N, K), K >= 2, and labels {label.shape} (N,)"
         )
     if np.any(counts < 0):
         raise BadValue(f"class counts must be >= 0; the smallest is {counts.min()}")
-    if np.any(outside := (label < 0) | (label >= counts.shape[1])):
-        said = f"class {label[outside][0]} must lie in 0..{counts.shape[1] - 1}"
+    last_class = counts.shape[1] - 1
+    outside = (label < 0) | (label > last_class)
+    if np.any(outside):
         raise BadValue(
-            f"{said}; leave out the images on which the classifier abstained"
+            f"class {label[outside][0]} must lie in 0..{last_class}; leave out the images "
+            "on which the classifier abstained"
         )
     return counts, label
 
@@ -167,7 +187,13 @@ def _class_counts(counts: ArrayLike, label: ArrayLike) -> tuple[Ints, Ints]:
 def _own_and_rivals(
     counts: ArrayLike, label: ArrayLike, k: int
 ) -> tuple[Ints, Ints, Ints]:
-    """The count (N,) of each row's label, the k largest others (N, k), descending, and the row's samples (N,)."""
+    """Return what each row of counts says of its label and of other classes.
+
+    Returns:
+        of_label: (N,) the count of the label.
+        rivals: (N, k) the largest counts of others, descending.
+        n: (N,) the samples.
+    """
     counts, label = _class_counts(counts, label)
     if not 1 <= k < counts.shape[1]:
         raise BadValue(
@@ -175,5 +201,7 @@ def _own_and_rivals(
         )
     rows = np.arange(len(counts))
     others = counts.copy()
-    others[rows, label] = -1  # last in the order
-    return counts[rows, label], -np.sort(-others, axis=1)[:, :k], counts.sum(axis=1)
+    # The label comes last in the order.
+    others[rows, label] = -1
+    descending = -np.sort(-others, axis=1)
+    return counts[rows, label], descending[:, :k], counts.sum(axis=1)

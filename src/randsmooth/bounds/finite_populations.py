@@ -11,14 +11,19 @@ from randsmooth.bounds.binomial import Floats, check_counts
 from randsmooth.bounds.levels import check_alpha, check_probability
 from randsmooth.errors import BadValue
 
-NEAR_HALF = 400  # the most numbers of hits about half of those drawn at which the length is checked
-ROUNDING = 1e-9  # relative: a tail this little below the level counts as above it, which widens the interval
+# The most numbers of hits, about half of those drawn, at which the length of an interval is
+# checked.
+MOST_HITS_CHECKED = 400
+
+# The relative error of a tail: one this little below the level counts as above it, which
+# widens the interval.
+TAIL_ERROR = 1e-9
 
 
 def finite_share_interval(
     hits: int, drawn: int, total: int, alpha: float
 ) -> tuple[int, int]:
-    """An interval for how many of `total` things have a property, if `hits` of `drawn` have it.
+    """Return an interval for how many of `total` things have a property.
 
     P(the number lies outside) <= alpha, if the `drawn` were chosen by chance, without replacement, and their number
     without sight of what they show. The ends are the smallest and the largest number that the exact hypergeometric
@@ -26,7 +31,7 @@ def finite_share_interval(
     the lower end would have been rejected, which happens with probability at most alpha / 2; likewise above the upper.
 
     Args:
-        hits: 0..drawn.
+        hits: how many of the drawn have it, 0..drawn.
         drawn: 0..total; from none nothing is known, from all the number itself.
         total: how many there are.
         alpha: probability of failure, in (0, 1).
@@ -47,13 +52,15 @@ def finite_share_interval(
         raise BadValue(
             f"hits={hits} of drawn={drawn} of total={total}: each must be at most the next, and none < 0"
         )
-    return _lowest(hits, drawn, total, alpha), total - _lowest(
-        drawn - hits, drawn, total, alpha
-    )
+    low = _lowest_not_rejected(hits, drawn, total, alpha)
+    lowest_without = _lowest_not_rejected(drawn - hits, drawn, total, alpha)
+    return low, total - lowest_without
 
 
 def enough_drawn(total: int, width: float, alpha: float) -> int:
-    """How many of `total` things to draw, so that the ends of `finite_share_interval` lie at most `width` apart.
+    """Return how many of `total` things to draw for an interval of a given width.
+
+    The ends of `finite_share_interval` then lie at most `width` apart.
 
     The interval is longest where about half of those drawn are hits, which is what the number is chosen for.
 
@@ -74,53 +81,67 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
     check_alpha(alpha)
     if not (total >= 0 and width >= 0.0):
         raise BadValue(f"total={total} and width={width} must not be below 0")
-    many = bisect_left(
-        range(total),
-        True,
-        key=lambda drawn: _apart(drawn // 2, drawn, total, alpha) <= width,
-    )
-    while any(
-        _apart(hits, many, total, alpha) > width
-        for hits in _near_half(many, total, alpha)
-    ):
-        many += 1
-    return many
+
+    def narrow_at_half(drawn: int) -> bool:
+        return _length(drawn // 2, drawn, total, alpha) <= width
+
+    def narrow(drawn: int) -> bool:
+        return all(
+            _length(hits, drawn, total, alpha) <= width
+            for hits in _hits_of_longest_intervals(drawn, total, alpha)
+        )
+
+    drawn = bisect_left(range(total), True, key=narrow_at_half)
+    while not narrow(drawn):
+        drawn += 1
+    return drawn
 
 
-def _near_half(drawn: int, total: int, alpha: float) -> list[int]:
-    """The numbers of hits at which the ends may lie farthest apart, down from half of the `drawn`.
+def _hits_of_longest_intervals(drawn: int, total: int, alpha: float) -> list[int]:
+    """Return the numbers of hits at which the ends may lie farthest apart, descending.
+
+    They begin with half of the `drawn`.
 
     Their distance falls off like a parabola, to both sides alike. As both ends are whole numbers, it is less than two
     below the parabola: so it may be longest wherever that has fallen by less than two.
     """
     half = drawn // 2
-    reach = drawn / math.sqrt(max(1, _apart(half, drawn, total, alpha))) + 1.0
-    hits = np.linspace(half, max(0.0, half - reach), NEAR_HALF).round()
-    return sorted({int(each) for each in hits}, reverse=True)
+    longest = max(1, _length(half, drawn, total, alpha))
+    reach = drawn / math.sqrt(longest) + 1.0
+    hits = np.linspace(half, max(0.0, half - reach), MOST_HITS_CHECKED).round()
+    return sorted(set(hits.astype(int).tolist()), reverse=True)
 
 
-def _apart(hits: int, drawn: int, total: int, alpha: float) -> int:
-    return int(np.ptp(finite_share_interval(hits, drawn, total, alpha)))
+def _length(hits: int, drawn: int, total: int, alpha: float) -> int:
+    """Return how far the ends of `finite_share_interval` lie apart."""
+    low, high = finite_share_interval(hits, drawn, total, alpha)
+    return high - low
 
 
-def _lowest(hits: int, drawn: int, total: int, alpha: float) -> int:
-    """The smallest number of things with the property under which `hits` or more of `drawn` are not too unlikely."""
-    from scipy import stats  # here, since it takes long to load
+def _lowest_not_rejected(hits: int, drawn: int, total: int, alpha: float) -> int:
+    """Return the smallest number with the property that the test does not reject.
+
+    Under it, `hits` or more of `drawn` are not too unlikely.
+    """
+    # SciPy's distributions take long to load.
+    from scipy import stats
 
     def tail(having: int) -> float:
-        """P(X >= hits) for X of `drawn` things with the property, if `having` of `total` have it."""
+        """Return P(X >= hits) for X of `drawn` things, if `having` of `total` have it."""
         return float(stats.hypergeom.sf(hits - 1, total, having, drawn))
 
-    possible = range(
-        hits, total - drawn + hits
-    )  # the tail rises with the number, and is 1 at the next one
-    return hits + bisect_left(possible, 0.5 * alpha * (1.0 - ROUNDING), key=tail)
+    # The tail rises with the number, and is 1 at the one after the last.
+    possible = range(hits, total - drawn + hits)
+    level = 0.5 * alpha * (1.0 - TAIL_ERROR)
+    return hits + bisect_left(possible, level, key=tail)
 
 
 def assured_accuracy(
     correct_certified: ArrayLike, m: int, alpha: float, rho: float
 ) -> Floats:
-    """Share of m images that are truly right and robust, with probability at least 1 - rho over the noise.
+    """Return the share of m images that are surely right and robust.
+
+    The statement holds with probability at least 1 - rho over the noise.
 
     Each certificate claims too much with probability at most alpha, and independently of the others where their noises
     are independent: those of different images are, those of two copies of one image are not. So the number W of false
@@ -146,21 +167,21 @@ def assured_accuracy(
     check_alpha(alpha)
     check_counts(correct_certified, m)
     check_probability("rho", rho, "; Cohen et al. use 0.001")
-    return np.asarray(
-        np.maximum(
-            0.0,
-            np.asarray(correct_certified, np.float64) - most_failures(m, alpha, rho),
-        )
-        / m
-    )
+    counted = np.asarray(correct_certified, np.float64)
+    surely_right = np.maximum(0.0, counted - most_failures(m, alpha, rho))
+    return np.asarray(surely_right / m)
 
 
 def most_failures(m: int, alpha: float, rho: float) -> int:
-    """The smallest w with P(Bin(m, alpha) > w) <= rho: no more of m certificates are false, at confidence 1 - rho.
+    """Return the smallest w with P(Bin(m, alpha) > w) <= rho.
+
+    No more of m certificates are false, at confidence 1 - rho.
 
     Example:
         >>> most_failures(10_000, alpha=0.001, rho=0.025)  # of which 10 are expected
         17
     """
-    w = np.arange(m, dtype=np.float64)  # at w = m the probability is 0
-    return int(np.count_nonzero(special.betainc(w + 1.0, m - w, alpha) > rho))
+    # At w = m the probability is 0.
+    w = np.arange(m, dtype=np.float64)
+    more_than_w = special.betainc(w + 1.0, m - w, alpha)
+    return int(np.count_nonzero(more_than_w > rho))

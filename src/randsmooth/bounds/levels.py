@@ -6,10 +6,11 @@ from typing import Any
 
 from randsmooth.errors import BadValue
 
-GRAIN = 32  # samples in a batch, and at the first look
-SMALLEST_ALPHA = (
-    1e-15  # that a user may ask for: below it, exact boundaries lose their digits
-)
+# Samples in a batch, and at the first look.
+GRAIN = 32
+
+# The smallest alpha that a user may ask for: below it, exact boundaries lose their digits.
+SMALLEST_ALPHA = 1e-15
 
 
 def check_alpha(alpha: float) -> None:
@@ -51,7 +52,9 @@ def check_probability(name: str, value: Any, hint: str = "") -> None:
 
 
 def smallest_n(alpha: float) -> int:
-    """Smallest n at which n of n successes certify a radius > 0, that is alpha^(1/n) > 1/2.
+    """Return the smallest n at which n of n successes certify a radius above 0.
+
+    That is alpha^(1/n) > 1/2.
 
     Example:
         >>> smallest_n(0.001)  # 0.001^(1/10) = 0.5012
