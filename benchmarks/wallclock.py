@@ -35,7 +35,7 @@ from randsmooth import (
     models,
     train,
 )
-from randsmooth.certification import Run
+from randsmooth.certification import RunSpec
 from randsmooth.certification.algorithm import certify_steps
 from randsmooth.certification.scheduler import Job, Scheduler
 from randsmooth.launch import Span, plan
@@ -175,7 +175,7 @@ def foretold(options: argparse.Namespace) -> Iterator[Figure]:
             CertificationSettings(sigma=SIGMA, n=n, rule=rule, precision="bf16"),
             MODELS[model][0],
         )
-        run = Run.of(model_in(options.models, model), dataset, settings, take=take)
+        run = RunSpec.of(model_in(options.models, model), dataset, settings, take=take)
         forecast = plan(run, seconds=options.seconds, workers=[8])
         with tempfile.TemporaryDirectory() as folder:
             start, busy, out = (

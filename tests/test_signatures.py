@@ -50,7 +50,7 @@ def test_options_are_the_fields_of_the_settings(options: type, settings: type) -
 
 def test_options_of_a_run_are_its_fields() -> None:
     named = typing.get_type_hints(rs.certification.ImageOptions)
-    fields = fields_of(rs.certification.Run)
+    fields = fields_of(rs.certification.RunSpec)
     differing = {name for name in named if named[name] != fields[name]}
     assert all(named[name] == WRITTEN.get(name) for name in differing), differing
 

@@ -34,8 +34,12 @@ print(rs.metrics.acr(table), rs.read("m.parquet").header.n, rs.ABSTAIN, rs.Probl
 """
 
 MISTAKES = """
+import torch
+
 import randsmooth as rs
 
+x = torch.zeros(1, 8, 8)
+network = torch.nn.Flatten()
 rs.train("digits", sigma=0.25, out=3)
 rs.data.load("digits", 7)
 rs.models.load("m").forward(3)
@@ -56,6 +60,12 @@ rs.report.write_comparison([table], "page.html", radi=[0.5])
 rs.report.write_leaderboard([], "board.html", titel="Ours")
 rs.app.Served.of("m", "mine", sgima=0.25)
 rs.app.write_space("m", "space", title="Mine", sgima=0.25)
+rs.certify("m", sgima=0.5)
+rs.SmoothedClassifier("m", sgima=0.5)
+rs.SmoothedClassifier("m", sigma=0.5).certify(x, n_0=100)
+rs.certification.watch(rs.SmoothedClassifier("m", sigma=0.5), x, rlue="grid")
+rs.certification.Engine(network, sigm=0.5, device=x.device)
+rs.certification.RunSpec.of("m", taek=5)
 """
 
 

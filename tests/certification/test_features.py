@@ -19,7 +19,7 @@ from torch.utils.data import TensorDataset
 import randsmooth as rs
 from models.graphs import linear
 from models.refusing import check_refusals, refusal
-from randsmooth.certification import Run
+from randsmooth.certification import RunSpec, notes_of
 from randsmooth.certification.opening import images_taken
 from randsmooth.data import deviations, features, load
 from randsmooth.errors import Problem
@@ -224,7 +224,11 @@ def test_columns_are_taken_by_their_names() -> None:
         ]
     )
     notes = " ".join(
-        Run.of(pipeline, (rows.to_numpy(), target), sigma="0.1std", n=100).notes
+        notes_of(
+            RunSpec.of(
+                pipeline, (rows.to_numpy(), target), sigma="0.1std", n=100
+            ).open()
+        ).notes
     )
     assert "order of the fit, mean radius, mean texture" in notes
 
@@ -348,16 +352,12 @@ def test_notes_name_the_way_to_noise_that_suits_every_feature() -> None:
         ((cancer.data, cancer.target), "0.5std", False),
         ((StandardScaler().fit_transform(cancer.data), cancer.target), 0.5, False),
     ):
-        notes = " ".join(Run.of(pipeline, data, sigma=sigma, n=100, take=5).notes)
+        spec = RunSpec.of(pipeline, data, sigma=sigma, n=100, take=5)
+        notes = " ".join(notes_of(spec.open()).notes)
         assert ('sigma="0.25std"' in notes) is said, (sigma, notes)
         assert "[0, 1]" not in notes and "pixel" not in notes
-    signals = " ".join(
-        Run.of(
-            lambda z: z.mean(axis=2),
-            x.reshape(15, 2, 4),
-            sigma=0.5,
-            n=100,
-            identity="a",
-        ).notes
+    spec = RunSpec.of(
+        lambda z: z.mean(axis=2), x.reshape(15, 2, 4), sigma=0.5, n=100, identity="a"
     )
+    signals = " ".join(notes_of(spec.open()).notes)
     assert "(2, 4)" in signals and "not for grey images" in signals

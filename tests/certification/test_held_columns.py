@@ -17,7 +17,7 @@ import randsmooth as rs
 from models.refusing import check_refusals
 from randsmooth.app import assessing
 from randsmooth.app.assessment_page import assessment_page
-from randsmooth.certification import Run, attack
+from randsmooth.certification import RunSpec, attack, notes_of
 from randsmooth.errors import Problem
 from randsmooth.metrics import require_one_norm
 from randsmooth.noise import Gaussian, HoldingFixed, Stream, noise_from
@@ -104,7 +104,9 @@ def test_the_header_and_every_page_name_the_columns_held_fixed(tmp_path: Any) ->
         require_one_norm([again.in_norm("l2"), whole])
     assert any(
         "no noise on city" in note
-        for note in Run.of(MODEL, ROWS, sigma="0.5std", n=100).notes
+        for note in notes_of(
+            RunSpec.of(MODEL, ROWS, sigma="0.5std", n=100).open()
+        ).notes
     )
     plain = certify(ROWS, sigma=0.05).header
     assert (

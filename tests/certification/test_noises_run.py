@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import randsmooth as rs
 from certification.runs import interrupt
 from randsmooth import Problem, SmoothedClassifier
-from randsmooth.certification import Run
+from randsmooth.certification import RunSpec, notes_of
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Splitting, make_noise
 
@@ -287,7 +287,9 @@ def test_another_noise_than_in_training_is_noted_and_other_channels_are_refused(
     ):
         notes = [
             each
-            for each in Run.of(trained(**said), noise=noise, n=100, take=2).notes
+            for each in notes_of(
+                RunSpec.of(trained(**said), noise=noise, n=100, take=2).open()
+            ).notes
             if "trained" in each
         ]
         assert (note in notes[0]) if note else not notes, (said, noise)

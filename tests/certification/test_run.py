@@ -21,7 +21,7 @@ from models.refusing import check_refusals
 from randsmooth import data, models, read
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Header
-from randsmooth.certification import Run, attack
+from randsmooth.certification import OpenRun, RunSpec, attack, certify_into
 from randsmooth.certification.run import spread
 from randsmooth.data import TensorImages
 from randsmooth.errors import Note
@@ -84,20 +84,33 @@ def test_a_table_in_memory_is_that_of_the_file(
 def test_a_run_is_sent_without_what_it_opened(
     model: Classifier, images: TensorImages
 ) -> None:
-    whole = Run.of(model, "digits", sigma=0.5, n=100, take=4)
-    assert whole.header.selection == "take 4 of 364" and whole.base is model
-    sent = pickle.loads(pickle.dumps(whole))
-    assert (
-        whole.of_shard(rs.certificates.Shard.parse("1/2")).images is whole.images
-        and sent.images is not whole.images
-    )
-    assert sent.header == whole.header
+    spec = RunSpec.of(model, "digits", sigma=0.5, n=100, take=4)
+    whole = spec.open()
+    assert whole.header.selection == "take 4 of 364" and whole.inputs.model is model
+    sent = pickle.loads(pickle.dumps(spec))
+    assert sent.open().header == whole.header
     part = whole.of_shard(rs.certificates.Shard.parse("2/2"))
-    assert (
-        part.smoothed is whole.smoothed
-        and part.indices == whole.indices[1::2]
-        and part.header.shard == "2/2"
-    )
+    assert part.inputs is whole.inputs and part.smoothed is whole.smoothed
+    assert part.indices == whole.indices[1::2]
+    assert part.header.shard == "2/2"
+
+
+def test_settings_are_validated_once_and_again_where_something_is_learned(
+    model: Classifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    make = rs.CertificationSettings.__init__
+
+    def counted(settings: rs.CertificationSettings, /, **fields: Any) -> None:
+        made.append(fields)
+        make(settings, **fields)
+
+    monkeypatch.setattr(rs.CertificationSettings, "__init__", counted)
+    rs.certify(model, "digits", sigma=0.5, n=100, take=1, seed=0)
+    assert len(made) == 1
+    # The seed of a run is 0.
+    rs.certify(model, "digits", sigma=0.5, n=100, take=1)
+    assert len(made) == 3
 
 
 def test_images_that_change_on_disk_end_the_run_by_name(
@@ -112,25 +125,23 @@ def test_images_that_change_on_disk_end_the_run_by_name(
         [np.array(Image.open(png)) for png in pngs],
     )
 
-    def begun(given: object) -> Run:
-        found = Run.of(model, given, sigma=0.5, n0=20, n=300, alpha=0.01)
-        assert found.header.data  # so that the images are hashed
-        return found
+    def begun(given: object) -> OpenRun:
+        return RunSpec.of(model, given, sigma=0.5, n0=20, n=300, alpha=0.01).open()
 
-    whole = begun(streamed).into(tmp_path / "whole.parquet")
+    whole = certify_into(begun(streamed), tmp_path / "whole.parquet")
     running, content = begun(streamed), pngs[3].read_bytes()
     pngs[3].write_bytes(pngs[2].read_bytes())
     said = f"{pngs[3]} has other pixels than when this run began"
-    check_refusals([(lambda: running.into(tmp_path / "cut.parquet"), said)])
+    check_refusals([(lambda: certify_into(running, tmp_path / "cut.parquet"), said)])
     pngs[3].write_bytes(content)
-    assert same(begun(streamed).into(tmp_path / "cut.parquet"), whole)
+    assert same(certify_into(begun(streamed), tmp_path / "cut.parquet"), whole)
 
     in_memory = begun(data.load(arrays, "test"))
     arrays[4][:] = 0
     check_refusals(
         [
             (
-                lambda: in_memory.into(tmp_path / "items.parquet"),
+                lambda: certify_into(in_memory, tmp_path / "items.parquet"),
                 "[4] has other pixels than when this",
             )
         ]

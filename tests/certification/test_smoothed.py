@@ -170,7 +170,8 @@ def test_settings_or_keywords() -> None:
         x, settings.replace(n=300, seed=None)
     )
     assert changed.counts.sum() == 300 * len(x)
-    one = SmoothedClassifier(model, settings, n=1e3).certify(x[0])
+    written: Any = 1e3  # as in YAML
+    one = SmoothedClassifier(model, settings, n=written).certify(x[0])
     assert one.counts.sum() == 1000 and len(one.radius) == 1
 
 

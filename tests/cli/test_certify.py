@@ -12,6 +12,7 @@ import randsmooth as rs
 from certification.runs import StopAfter, same
 from cli.processes import Run
 from randsmooth import certify, models, read
+from randsmooth.certificates import Precision
 from randsmooth.certification import Engine, backends, engine
 from randsmooth.certification.backends import Way, base
 from randsmooth.cli.command import settings_of, worded
@@ -168,7 +169,8 @@ def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(
     told = cli("certify", model, *options, "--out", whole).err
     tried = r"note: backend torch( in bfloat16)?, batches of \d+ \(images per second: .*torch in bfloat16 \d"
     assert re.search(tried, told)
-    other = {"float32": "bf16", "bfloat16": "32"}[str(read(whole).header.precision)]
+    others: dict[str, Precision] = {"float32": "bf16", "bfloat16": "32"}
+    other = others[str(read(whole).header.precision)]
     with pytest.raises(KeyboardInterrupt):
         certify(
             model, take=3, n=50, precision=other, batch=128, out=out, progress=stops(1)

@@ -10,7 +10,7 @@ from torch import nn
 
 from randsmooth import methods
 from randsmooth.certificates import Certificates, CertificationSettings
-from randsmooth.certification import Run, certify
+from randsmooth.certification import RunSpec, certify
 from randsmooth.errors import Problem
 from randsmooth.launch import Span, Step, plan
 from randsmooth.launch.forecast import Passes, Pilot, plan_steps, work_of
@@ -25,26 +25,26 @@ def edge() -> nn.Module:
     return nn.Sequential(nn.Flatten(), last).eval()
 
 
-def ordered(number: int = 40, **fields: Any) -> Run:
+def ordered(number: int = 40, **fields: Any) -> RunSpec:
     """Of so many images of one grey each around 1/2."""
     grey = 0.5 + 0.12 * torch.linspace(-1.0, 1.0, number)
     images = (
         grey[:, None, None, None].expand(number, 1, 8, 8).contiguous(),
         (grey > 0.5).long(),
     )
-    return Run(
+    return RunSpec(
         model=edge(),
         dataset=images,
         settings=CertificationSettings(**{"sigma": 0.5, "n": 2000, **fields}),
     )
 
 
-def certified(run: Run, folder: Path) -> Certificates:
+def certified(run: RunSpec, folder: Path) -> Certificates:
     return certify(run.model, run.dataset, run.settings, out=folder / "run.parquet")
 
 
-def piloted(run: Run) -> Pilot:
-    pilot = Pilot(run, 300.0, seed=0)
+def piloted(run: RunSpec) -> Pilot:
+    pilot = Pilot(run.open(), 300.0, seed=0)
     pilot.run(silent)
     return pilot
 

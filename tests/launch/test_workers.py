@@ -92,7 +92,8 @@ def test_what_cannot_be_is_refused_before_anything_begins(
             make()
         assert value in str(refused.value) and way_out in str(refused.value), value
     with pytest.raises(Problem, match=r"workers=2: .*Processes"):
-        rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=2)
+        number: Any = 2
+        rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=number)
     monkeypatch.setattr("randsmooth.launch.workers.ANSWER", 0.3)
     addresses = ("127.0.0.1:9", "10.0.0.1", "ray://a:10001", "", "127.0.0.1:70000")
     for where in [way(address=address) for address in addresses for way in (Ray, Dask)]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from randsmooth import data, metrics
+from randsmooth import data, metrics, models
 from randsmooth.app.explaining import TESTS, attempt
 from randsmooth.app.image_certificate import Attempts, radius_by_samples
 from randsmooth.app.page import said
@@ -24,8 +24,15 @@ from randsmooth.certificates import (
     CertificationSettings,
     JournalRow,
 )
-from randsmooth.certification import OpeningOptions, Run
+from randsmooth.certification import (
+    OpeningOptions,
+    OpenRun,
+    RunSpec,
+    certify_in_memory,
+    notes_of,
+)
 from randsmooth.certification.matching import deviations_of_numbers
+from randsmooth.certification.run import Inputs
 from randsmooth.errors import BadValue, Conflict, WrongData
 from randsmooth.launch import plan
 from randsmooth.metrics import Estimate
@@ -337,19 +344,21 @@ def assess(
         raise BadValue(
             f"radius={radius:g}, take={take}: give a radius above 0 that matters, and images to certify"
         )
-    settings, show = (
-        CertificationSettings(alpha=alpha, seed=seed, n=n or BUDGETS[0]),
-        chosen_progress(progress),
-    )
-    run = Run.of(model, dataset, settings, **options)
-    opening = _noises(run.trained, sigmas, noise, SIGMAS)
-    run = run.on(settings.replace(noise=opening[0]))  # which opens the images
-    features = run.images.spec.features
+    settings = CertificationSettings(alpha=alpha, seed=seed, n=n or BUDGETS[0])
+    show = chosen_progress(progress)
+    spec = RunSpec.of(model, dataset, settings, **options)
+    base = spec.open_model()
+    trained = models.provenance_of(base)
+    first = _noises(trained, sigmas, noise, SIGMAS)[0]
+    inputs = spec.on(settings.replace(noise=first)).open_inputs(base)
+    images = inputs.images
+    features = images.spec.features
     usual = tuple(f"{share:g}{STD}" for share in DEVIATIONS) if features else SIGMAS
-    noises = _learned(run, _noises(run.trained, sigmas, noise, usual))
-    chosen, others = _split(run.images, take, seed)
+    noises = _learned(inputs, _noises(trained, sigmas, noise, usual))
+    chosen, others = _split(images, take, seed)
+    pilot_settings = settings.replace(n0=PILOT_N0, n=PILOT_N)
     pilots = [
-        run.on(settings.replace(n0=PILOT_N0, n=PILOT_N, noise=each), others)
+        spec.on(pilot_settings.replace(noise=each), others).open(inputs)
         for each in noises
     ]
     clean = _clean(pilots[0], show)
@@ -369,19 +378,22 @@ def assess(
         ]
         for each in tried:
             reporter.say(_line(each))
-    guess = data.guessing(run.images.labels, run.images.spec.num_classes)
+    guess = data.guessing(images.labels, images.spec.num_classes)
     best = choose(tried, guess)
-    run = run.on(settings.replace(noise=best.noise, n=best.n), chosen)
-    planning = run.on(run.settings.replace(n=PLAN_N), chosen)
+    settings = settings.replace(noise=best.noise, n=best.n)
+    run = spec.on(settings, chosen).open(inputs)
+    planning = spec.on(settings.replace(n=PLAN_N), chosen).open(inputs)
     planned = plan(
         planning, seconds=PLAN_SECONDS, seed=seed, progress=show, radius=radius
     )
     sample, beside = planned.about["sample_seconds"], planned.about["image_seconds"]
-    total, seconds = len(run.images), (settings.n0 + best.n) * sample + beside
-    table = run.table(
+    total = len(images)
+    seconds = (settings.n0 + best.n) * sample + beside
+    table = certify_in_memory(
+        run,
         lambda title, *of: show(
             f"{title} {said(best.noise)}, {best.n:,} samples each", *of
-        )
+        ),
     )
     if keep is not None:
         keep(table)
@@ -392,8 +404,9 @@ def assess(
         for rule, found in rules
     }
     name = name_of(model) if isinstance(model, str | Path) else type(model).__name__
-    shape = run.images.spec.shape
-    notes, columns = tuple(run.notes), run.images.spec.columns
+    shape = images.spec.shape
+    notes = notes_of(run).notes
+    columns = images.spec.columns
     facts = (
         name,
         total,
@@ -409,7 +422,7 @@ def assess(
         whole,
         notes,
     )
-    split = run.images.split if len(run.images.spec.sizes) > 1 else ""
+    split = images.split if len(images.spec.sizes) > 1 else ""
     return Assessment(*facts, columns, split)
 
 
@@ -428,7 +441,7 @@ def _line(tried: Candidate) -> str:
 
 
 def _noises(
-    trained: dict[str, Any],
+    trained: Mapping[str, Any],
     sigmas: Sequence[float | str] | None,
     noise: Noise | str | None,
     usual: Sequence[float | str],
@@ -452,11 +465,11 @@ def _noises(
     )
 
 
-def _learned(run: Run, noises: Sequence[Noise]) -> list[Noise]:
+def _learned(inputs: Inputs, noises: Sequence[Noise]) -> list[Noise]:
     """The noises, of which those in standard deviations of the features know these."""
     if not any(isinstance(each, InDeviations) for each in noises):
         return list(noises)
-    deviations = deviations_of_numbers(run.loaded("train"))
+    deviations = deviations_of_numbers(inputs.split("train"))
     return [
         each.learned(deviations) if isinstance(each, InDeviations) else each
         for each in noises
@@ -484,10 +497,10 @@ def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
     )
 
 
-def _clean(run: Run, show: Progress) -> Estimate:
+def _clean(run: OpenRun, show: Progress) -> Estimate:
     """Accuracy without noise, on at most so many images, evenly spread."""
-    images, engine = run.images, run.smoothed.engine
-    engine.prepare(images.spec.shape, PILOT * PILOT_N)
+    images = run.images
+    engine = run.engine
     parts, right = (
         data.take(len(images), min(len(images), CLEAN)).split(64),
         list[bool](),
@@ -501,9 +514,9 @@ def _clean(run: Run, show: Progress) -> Estimate:
     return metrics.share(right)
 
 
-def _seen(run: Run, reporter: Reporter) -> list[JournalRow]:
+def _seen(run: OpenRun, reporter: Reporter) -> list[JournalRow]:
     rows = list[JournalRow]()
-    for row in run.rows(run.indices):
+    for row in run.certify(run.indices):
         rows.append(row)
         reporter.advance(1)
     return rows
@@ -539,7 +552,7 @@ def _tried(
 
 
 def _attacked(
-    run: Run, table: Certificates, seed: int, show: Progress
+    run: OpenRun, table: Certificates, seed: int, show: Progress
 ) -> tuple[dict[int, Attempts], dict[int, NDArray[np.float32]]]:
     """Attacks on some of the right images, chosen by chance, as many as time allows by the first; and these images."""
     rows = np.flatnonzero(table.correct & (table.radius > 0.0))

@@ -13,7 +13,7 @@ from randsmooth.app.page import filled, in_norm, said, ticks, unit_of_features
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
-from randsmooth.certification.run import NEAR
+from randsmooth.certification.run_notes import HARDLY_BETTER
 from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Estimate
 from randsmooth.noise import printed_radius
@@ -125,7 +125,7 @@ def percent(estimate: Estimate | float) -> str:
 def advice(found: Assessment) -> str:
     """What stands in the way: "guesses", "one class" for all, "unlearnt" (the noise), "costly", or "" for nothing."""
     clean, voted = found.clean.value, found.certified[0.0].value
-    if clean <= found.guess + NEAR * (1.0 - found.guess):
+    if clean <= found.guess + HARDLY_BETTER * (1.0 - found.guess):
         return "guesses"
     picked = np.bincount(found.table.predict[found.table.predict >= 0], minlength=1)
     if (

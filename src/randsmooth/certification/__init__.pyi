@@ -1,4 +1,7 @@
 from .accuracy import measure_accuracy as measure_accuracy
+from .certifying import certify as certify
+from .certifying import certify_in_memory as certify_in_memory
+from .certifying import certify_into as certify_into
 from .converting import Agreement as Agreement
 from .converting import export_model as export_model
 from .converting import quantise as quantise
@@ -21,8 +24,11 @@ from .options import RunOptions as RunOptions
 from .plain import certify_one as certify_one
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
-from .run import Run as Run
-from .run import certify as certify
+from .run import Inputs as Inputs
+from .run import OpenRun as OpenRun
+from .run import RunSpec as RunSpec
+from .run_notes import RunNotes as RunNotes
+from .run_notes import notes_of as notes_of
 from .scheduler import Scheduler as Scheduler
 from .scheduler import count_classes as count_classes
 from .smoothed import Certified as Certified

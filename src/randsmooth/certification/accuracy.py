@@ -7,8 +7,9 @@ from typing import Any, Unpack
 from randsmooth import bounds
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.journal import check_parquet
+from randsmooth.certification.certifying import SharesOut, certify, check_flags
 from randsmooth.certification.options import RunOptions
-from randsmooth.certification.run import Run, certify, check_flags
+from randsmooth.certification.run import RunSpec
 from randsmooth.errors import BadValue
 from randsmooth.metrics import (
     LEVEL,
@@ -22,7 +23,8 @@ from randsmooth.metrics.screening import check_within, chosen_by_chance
 from randsmooth.progress import Progress
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 
-FEW = 0.2  # a share of the images: where no more are needed, a first pass would take more samples on published logs
+# Share of the images: where no more are needed, a first pass would take more samples on published logs.
+SHARE_OF_ONE_PASS = 0.2
 
 
 def measure_accuracy(
@@ -35,7 +37,7 @@ def measure_accuracy(
     out: Place,
     resume: bool = False,
     overwrite: bool = False,
-    workers: Any = None,
+    workers: SharesOut | None = None,
     progress: Progress | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> MeasuredAccuracy:
@@ -75,16 +77,9 @@ def measure_accuracy(
         >>> measured.images, measured.radius
         (20, 0.1)
     """
-    options["label_aware"] = True
-    options["n0"] = 0
-    run = Run.of(model, dataset, settings, **options)
-    for name in ("rule", "bound"):  # which the question brings
-        if (value := getattr(run.settings, name)) != CertificationSettings.model_fields[
-            name
-        ].default:
-            raise BadValue(
-                f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify"
-            )
+    options = {**options, "label_aware": True, "n0": 0}
+    spec = RunSpec.of(model, dataset, settings, **options)
+    _check_no_rule(spec.settings)
     check_radius(radius)
     check_within(within)
     second = beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
@@ -97,36 +92,42 @@ def measure_accuracy(
         model,
         dataset,
         settings,
-        workers=workers,
-        progress=progress,
         resume=resume,
         overwrite=overwrite,
+        workers=workers,
+        progress=progress,
         **options,
     )
-    screen, resolve = f"screen={float(radius)!r}", f"radius={float(radius)!r}"
-    indices, words = run.selected
-    number = bounds.enough_drawn(len(indices), 2.0 * within * len(indices), 1.0 - LEVEL)
-    if number <= FEW * len(
-        indices
-    ):  # those of images chosen by chance alone take fewer samples than two passes
-        only = (
-            tuple(chosen_by_chance(indices, number, run.settings.seed or 0)),
-            f"{number} by chance of {words}",
-        )
-        return sampled_accuracy(
-            certified(rule=resolve, only=only, out=out), len(indices)
-        )
+    screen = f"screen={float(radius)!r}"
+    resolve = f"radius={float(radius)!r}"
+
+    indices, words = spec.choose(len(spec.open_inputs().images))
+    total = len(indices)
+    number = bounds.enough_drawn(total, 2.0 * within * total, 1.0 - LEVEL)
+    # Those of images chosen by chance alone take fewer samples than two passes.
+    if number <= SHARE_OF_ONE_PASS * total:
+        drawn = chosen_by_chance(indices, number, spec.settings.seed or 0)
+        only = tuple(drawn), f"{number} by chance of {words}"
+        return sampled_accuracy(certified(rule=resolve, only=only, out=out), total)
+
     screened = certified(rule=screen, out=out)
     left = to_resolve(screened, within)
     if not len(left):
         return measured_accuracy(screened, None)
-    same = run.like(screened.header).settings.model_dump(
+    same = spec.like(screened.header).settings.model_dump(
         include={"backend", "precision", "batch"}
     )
-    only = (
-        tuple(left.tolist()),
-        f"{len(left)} left open by the first pass over {screened.header.selection}",
-    )
-    return measured_accuracy(
-        screened, certified(rule=resolve, only=only, out=second, **same)
-    )
+    why = f"{len(left)} left open by the first pass over {screened.header.selection}"
+    only = tuple(left.tolist()), why
+    resolved = certified(rule=resolve, only=only, out=second, **same)
+    return measured_accuracy(screened, resolved)
+
+
+def _check_no_rule(settings: CertificationSettings) -> None:
+    """Raise Problem for a rule or a bound, which the question brings."""
+    for name in ("rule", "bound"):
+        value = getattr(settings, name)
+        if value != CertificationSettings.model_fields[name].default:
+            raise BadValue(
+                f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify"
+            )

@@ -33,8 +33,8 @@ from randsmooth.certification.backends import (
     usual_backend,
 )
 from randsmooth.certification.backends.file_backends import OpenVINO
-from randsmooth.certification.opening import check_eval_mode
-from randsmooth.certification.run import READING, Run
+from randsmooth.certification.opening import check_eval_mode, under_noise
+from randsmooth.certification.run import READING, Inputs, RunSpec
 from randsmooth.data import Images, ReadingOptions
 from randsmooth.documents import shown
 from randsmooth.errors import (
@@ -296,7 +296,7 @@ def quantise(
     if path.suffix != ".xml":
         raise BadValue(f"{path} must end in .xml: int8 models are OpenVINO IRs")
     check_known("setting", READING, *reading)
-    run = Run.of(
+    spec = RunSpec.of(
         model,
         dataset,
         sigma=sigma,
@@ -305,19 +305,19 @@ def quantise(
         model_args=model_args,
         **reading,
     )
-    base, trained = run.adapted, run.trained
+    base = spec.open_model()
+    trained = models.provenance_of(base)
     _check_quantisable(base)
     if images < 1:
         raise BadValue(f"images={images} must be at least 1; 300 is usual")
-    calibration = _some(run.images, images)
+    inputs = spec.open_inputs(base)
+    calibration = _some(inputs.images, images)
     with needs("quantising"):
         import nncf  # noqa: F401
         import openvino  # noqa: F401
-    settings = run.completed[1].of(calibration.spec.shape)
-    under, said = (
-        settings.smoothing,
-        settings.model_dump(include={"sigma", "noise"}, exclude_none=True),
-    )
+    settings = under_noise(spec.settings, trained).of(calibration.spec.shape)
+    under = settings.smoothing
+    said = settings.model_dump(include={"sigma", "noise"}, exclude_none=True)
     facts = {
         "bits": 8,
         "of": models.weights_hash(base),
@@ -341,7 +341,7 @@ def quantise(
         for file in _write_ir(base, noisy, record, Path(folder) / path.name):
             file.replace(path.with_suffix(file.suffix))
         reporter.advance(len(calibration))
-    others = _other_images(run, calibration, compare) if compare else None
+    others = _other_images(inputs, calibration, compare) if compare else None
     if others is None:
         return None
     made = models.adapt(models.open_source(path))
@@ -361,12 +361,12 @@ def _some(images: Images, number: int) -> Images:
     return images.subset(data.take(len(images), min(number, len(images))))
 
 
-def _other_images(run: Run, calibration: Images, number: int) -> Images | None:
+def _other_images(inputs: Inputs, calibration: Images, number: int) -> Images | None:
     """`number` images that are not in the `calibration`, or as many as there are: of the test split if there is one."""
     try:
-        images = run.loaded("test")
+        images = inputs.split("test")
     except Problem:
-        images = run.images
+        images = inputs.images
     used = {
         address_of(x[0])
         for x, _ in calibration.batches(torch.arange(len(calibration)).split(1))

@@ -47,23 +47,43 @@ def opened(
     return base
 
 
-def completed(
-    dataset: Any, settings: CertificationSettings, how: dict[str, Any]
-) -> tuple[Any, CertificationSettings]:
-    """Data set and settings with what they leave open taken from `how` the model was trained; the seed is 0.
+def dataset_of(dataset: Any, trained: Mapping[str, Any]) -> Any:
+    """Return `dataset`, or where it is None the registered one that the model was `trained` on.
 
     Raises:
-        Problem: neither says the data set or the noise, or one of them cannot be used.
+        Problem: nor does the model say one, or one that is not registered.
     """
-    settings = under_noise(settings, how)
-    if dataset is None and how.get("dataset") is None:
+    if dataset is not None:
+        return dataset
+    if trained.get("dataset") is None:
         raise MissingValue(
             "the model does not say its dataset; give one (--dataset on the command line)"
         )
-    dataset = (
-        data.registered(how["dataset"], "the model") if dataset is None else dataset
-    )
-    return dataset, settings.replace(seed=settings.seed or 0)
+    return data.registered(trained["dataset"], "the model")
+
+
+def noise_of(
+    settings: CertificationSettings,
+    trained: Mapping[str, Any],
+    called: str = "the model",
+) -> Noise:
+    """Return the noise of `settings`, or where they name none the one that the model was `trained` under.
+
+    Raises:
+        Problem: nor does the model say one.
+
+    Example:
+        >>> noise_of(CertificationSettings(), {"noise": {"name": "uniform", "lam": 0.6}}).text
+        'uniform=0.6'
+    """
+    if settings.names_noise:
+        return settings.smoothing
+    noise = noise_said(trained)
+    if noise is None:
+        raise MissingValue(
+            f"{called} does not say which sigma it was trained with: give sigma or noise (--sigma, --noise)"
+        )
+    return noise
 
 
 def under_noise(
@@ -84,11 +104,7 @@ def under_noise(
     """
     if settings.names_noise:
         return settings
-    if (noise := noise_said(trained)) is not None:
-        return settings.replace(noise=noise)
-    raise MissingValue(
-        f"{called} does not say which sigma it was trained with: give sigma or noise (--sigma, --noise)"
-    )
+    return settings.replace(noise=noise_of(settings, trained, called))
 
 
 def words_of_noise(trained: Mapping[str, Any]) -> str | None:

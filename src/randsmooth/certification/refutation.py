@@ -24,10 +24,11 @@ from randsmooth.certification.header import (
     called,
     certified_as,
     check_answers,
+    check_same,
     fingerprint,
 )
 from randsmooth.certification.options import CertifiedModelOptions
-from randsmooth.certification.run import Run
+from randsmooth.certification.run import RunSpec
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import (
     SmoothedClassifier,
@@ -196,15 +197,17 @@ def attack(
         raise WrongTable(
             f"{called(table)} is of images on the grid k/255 alone (sound=True), which no attack keeps to"
         )
-    run = _run_of(
+    spec = _spec_of(
         table,
         model,
         images,
         settings if settings.counts_all else settings.replace(seed=seed),
         options,
     )
-    run.check_model(table)
-    smoothed, images = run.smoothed, run.images
+    inputs = spec.open_inputs()
+    check_same(inputs.model, table, spec.identity)
+    smoothed = spec.smoothed(inputs)
+    images = inputs.images
     _check_images(table, images)
     check_answers(smoothed.engine, images.spec.shape, table)
     search = make_search(
@@ -259,13 +262,13 @@ def predict_anywhere(
     )
 
 
-def _run_of(
+def _spec_of(
     table: Certificates,
     model: object,
     images: Any,
     settings: CertificationSettings,
     options: CertifiedModelOptions,
-) -> Run:
+) -> RunSpec:
     """The run that made the table: its classifier on its images, which may lie elsewhere now."""
     header = table.header
     if header.split is None or (images is None and header.dataset is None):
@@ -278,7 +281,7 @@ def _run_of(
     sized = isinstance(
         images, Images
     )  # then they have been resized and cropped already
-    return Run.of(
+    return RunSpec.of(
         model,
         images,
         settings,

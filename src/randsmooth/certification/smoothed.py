@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from randsmooth import bounds, models
 from randsmooth.certificates import (
     ABSTAIN,
     BATCH_MATTERS,
+    CertificationOptions,
     CertificationSettings,
     decide,
 )
@@ -120,25 +121,29 @@ class SmoothedClassifier:
         device: torch.device | str | None = None,
         num_classes: int | None = None,
         shape: Sequence[int] | None = None,
-        **fields: Any,
+        **fields: Unpack[CertificationOptions],
     ) -> None:
         self.model = opened(model, {}, num_classes)
         self.settings = settings_from(CertificationSettings, settings, fields)
-        if (
-            shape is None and (own := getattr(self.model, "shape", None)) is not None
-        ):  # what is seen of an input
-            seen = (
-                self.settings.smoothing.shape(own) if self.settings.names_noise else own
-            )
-            shape = own if tuple(seen) == tuple(own) else None
-        self.shape = None if shape is None else tuple(shape)  # of an input, if known
-        seed = (
-            fresh_seed() if self.seed is None else self.seed
-        )  # nobody is to guess that of `engine` either
-        weights = self.model.parameters() if isinstance(self.model, nn.Module) else ()
-        own = next((each.device for each in weights), torch.device("cpu"))
-        where = own if device is None else models.pick_device(device)
-        self.engine = Engine(self.model, self.settings.replace(seed=seed), device=where)
+        # Of an input, if it is known.
+        self.shape = self._input_shape() if shape is None else tuple(shape)
+        of_engine = self.settings
+        if of_engine.seed is None:
+            # Nobody is to guess that of `engine` either.
+            of_engine = of_engine.replace(seed=fresh_seed())
+        where = device_of(self.model) if device is None else models.pick_device(device)
+        self.engine = Engine(self.model, of_engine, device=where)
+
+    def _input_shape(self) -> tuple[int, ...] | None:
+        """Return the shape of an input as the model says it, unless a noisy copy has another; None where unknown."""
+        seen = getattr(self.model, "shape", None)
+        if seen is None:
+            return None
+        shape = tuple(seen)
+        if not self.settings.names_noise:
+            return shape
+        copy = tuple(self.settings.smoothing.shape(shape))
+        return shape if copy == shape else None
 
     @property
     def sigma(self) -> float:
@@ -163,7 +168,7 @@ class SmoothedClassifier:
         settings: CertificationSettings | None = None,
         *,
         until: Until | None = None,
-        **fields: Any,
+        **fields: Unpack[CertificationOptions],
     ) -> Certified:
         """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with probability <= alpha.
 
@@ -177,7 +182,8 @@ class SmoothedClassifier:
             Problem: settings that cannot be used, or of another base classifier or noise; images outside [0, 1] or
                 of the wrong shape; or logits that are not finite.
         """
-        settings, images = self.settings_for(settings, fields), self.checked(x)
+        settings = self.settings_for(settings, fields)
+        images = self.checked(x)
         rule = settings.of(images.shape[1:]).stopping_rule()
         if until is not None and not rule.sequential:
             raise BadValue(
@@ -188,42 +194,47 @@ class SmoothedClassifier:
             for i, image in enumerate(images)
         ]
         found, engine = self._run(jobs)
-        counts0, counts = (
-            np.stack([getattr(each, part) for each in found])
-            for part in ("counts0", "counts")
-        )
-        paths, seconds = (
-            tuple(each.path for each in found),
-            np.array([round(job.seconds, 6) for job in jobs]),
-        )
+        counts0 = np.stack([evidence.counts0 for evidence in found])
+        counts = np.stack([evidence.counts for evidence in found])
+        paths = tuple(evidence.path for evidence in found)
         u = uniforms(settings.bound, engine.seed, [job.address for job in jobs])
-        decided = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
-        return Certified(*decided, counts0, counts, paths, seconds, settings, engine)
+        predict, radius = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
+        return Certified(
+            predict=predict,
+            radius=radius,
+            counts0=counts0,
+            counts=counts,
+            paths=paths,
+            seconds=np.array([round(job.seconds, 6) for job in jobs]),
+            settings=settings,
+            engine=engine,
+        )
 
     def settings_for(
-        self, settings: CertificationSettings | None, fields: Mapping[str, Any]
+        self, settings: CertificationSettings | None, fields: CertificationOptions
     ) -> CertificationSettings:
         """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
 
         Raises:
             Problem: they are of another base classifier or noise, or label-aware: there are no labels here.
         """
-        settings = settings_from(
-            CertificationSettings,
-            self.settings if settings is None else settings,
-            fields,
-        )
+        if settings is None:
+            settings = self.settings
+        settings = settings_from(CertificationSettings, settings, fields)
         named = {"sigma", "noise"} if settings.names_noise else set()
-        open_ = {
+        left_open = {
             name: value
             for name, value in self.settings
-            if getattr(settings, name) is None and name not in named
+            if value is not None
+            and getattr(settings, name) is None
+            and name not in named
         }
-        settings = settings.replace(**open_)
+        if left_open:
+            settings = settings.replace(**left_open)
         for name in OF_THE_CLASSIFIER:
-            if (wanted := getattr(settings, name)) != (
-                own := getattr(self.settings, name)
-            ):
+            wanted = getattr(settings, name)
+            own = getattr(self.settings, name)
+            if wanted != own:
                 raise BadValue(
                     f"{name}={wanted!r} is not this classifier's {own!r}: make another SmoothedClassifier"
                 )
@@ -280,6 +291,13 @@ class SmoothedClassifier:
                 "no input given; expected a batch, such as (B, C, H, W), with B >= 1"
             )
         return x
+
+
+def device_of(model: object) -> torch.device:
+    """Return where the weights of a model are; the CPU, where it has none."""
+    weights = model.parameters() if isinstance(model, nn.Module) else iter(())
+    first = next(weights, None)
+    return torch.device("cpu") if first is None else first.device
 
 
 def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
@@ -361,7 +379,7 @@ def watch(
     smoothed: SmoothedClassifier,
     x: Tensor,
     settings: CertificationSettings | None = None,
-    **fields: Any,
+    **fields: Unpack[CertificationOptions],
 ) -> Iterator[Watched]:
     """Certify one image, and tell at every look what its samples prove so far.
 
@@ -391,18 +409,20 @@ def watch(
         raise BadValue(
             "n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual"
         )
-    image, rule, engine = (
-        images[0],
-        settings.of(images.shape[1:]).stopping_rule(),
-        smoothed.drawing(images[0]),
-    )
-    u, path = uniforms(settings.bound, engine.seed, [address_of(image)]), list[int]()
+    image = images[0]
+    rule = settings.of(image.shape).stopping_rule()
+    engine = smoothed.drawing(image)
+    u = uniforms(settings.bound, engine.seed, [address_of(image)])
+    path = list[int]()
 
-    def counted(samples: SampleRange) -> Any:
-        return results(engine, [Job(0, image, count_once([samples]))])[0][0]
+    def counted(samples: SampleRange) -> Ints:
+        (rows,) = results(engine, [Job(0, image, count_once([samples]))])
+        counts: Ints = rows[0]
+        return counts
 
     counts0 = counted(selecting(rule, settings.n0))
-    counts, picked = np.zeros_like(counts0), int(counts0.argmax())
+    counts = np.zeros_like(counts0)
+    picked = int(counts0.argmax())
     while (look := rule.next_look(path)) is not None:
         counts = counts + counted(estimating(rule, int(counts.sum()), look))
         path.append(int(counts[picked]))
@@ -410,10 +430,11 @@ def watch(
             counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u
         )
         (predict,), (radius,) = decide(rule, evidence)
+        (q,), _ = rule.claims(evidence)
         yield Watched(
-            int(predict),
-            float(radius),
-            float(rule.claims(evidence)[0][0]),
-            counts0,
-            counts,
+            predict=int(predict),
+            radius=float(radius),
+            q=float(q),
+            counts0=counts0,
+            counts=counts,
         )

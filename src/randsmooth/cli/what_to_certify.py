@@ -159,11 +159,11 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
     noise: NoiseNamed = certification_option("noise")
     shard: str | None = None
 
-    def run(self) -> certification.Run:
+    def spec(self) -> certification.RunSpec:
         """What is asked for, as any process can carry it out."""
         model, arguments = self.opened(self.sigma)
         fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
-        return certification.Run.of(
+        return certification.RunSpec.of(
             model, **self.model_dump(include=fields), model_args=arguments
         )
 

@@ -25,7 +25,8 @@ from randsmooth.certification.algorithm import (
     times_of,
     times_of_any,
 )
-from randsmooth.certification.run import Run
+from randsmooth.certification.run import OpenRun, RunSpec, open_run
+from randsmooth.certification.run_notes import notes_of
 from randsmooth.certification.scheduler import Ints, Job, Scheduler, Steps
 from randsmooth.errors import BadValue, Problem
 from randsmooth.extras import versions
@@ -313,15 +314,16 @@ class Pilot:
         spread: share by which the speed differed, as 95% limits of its mean.
     """
 
-    def __init__(self, run: Run, seconds: float, seed: int) -> None:
-        self.images_of_run, self.header, self.engine = (
-            run.images,
-            run.header,
-            run.smoothed.engine,
-        )
-        self.rule, self.n0 = rule_of(self.header), self.header.n0 or 0
+    def __init__(self, run: OpenRun, seconds: float, seed: int) -> None:
+        self.images_of_run = run.images
+        self.header = run.header
+        self.engine = run.engine
+        self.rule = rule_of(self.header)
+        self.n0 = self.header.n0 or 0
         self.order = np.random.default_rng(seed).permutation(run.indices).tolist()
-        self.start, self.allowed, self.asked = time.perf_counter(), seconds, 0
+        self.start = time.perf_counter()
+        self.allowed = seconds
+        self.asked = 0
         self.images: list[PilotImage] = []
 
     def run(self, progress: Progress) -> None:
@@ -449,8 +451,8 @@ class Plan:
     Example:
         >>> from torch import nn
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> run = Run.of(model, "digits", sigma=0.5, n=1000, take=10)
-        >>> planned: Plan = plan(run, seconds=0.2)
+        >>> spec = RunSpec.of(model, "digits", sigma=0.5, n=1000, take=10)
+        >>> planned: Plan = plan(spec, seconds=0.2)
         >>> planned.samples.middle, planned.to_dict()["images"], planned.to_dict()["rule"]
         (11000.0, 10, 'fixed')
     """
@@ -470,7 +472,7 @@ class Plan:
 
 
 def plan(
-    run: Run,
+    run: RunSpec | OpenRun,
     *,
     workers: Sequence[int] = (),
     seconds: float = 30.0,
@@ -478,7 +480,7 @@ def plan(
     progress: Progress | bool | None = None,
     radius: float | None = None,
 ) -> Plan:
-    """What the certification `run` will take, from a pilot on images that are chosen by chance.
+    """Forecast what the certification `run` will take, from a pilot on images that are chosen by chance.
 
     The pilot goes on until 95% limits of the mean samples of an image lie within a tenth of it, or time is up. The
     limits of `samples` hold with probability 95% whenever the pilot stops (see `bounds.finite_mean_interval`), rules
@@ -486,7 +488,7 @@ def plan(
     rules are replayed on p_A as far as the pilot knows it, so that their limits are no guarantee.
 
     Args:
-        run: what to certify.
+        run: what to certify; opened here, unless it is open.
         workers: numbers of workers, each like this process, to say the time for.
         seconds: no image of the pilot is begun later. The model and the data are opened before.
         seed: of the choice of images.
@@ -499,8 +501,8 @@ def plan(
     Example:
         >>> from torch import nn
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> run = Run.of(model, "digits", sigma=0.5, n=1000, take=10)
-        >>> planned = plan(run, seconds=0.2, workers=[4])
+        >>> spec = RunSpec.of(model, "digits", sigma=0.5, n=1000, take=10)
+        >>> planned = plan(spec, seconds=0.2, workers=[4])
         >>> planned.samples.middle, planned.rules["fixed"]["samples"].middle, [*planned.workers]
         (11000.0, 11000.0, [4])
     """
@@ -511,7 +513,9 @@ def plan(
     if min(workers, default=1) < 1:
         raise BadValue(f"workers={min(workers)} must be a whole number from 1")
     start = time.perf_counter()
-    pilot, rng = Pilot(run, seconds, seed), np.random.default_rng(seed)
+    opened = open_run(run)
+    pilot = Pilot(opened, seconds, seed)
+    rng = np.random.default_rng(seed)
     start = pilot.start - start
     pilot.run(chosen_progress(progress))
     taken = [
@@ -544,7 +548,9 @@ def plan(
         rule: {"samples": span, "seconds": pilot.time_of(span, start)}
         for rule, span in rules.items()
     }
-    notes = (*run.notes, *[wide] * (pilot.high > WIDE * pilot.low))
+    notes = notes_of(opened).notes
+    if pilot.high > WIDE * pilot.low:
+        notes = (*notes, wide)
     return Plan(
         samples, pilot.time_of(samples, start), on_workers, by_rule, took, about, notes
     )

@@ -17,7 +17,10 @@ from filelock import FileLock
 from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certificates import Certificates, Header, Shard, merge, read_parquet
 from randsmooth.certificates.journal import journal_path, shards_path
-from randsmooth.certification.run import Run, check_flags
+from randsmooth.certification.certifying import certify_into, check_flags, finished
+from randsmooth.certification.header import check_same
+from randsmooth.certification.run import OpenRun, RunSpec
+from randsmooth.certification.run_notes import notes_of
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import Busy, Note, OutputExists, Problem
 from randsmooth.launch.chains import Step, chains_of
@@ -114,34 +117,43 @@ class ShardFolder:
             Header(**kept["header"]), list(kept["notes"]), list(kept["doubts"])
         )
 
-    def like_the_first(self, run: Run) -> Run:
-        """The run as the first worker decided what it leaves open, such as the backend."""
+    def open(self, spec: RunSpec, shard: Shard) -> OpenRun:
+        """Open a shard, as the first worker decided what the run leaves open, such as the backend."""
         with FileLock(self.path / ".begin"):
-            if (record := self.record()) is None:
-                said = {"notes": [*run.notes], "doubts": [*run.doubts]}
-                kept = {"header": run.header.model_dump(mode="json"), **said}
+            record = self.record()
+            if record is None:
+                whole = spec.open()
+                notes = notes_of(whole)
+                kept = {
+                    "header": whole.header.model_dump(mode="json"),
+                    "notes": notes.notes,
+                    "doubts": notes.doubts,
+                }
                 write_atomically(self.path / RECORD, json.dumps(kept).encode())
-                return run
-        return run.like(record.header)
+                return whole.of_shard(shard)
+        return replace(spec.like(record.header), shard=shard).open()
 
 
-def certify_shards(run: Run, folder: ShardFolder, device: str) -> None:
+def certify_shards(spec: RunSpec, folder: ShardFolder, device: str) -> None:
     """A unit of work: certify whichever shards nobody else has, one after the other.
 
     A shard is taken by the lock of its journal, which ends with its process: what a dead worker has left goes on.
     """
-    mine: Run | None = None
+    spec = replace(spec, device=device)
+    run: OpenRun | None = None
     for shard in folder.missing():
         file = folder.file(shard)
         with suppress(Busy), claimed(file, kind="taken"):
-            if not folder.step(shard).is_done():
-                mine = mine or folder.like_the_first(replace(run, device=device))
-                mine.of_shard(shard).into(file)
+            if folder.step(shard).is_done():
+                continue
+            # Model and images are opened once, with the first shard that is left.
+            run = folder.open(spec, shard) if run is None else run.of_shard(shard)
+            certify_into(run, file)
 
 
 def certify_on(
     workers: Workers,
-    run: Run,
+    spec: RunSpec,
     out: Path,
     show: Progress,
     *,
@@ -152,7 +164,7 @@ def certify_on(
 
     Args:
         workers: who certifies.
-        run: what to certify.
+        spec: what to certify.
         out: of the table.
         show: the progress.
         resume, overwrite: as in `certify`.
@@ -165,25 +177,27 @@ def certify_on(
         raise OutputExists(
             f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers"
         )
-    images = len(run.selected[0])
+    positions, _ = spec.choose(len(spec.open_inputs().images))
+    images = len(positions)
     with claimed(shards_path(out), output=out):
         if overwrite:
             discard(out)
         folder = ShardFolder.begun(out)
         if folder is None:
             if out.exists():
-                return run.like(read_parquet(out).header).finished(out)
+                like_it = spec.like(read_parquet(out).header)
+                return finished(like_it.open(), out)
             folder = ShardFolder(out, min(images, EACH * (workers.number or EACH)))
         folder.path.mkdir(parents=True, exist_ok=True)
         with show(f"certify {out.stem}", images, "images") as reporter:
             with watched(reporter, lambda: folder.certified(images)) as look:
-                _make_all(folder, run, workers, look)
+                _make_all(folder, spec, workers, look)
             record = folder.record()
             for note in record.notes if record else ():
                 reporter.say(f"note: {note}")
             for doubt in record.doubts if record and show is silent else ():
                 warnings.warn(doubt, Note, stacklevel=3)
-        only = None if run.only is None else run.only[0]
+        only = None if spec.only is None else spec.only[0]
         table = merge(
             [folder.file(shard) for shard in folder.shards],
             out=out,
@@ -195,17 +209,17 @@ def certify_on(
 
 
 def _make_all(
-    folder: ShardFolder, run: Run, workers: Workers, look: Callable[[], int]
+    folder: ShardFolder, spec: RunSpec, workers: Workers, look: Callable[[], int]
 ) -> None:
     """Make the shards that are missing. Problem where one of them fails."""
     units = {
-        str(k): partial(certify_shards, run, folder)
+        str(k): partial(certify_shards, spec, folder)
         for k in range(min(workers.number or folder.of, folder.of))
     }
     try:
         failed = workers.run(
             units,
-            device=run.device,
+            device=spec.device,
             left=lambda: {*units} if folder.missing() else set(),
             look=look,
         )
@@ -232,7 +246,7 @@ def discard(out: Path) -> None:
 
 
 def submit_shards(
-    run: Run,
+    spec: RunSpec,
     out: Path,
     of: int,
     words: Sequence[str],
@@ -243,7 +257,7 @@ def submit_shards(
     """Submit the shards of a run that are missing to Slurm, and a job that merges them.
 
     Args:
-        run: what to certify; model and data are looked at, the model is not tried out.
+        spec: what to certify; model and data are looked at, the model is not tried out.
         out: of the whole table.
         of: how many shards there are to be.
         words: of the command that certifies, but for its shard and its files.
@@ -254,7 +268,8 @@ def submit_shards(
         Problem: what can be known to be unusable; other shards are there; Slurm refuses.
     """
     check_slurm()
-    indices, _ = run.selected
+    inputs = spec.open_inputs()
+    indices, _ = spec.choose(len(inputs.images))
     Shard(1, of).share(indices)
     folder = ShardFolder.begun(out) or ShardFolder(out, of)
     if folder.of != of:
@@ -263,7 +278,7 @@ def submit_shards(
         )
     with claimed(folder.path, output=out):
         if out.exists():
-            run.check_model(read_parquet(out))
+            check_same(inputs.model, read_parquet(out), spec.identity)
             return Submitted({}, {})
         if journal_path(out).exists():
             raise OutputExists(

@@ -12,7 +12,7 @@ import yaml
 
 from randsmooth import data, models
 from randsmooth.atomic import claimed, write_atomically
-from randsmooth.certification.run import Run, choose
+from randsmooth.certification.run import RunSpec, choose
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import BadValue, NotFound, OutputExists, Problem, WrongFile
 from randsmooth.launch.chains import RESUMED, Chain, Step, carry_out, chains_of
@@ -189,8 +189,8 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
             raise BadValue(
                 "the model is trained without noise: give certify a sigma, or a noise"
             )
-        run = Run.of(str(step.argument), dataset, **options)
-        run.settings.stopping_rule()
+        spec = RunSpec.of(str(step.argument), dataset, **options)
+        spec.settings.stopping_rule()
         if odd := {
             name: options[name]
             for name in ("take", "skip")
@@ -204,7 +204,7 @@ def _check(step: Step, opened: dict[str, int], trained: Mapping[str, Step]) -> N
     if (key := f"{dataset} {split} {reading}") not in opened:
         opened[key] = len(data.load(dataset, split, stream=True, **reading))
     if step.verb == "certify":
-        choose(opened[key], run.take, run.skip)
+        choose(opened[key], spec.take, spec.skip)
     for folder in folders:
         if folder and str(folder) not in trained:
             check_place(str(folder))

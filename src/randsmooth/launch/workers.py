@@ -25,7 +25,7 @@ from randsmooth.progress import Progress, Reporter
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
-    from randsmooth.certification.run import Run
+    from randsmooth.certification.run import RunSpec
 
 LOOK_EVERY = 0.5  # seconds between two looks at how far the units are
 TRIES = 3  # how often workers may fail one after the other without any progress between
@@ -143,7 +143,7 @@ class Workers:
 
     def certify(
         self,
-        run: Run,
+        spec: RunSpec,
         out: Path,
         show: Progress,
         *,
@@ -153,7 +153,7 @@ class Workers:
         """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
         from randsmooth.launch.shards import certify_on
 
-        return certify_on(self, run, out, show, resume=resume, overwrite=overwrite)
+        return certify_on(self, spec, out, show, resume=resume, overwrite=overwrite)
 
 
 class Processes(Workers):

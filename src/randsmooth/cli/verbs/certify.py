@@ -187,7 +187,7 @@ def submit(settings: Certify) -> None:
     out = Path(out)
     if settings.overwrite:
         discard(out)
-    what = settings.run(), out, settings.array, command_of(settings), resources
+    what = settings.spec(), out, settings.array, command_of(settings), resources
     jobs = submit_shards(*what, at_once=settings.parallel)
     settings.answer(jobs.lines("tasks"), jobs._asdict)
     note(
@@ -282,7 +282,7 @@ def merge(settings: Merge) -> None:
 def show_plan(settings: Certify | Plan, **asked: Any) -> None:
     """Print the plan of a certification, in words or as JSON alone; `asked` is what `launch.plan` is told."""
     settings.check(settings.backend, settings.shard)
-    found = launch.plan(settings.run(), **asked)
+    found = launch.plan(settings.spec(), **asked)
     settings.answer(
         plan_lines(found), lambda: {"model": settings.model, **found.to_dict()}
     )

@@ -1,0 +1,272 @@
+"""A certification from one call: into a table in memory, or into a file that survives a kill."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, Unpack
+
+from randsmooth import certificates
+from randsmooth.atomic import claimed
+from randsmooth.certificates import (
+    Certificates,
+    CertificationSettings,
+    Header,
+    Journal,
+    JournalRow,
+    Shard,
+)
+from randsmooth.certificates.journal import (
+    check_parquet,
+    journal_path,
+    shards_path,
+    table_of,
+)
+from randsmooth.certification.options import RunOptions
+from randsmooth.certification.run import Chosen, OpenRun, RunSpec, open_run, spread
+from randsmooth.certification.run_notes import tell
+from randsmooth.errors import BadValue, Conflict, OutputExists, Problem
+from randsmooth.progress import Progress, chosen_progress, silent
+from randsmooth.urls import Place, delivered, place_of
+
+
+class SharesOut(Protocol):
+    """Workers that certify a run among themselves, such as `launch.Processes(4)`."""
+
+    def certify(
+        self,
+        spec: RunSpec,
+        out: Path,
+        show: Progress,
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+    ) -> Certificates:
+        """Certify into the file `out`, as `certification.certify` asks for it."""
+
+
+def certify(
+    model: object,
+    dataset: Any = None,
+    settings: CertificationSettings | None = None,
+    *,
+    out: Place | None = None,
+    workers: SharesOut | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress | bool | None = None,
+    shard: Shard | str | None = None,
+    only: Chosen | None = None,
+    command: Sequence[str] | None = None,
+    **options: Unpack[RunOptions],
+) -> Certificates:
+    """Certify images of a data set, with the evidence; the finished table.
+
+    Args:
+        model: where it is, as in `load_model`, or the model itself: any torch module in eval mode that takes images in
+            [0, 1], or features, TorchScript, a `torch.export` program, a scikit-learn estimator, or a function from
+            images (B, C, H, W), or features (B, d), to logits (B, K) or labels (B,).
+        dataset: name, folder or file of images, arrays (x, y) or x, or any other form that `data.load` takes, of
+            features too; default:
+            the data set that the model was trained on, by its name. A folder named by the model is opened only if you
+            pass it here. Images without labels are certified, too: what is then not known is whether they are right.
+        settings: how to certify: n0, n, alpha, rule, backend, ... (see `CertificationSettings`). Or as keywords, each
+            in place of the one in `settings`. Without sigma, the one that the model folder says.
+        out: the file to write, `something.parquet`, or its URL, such as `s3://bucket/something.parquet`; None: the
+            table is kept in memory alone. While a file is being made, each finished image is on a line of a journal
+            beside it; for a URL both wait on this machine (see `urls.delivered`).
+        workers: who certifies, such as `launch.Processes(4)`, four processes on this machine; default: this process
+            alone. The counts do not depend on it.
+        resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
+            the backend and the batch that it had.
+        progress: True shows how far the run is, False does not; default: on a terminal. Or a function like
+            `progress.console`.
+        shard, only, command: as in `RunSpec`.
+        options: which images, and how they and the model are opened, as in `RunSpec`: split, image_column,
+            label_column, resize, crop, take, skip, device, identity, num_classes, model_args. And the fields of
+            `settings`.
+
+    Raises:
+        Problem: anything that cannot be used, named, before the work starts.
+
+    Example:
+        >>> import torch
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> table = certify(model, "digits", sigma=0.25, n=100, take=5)
+        >>> len(table), table.header.settings.n
+        (5, 100)
+    """
+    if workers is not None and not hasattr(workers, "certify"):
+        raise BadValue(
+            f"workers={workers!r}: say of what kind they are, such as rs.launch.Processes(4)"
+        )
+    spec = RunSpec.of(
+        model, dataset, settings, shard=shard, only=only, command=command, **options
+    )
+    show = chosen_progress(progress)
+    if out is None:
+        if workers is not None or resume or overwrite or spec.shard is not None:
+            raise BadValue(
+                "workers, shard, resume and overwrite are about a file: give out='something.parquet'"
+            )
+        return certify_in_memory(spec.open(), show)
+    if workers is not None and spec.shard is not None:
+        raise Conflict(
+            f"shard='{spec.shard}', and workers, who share a run themselves: leave out one of them"
+        )
+    check_parquet(out)
+    place = place_of(out)
+    if spec.shard is not None:
+        place = spec.shard.file(place)
+    with delivered(place, resume=resume, overwrite=overwrite) as path:
+        if workers is not None:
+            return workers.certify(spec, path, show, resume=resume, overwrite=overwrite)
+        check_flags(path, resume=resume, overwrite=overwrite)
+        if shards_path(path).exists() and not overwrite:
+            raise OutputExists(
+                f"{shards_path(path)} holds a run that was shared out: --workers 1 or more goes on"
+            )
+        if resume:
+            spec = spec.like(header_of(path))
+        return certify_into(spec, path, show, overwrite=overwrite)
+
+
+def certify_in_memory(run: OpenRun, show: Progress = silent) -> Certificates:
+    """Certify a run, and return its table."""
+    rows = dict[int, JournalRow]()
+    with show("certify", len(run.indices), "images") as reporter:
+        tell(run, show, reporter)
+        for row in run.certify(spread(run.indices)):
+            rows[row.idx] = row
+            reporter.advance(1)
+    return table_of(run.header, [rows[index] for index in run.indices])
+
+
+def certify_into(
+    run: RunSpec | OpenRun,
+    out: Path,
+    show: Progress = silent,
+    *,
+    overwrite: bool = False,
+) -> Certificates:
+    """Certify a run into the file `out`. What a run into it was killed over goes on, unless it is to be overwritten.
+
+    A run that is killed, at whatever moment, loses the few images in hand. What is reported as done was written to
+    the disk before: a power failure does not take it either. What is not open yet is opened once the file is claimed,
+    so that a second process is refused at once.
+
+    Raises:
+        Problem: `out` holds a run with another header, or another process writes it; or an image is unusable,
+            or the model's logits are not finite.
+
+    Example:
+        >>> import tempfile, torch
+        >>> from randsmooth.certification import RunSpec
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> spec = RunSpec.of(model, "digits", sigma=0.5, n=1000, take=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     certify_into(spec, Path(folder) / "two.parquet").idx
+        array([  0, 182])
+    """
+    # Also where nothing may be written.
+    if is_finished(out) and not overwrite:
+        return finished(open_run(run), out)
+    path = journal_path(out)
+    # So that no other run finishes, or begins, meanwhile.
+    with claimed(out) as check_claim:
+        run = open_run(run)
+        if overwrite:
+            out.unlink(missing_ok=True)
+            shutil.rmtree(shards_path(out), ignore_errors=True)
+        # A kill may have come between writing the table and removing the journal.
+        if out.exists():
+            table = finished(run, out)
+        else:
+            with _journal(path, run.header, anew=overwrite) as journal:
+                table = _journalled(run, journal, out, show)
+                check_claim()
+                certificates.write_parquet(table, out)
+        path.unlink(missing_ok=True)
+    return table
+
+
+def _journal(path: Path, header: Header, *, anew: bool) -> Journal:
+    """Begin the journal at `path`, or go on with the one that is there."""
+    if anew or not path.exists():
+        return Journal.create(path, header)
+    return Journal.resume(path, header)
+
+
+def _journalled(
+    run: OpenRun, journal: Journal, out: Path, show: Progress
+) -> Certificates:
+    """Return the table of `out`, whose missing rows go to the `journal`; one of no row is removed after an error."""
+    try:
+        with show(f"certify {out.stem}", len(run.indices), "images") as reporter:
+            tell(run, show, reporter)
+            done = {row.idx for row in journal.rows}
+            right = _settled(journal)
+            reporter.skip(len(done))
+            kind = "certified and right" if run.images.labelled else "certified"
+            left = [index for index in spread(run.indices) if index not in done]
+            for row in run.certify(left):
+                journal.append(row)
+                is_last = len(journal.rows) == len(run.indices)
+                safe = journal.sync() if is_last else journal.settle()
+                if safe:
+                    right += _settled(journal)
+                    share = right / len(journal.rows)
+                    reporter.advance(safe, f"{share:.1%} {kind}")
+        table = journal.table(run.indices, out.stem)
+    except Problem:
+        if not journal.rows:
+            journal.path.unlink(missing_ok=True)
+        raise
+    # The memory of as many counts as the table holds.
+    journal.rows.clear()
+    return table
+
+
+def _settled(journal: Journal) -> int:
+    """Return how many of the rows since the last call are certified, and right as far as there are labels."""
+    table = journal.judge()
+    if table.labelled:
+        return int(table.correct.sum())
+    return int((table.predict != certificates.ABSTAIN).sum())
+
+
+def is_finished(out: Path) -> bool:
+    """Return whether `out` is there, and no journal beside it."""
+    return out.exists() and not journal_path(out).exists()
+
+
+def finished(run: OpenRun, out: Path) -> Certificates:
+    """Return the table in the file `out`. Problem where it is of another run."""
+    table = certificates.read_parquet(out)
+    # Then rows say which machine made them.
+    several = run.spec.shard is not None or bool(table.header.machines)
+    certificates.check_same_run(table.header, run.header, out, several=several)
+    return table
+
+
+def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Raise Problem for both flags at once, or for neither where `out` or its journal exists."""
+    if resume and overwrite:
+        raise Conflict(
+            "resume=True goes on, overwrite=True begins anew: give one of them"
+        )
+    if resume or overwrite:
+        return
+    for path in (out, journal_path(out), shards_path(out)):
+        if path.exists():
+            ways = "resume=True. To begin anew: overwrite=True, or another out (--out)"
+            raise OutputExists(f"{path} exists. To go on with it: {ways}")
+
+
+def header_of(out: Path) -> Header | None:
+    """Return the header of the run into `out`, finished or not; None where there is none."""
+    if out.exists():
+        return certificates.read_parquet(out).header
+    path = journal_path(out)
+    return certificates.journal_header(path) if path.exists() else None
