@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ import randsmooth as rs
 from models.graphs import WEIGHTS, linear
 from models.refusing import check_refusals
 from randsmooth.certification import certify_soft, check_fit, matched
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import NotComparable, Note, Problem
 from randsmooth.models import (
     Classifier,
     Ensemble,
@@ -433,10 +434,62 @@ def test_names_of_classes_that_both_sides_know_are_used() -> None:
             )
         ]
     )
-    with pytest.warns(Note, match="0 eight, 1 five, 2 four, .*is it this order"):
-        rs.certify(by_number, (x, names[y]), sigma=0.1, n=100, take=2)
+    ordered = pd.Categorical(names[y], categories=WORDS)
+    with pytest.warns(Note, match="0 zero, 1 one, 2 two, .*is it this order"):
+        rs.certify(by_number, (x, ordered), sigma=0.1, n=100, take=2)
     with pytest.warns(Note, match="not fitted with the class 3, and never answers it"):
         rs.certify(fitted(np.where(y == 3, 8, y)), (x, y), sigma=0.1, n=100, take=2)
+
+
+def test_names_that_a_model_does_not_know_are_refused_unless_their_order_is_stated(
+    tmp_path: Path,
+) -> None:
+    """Taken in the order of the alphabet, they have 3% of the answers right, which are all right."""
+    x, y = digits()
+    names = np.array(WORDS)
+    by_number = fitted(y)
+    network = nn.Sequential(nn.Flatten(), nn.Linear(x[0].numel(), 10)).eval()
+    network[1].weight.data = torch.from_numpy(by_number.coef_).float()
+    network[1].bias.data = torch.from_numpy(by_number.intercept_).float()
+    ours = Classifier(arch="small-cnn", classes=NUMBERS[:10], shape=(1, 8, 8)).eval()
+    rows = np.flatnonzero(by_number.predict(x.flatten(1).numpy()) == y)[:30]
+    table = pd.DataFrame(x[rows].flatten(1).numpy()).add_prefix("p")
+    table["label"] = names[y[rows]]
+    table.to_csv(tmp_path / "digits.csv", index=False)
+    for row in rows[:10]:
+        pixels = np.uint8(255 * x[row, 0].numpy())
+        Image.fromarray(pixels).save(tmp_path / f"{row}.png")
+    listed = [f"{row}.png,{WORDS[y[row]]}\n" for row in rows[:10]]
+    (tmp_path / "list.csv").write_text("path,label\n" + "".join(listed))
+    mixed = Ensemble([fitted(names[y]), by_number], rule="vote")
+    how: dict[str, Any] = {"sigma": 0.001, "n": 100, "identity": "a"}
+    for model in (by_number, network, ours, mixed):
+        for labelled in ((x[rows], names[y[rows]]), tmp_path / "list.csv"):
+            with pytest.raises(NotComparable, match=r"eight.*pd\.Categorical"):
+                rs.certify(model, labelled, **how)
+    with pytest.raises(NotComparable, match=r"eight.*pd\.Categorical"):
+        rs.certify(by_number, tmp_path / "digits.csv", **how)
+    for stated in (
+        y[rows],
+        list(map(str, y[rows])),
+        pd.Categorical(names[y[rows]], categories=WORDS),
+    ):
+        assert rs.certify(network, (x[rows], stated), **how).correct.all()
+    unlabelled = rs.data.load(tmp_path / "list.csv", "test", label_column="none")
+    assert len(rs.certify(network, unlabelled, **how)) == 10
+
+
+def test_names_that_say_their_order_or_that_the_model_knows_are_taken() -> None:
+    """ImageNet's identifiers are numbered in the order of the alphabet."""
+    x = torch.zeros(2, 1, 8, 8)
+    known = Classifier(arch="small-cnn", classes=["dog", "cat"], shape=(1, 8, 8))
+    other = Classifier(arch="small-cnn", classes=["Hund", "Katze"], shape=(1, 8, 8))
+    identifiers = rs.data.load((x, ["n02123045", "n02099601"]), "test")
+    assert matched(other, identifiers)[1].labels.tolist() == [1, 0]
+    names = rs.data.load((x, ["dog", "cat"]), "test")
+    assert matched(known, names)[1].labels.tolist() == [0, 1]
+    with pytest.raises(NotComparable, match="Hund"):
+        matched(other, names)
 
 
 def test_one_class_for_all_is_no_more_than_guessing_the_largest() -> None:
@@ -458,10 +511,11 @@ def test_a_model_that_only_guesses_without_noise_is_noticed(
     """Fitted on numbers and asked about names, whose order is the alphabet's, it is right about few."""
     x, y = digits()
     names = np.array(WORDS)
+    alphabet = pd.Categorical(names[y])
     for labels, take, told in (
         (y, 60, False),
-        (names[y], 19, False),
-        (names[y], 60, True),
+        (alphabet, 19, False),
+        (alphabet, 60, True),
     ):
         model = rs.models.adapt(fitted(y))
         vars(model)["provenance"] = {"epochs": 1, "take": 2000}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from randsmooth import data, models
 from randsmooth.certification.opening import check_fit
 from randsmooth.data import DatasetSpec, Images
+from randsmooth.data.folders import WORDNET_ID
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import NotComparable
@@ -21,6 +22,8 @@ from randsmooth.models import (
     EstimatorModel,
     ForeignModel,
 )
+from randsmooth.models.base_classifier import ForeignPart
+from randsmooth.models.hub import HubClassifier
 from randsmooth.noise import HoldingFixed, Noise
 
 M = TypeVar("M", bound=BaseClassifier)
@@ -49,6 +52,8 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
             _check_numbers(model, images)
     else:
         images = _in_known_classes(model, images)
+        if images.spec.alphabetical and images.labelled:
+            _check_names(model, images)
         model = models.for_classes(model, images.spec.classes)
     check_fit(model, images.spec, noise)
     return model, images
@@ -138,6 +143,43 @@ def _check_numbers(model: object, images: Images) -> None:
             raise NotComparable(
                 f"{said}, of which nobody can see what they stand for: {way}"
             )
+
+
+def _check_names(model: object, images: Images) -> None:
+    """Raise Problem where labels are names without an order, and the model does not know all of them."""
+    spec = images.spec
+    # WordNet ids in the order of the alphabet are numbered as ImageNet's labels.
+    if _goes_by_names(model, spec.classes) or all(
+        map(WORDNET_ID.fullmatch, spec.classes)
+    ):
+        return
+    shortened = ", ..." if len(spec.classes) > 3 else ""
+    names = shown(", ".join(spec.classes[:3]) + shortened)
+    known = classes_known(model)
+    said = "the model knows its classes by their numbers alone"
+    if known is not None and known != tuple(map(str, range(len(known)))):
+        said = f"the model knows its classes as {shown(', '.join(known[:3]))}, ..."
+    raise NotComparable(
+        f"the labels of {spec.name} are the names {names}, and {said}: nobody can see "
+        "which name stands for which number",
+        fix="give as labels the model's numbers, from 0, or "
+        "pd.Categorical(y, categories=[...]) with the names in the model's order",
+    )
+
+
+def _goes_by_names(model: object, classes: Sequence[str]) -> bool:
+    """Whether the model, or each model that answers in it, finds these classes by their names, or refuses them."""
+    if isinstance(model, ForeignPart):
+        return _goes_by_names(model.model, classes)
+    known = classes_known(model)
+    if isinstance(model, EstimatorModel) and not model.numbered:
+        return True
+    if isinstance(model, HubClassifier) and not model.nameless:
+        return True
+    if known is not None:
+        return {composed(name) for name in classes} <= {*known}
+    parts = model.answers() if isinstance(model, Around) else ()
+    return bool(parts) and all(_goes_by_names(part, classes) for part in parts)
 
 
 def _in_known_classes(model: object, images: Images) -> Images:

@@ -343,12 +343,11 @@ def from_arrays(
     check_kind(pixels.shape, name, as_features, request.fit)
     if not pixels.size:
         raise WrongData(f"no images in {name}: its shape is {pixels.shape}")
+    ordered = None if labels is None else of_categories(y, where, source)
     if labels is None:
         found, names = no_labels(len(pixels)), None
     else:
-        found, names = of_categories(y, where, source) or labels_of(
-            labels, where, source
-        )
+        found, names = ordered or labels_of(labels, where, source)
     if as_features:
         ready: Pixels = check_features(pixels, name, where)
     else:
@@ -363,6 +362,7 @@ def from_arrays(
         classes,
         named=names is not None,
         fit=request.fit,
+        alphabetical=names is not None and ordered is None,
     )
     there = torch.from_numpy(ready if ready.flags.writeable else ready.copy())
     return TensorImages(spec, request.called, there, found, request.device)

@@ -234,6 +234,7 @@ class DatasetSpec:
         convert: images in other modes are converted to 8-bit grey or RGB and turned upright (docs/data.md), as a user's
             own are; False: they are taken as the literature takes them, and other modes are refused.
         open_ended: `classes` are only those of the labels that occur, and a model may know more.
+        alphabetical: `classes` are names without an order of their own, numbered in that of the alphabet.
         columns: the names of features (d,), in their order; empty where the data give them none.
         held: those of the columns that hold no numbers but categories, in the order of their places.
         files: split -> names that its files may have, the hub's own name first.
@@ -268,6 +269,7 @@ class DatasetSpec:
     fit: Fit | None = None
     convert: bool = False
     open_ended: bool = False
+    alphabetical: bool = False
     columns: tuple[str, ...] = ()
     held: tuple[Categories, ...] = ()
     files: dict[str, tuple[str, ...]] = field(
@@ -309,6 +311,7 @@ def own(
     *,
     named: bool,
     fit: Fit | None,
+    alphabetical: bool = False,
 ) -> DatasetSpec:
     """The spec of a user's own data; where the classes are not `named`, a model may know more of them."""
     name = without_credentials(name)
@@ -319,6 +322,7 @@ def own(
         "description": words,
         "fit": fit,
         "open_ended": not named,
+        "alphabetical": alphabetical,
     }
     return DatasetSpec(
         name=name,

@@ -92,6 +92,7 @@ class Source(ABC):
 
     Attributes:
         classes: the class names that the data themselves give; None where they give none.
+        alphabetical: whether the data give these no order, so that they are in that of the alphabet.
         name: what to call it in errors.
         names: what to call each image besides its position: its file, where each has one; or empty.
         threads: whether several threads may read at the same time.
@@ -99,6 +100,7 @@ class Source(ABC):
     """
 
     threads, labelled = True, True
+    alphabetical = False
 
     def __init__(
         self, labels: Tensor | None, classes: Classes, name: str, names: Names = ()
@@ -179,10 +181,13 @@ class Encoded(Source):
         name: str,
         content: Content,
         names: Names = (),
+        *,
+        alphabetical: bool = False,
     ) -> None:
         """`content` gives the bytes of image `index`, or the file that holds them; None where there are none."""
         super().__init__(labels, classes, name, names)
         self.content = content
+        self.alphabetical = alphabetical
 
     def open(self, index: int) -> IO[bytes]:
         found = self.content(index)

@@ -62,7 +62,14 @@ class List:
         labels = no_labels(len(self.labels))
         labels[torch.tensor(kept, dtype=torch.int64)] = found
         own = labels[torch.tensor(rows, dtype=torch.int64)]
-        return Encoded(own, classes, str(self.path), places.__getitem__, places)
+        return Encoded(
+            own,
+            classes,
+            str(self.path),
+            places.__getitem__,
+            places,
+            alphabetical=classes is not None,
+        )
 
     def places(
         self, rows: Sequence[int], among: Sequence[Path] | None = None

@@ -414,6 +414,7 @@ def infer(
         encoded.classes or numbered(labels),
         named=encoded.classes is not None,
         fit=fit,
+        alphabetical=encoded.alphabetical,
     )
     # photographs of several sizes are trained on as ImageNet's are
     return (

@@ -92,7 +92,11 @@ def _encoded(
             values, lambda index: f"image {index} of {source}", source
         )
     return Encoded(
-        labels, check_names(names, source) if names else classes, source, content
+        labels,
+        check_names(names, source) if names else classes,
+        source,
+        content,
+        alphabetical=classes is not None and not names,
     )
 
 

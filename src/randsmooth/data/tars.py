@@ -116,7 +116,12 @@ def _encoded(samples: Sequence[_Sample], cells: Sequence[str], source: str) -> E
             f"{source} has no labels, and {len(folders):,} folders, such as {shown(folders[0])}: {way}"
         )
     return Encoded(
-        labels, classes, source, lambda index: samples[index].image.read(), names
+        labels,
+        classes,
+        source,
+        lambda index: samples[index].image.read(),
+        names,
+        alphabetical=classes is not None,
     )
 
 

@@ -98,6 +98,11 @@ class HubClassifier(Wrapped):
 
     num_classes = property(lambda self: len(self.classes), doc="K.")
 
+    @property
+    def nameless(self) -> bool:
+        """Whether its classes are called by numbers alone."""
+        return all(map(NAMELESS.fullmatch, self.classes))
+
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, sharing its network, for these `classes` in their order.
 
