@@ -15,7 +15,7 @@ from data.making import png, random_images, refuses, tar, write_folder, write_pa
 from randsmooth import data
 from randsmooth.data import tables
 from randsmooth.data.splits import array_parts, split_in, split_of
-from randsmooth.errors import Note
+from randsmooth.errors import MissingValue, Note
 
 # Ten images of each split, told apart by their pixels: all are 100 in the first, 200 in the second, 250 in the third.
 BRIGHTNESS = {"train": 100, "val": 200, "test": 250}
@@ -134,6 +134,48 @@ def test_arrays_of_any_spelling_in_any_order(tmp_path: Path) -> None:
         image_column="X_Valid",
         label_column="y_Test",
     )
+
+
+def test_arrays_of_two_words_are_paired_or_asked_about_and_never_left_out(
+    tmp_path: Path,
+) -> None:
+    """The labels of images that have none of their own split may be called otherwise."""
+    path = tmp_path / "mine.npz"
+    x, y, few = PIXELS["test"], np.array(LABELS["test"]), PIXELS["train"][:3]
+    paired: list[dict[str, Any]] = [
+        {"x_test": x, "y": y},
+        {"test_images": x, "val_labels": y},
+        {"images": x, "y_test": y},
+        {"x_train": few, "y_train": y[:3], "x_test": x, "y": y},
+        {"x_train": few, "x_test": x, "y": y},
+        {"x_test": x, "y": y, "classes": np.array(["a", "b", "c", "d"])},
+    ]
+    for number, arrays in enumerate(paired):
+        own = tmp_path / f"{number}.npz"  # each note comes once
+        np.savez(own, **arrays)
+        with pytest.warns(Note, match=r"the labels \w+ are taken for \w+"):
+            assert is_split(data.load(own, "test"), "test"), list(arrays)
+
+    asked: list[dict[str, Any]] = [
+        {"x_test": x, "y": y[:3]},
+        {"x_test": x, "y": y, "labels": y},
+        {"x_train": x, "x_test": x, "y": y},
+        {"x": x, "y_train": y, "y_test": y},
+        {"x_test": x, "val_labels": y, "train_labels": y},
+    ]
+    for arrays in asked:
+        np.savez(path, **arrays)
+        with pytest.raises(MissingValue, match=r"image_column='.*label_column='none'"):
+            data.load(path, "test")
+        assert not data.load(path, "test", label_column="none").labelled
+
+    np.savez(path, x_train=PIXELS["train"], x_test=x, y=y)
+    how = {"image_column": "x_test", "label_column": "y"}
+    assert is_split(data.load(path, "test", **how), "test")
+    np.savez(path, photos_test=x, y=y)
+    assert is_split(data.load(path, "test", image_column="photos"), "test")
+    np.savez(path, x_test=x, classes=np.array(["a", "b", "c", "d"]))
+    assert not data.load(path, "test").labelled
 
 
 def write_npz(folder: Path, splits: dict[str, str]) -> Path:

@@ -55,10 +55,11 @@ from randsmooth.data.labels import (
     no_labels,
     of_categories,
 )
+from randsmooth.data.notes import tell
 from randsmooth.data.registry import unknown_form
 from randsmooth.data.splits import WHOLE, array_parts, chosen, either_length
 from randsmooth.documents import refused, shown
-from randsmooth.errors import WrongData
+from randsmooth.errors import MissingValue, Setting, WrongData
 
 Pixels = NDArray[Any]
 
@@ -412,7 +413,18 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged"
     )
     with wrong, np.load(path, allow_pickle=False) as archive:
-        split, splits = _arrays(archive.files, request, path)
+        groups = _by_split(archive.files, path)
+        if request.columns.label == NONE:
+            groups = _without_labels(groups)
+        split, splits = _arrays(groups, request, path)
+        if request.columns.label is None:
+            lengths = {
+                name: _header(archive, name)[0][:1]
+                for arrays in groups.values()
+                for name in arrays.values()
+            }
+            asked = request.columns.image
+            splits[split] = _paired(splits[split], asked, groups, lengths, path)
         image, label = request.columns.find(splits[split], str(path))
         for info in archive.zip.infolist():
             check_swelling(path, info.file_size, info.compress_size)
@@ -432,39 +444,49 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     return images
 
 
+Arrays = dict[str, str]
+"""The name of each array of a split in its file, by its name without the word for the split."""
+
+
 def _arrays(
-    names: list[str], request: Request, path: Path
-) -> tuple[str, dict[str, dict[str, str]]]:
+    groups: dict[str, Arrays], request: Request, path: Path
+) -> tuple[str, dict[str, Arrays]]:
     """The split that is taken, and each split -> its arrays by their names without it.
 
     Of test, x_test and test_images are x and images.
 
     An array that is named by a user brings its split with it.
     """
-    groups = _by_split(names, path)
+    names = [name for arrays in groups.values() for name in arrays.values()]
     asked = [
         name for name in (request.columns.image, request.columns.label) if name in names
     ]
-    words = {array_parts(name, ARRAY_NAMES)[0] for name in asked}
-    if len(words) > 1:
-        raise WrongData(
-            f"{path}: {' and '.join(map(shown, asked))} are of two splits: name arrays of one"
-        )
-    if words == {WHOLE}:
+    words = [array_parts(name, ARRAY_NAMES)[0] for name in asked]
+    if len(set(words)) > 1:
+        image_group, label_group = (groups[word] for word in words)
+        if _called(LABEL_NAMES, image_group) or _called(IMAGE_NAMES, label_group):
+            raise WrongData(
+                f"{path}: {' and '.join(map(shown, asked))} are of two splits: name arrays of one"
+            )
+        split = either_length(words[0] or words[1]) or request.called
+        return split, {split: {name: name for name in asked}}
+    if set(words) == {WHOLE}:
         return request.called, {request.called: {name: name for name in names}}
     if words:
-        word = words.pop()
+        word = words[0]
         split = either_length(word) or request.called
         others = {
             column: name for column, name in groups[word].items() if name not in asked
         }
         return split, {split: others | {name: name for name in asked}}
-    return chosen(groups, request.split, path, whole=request.called)
+    # What is of no split beside others may be the names of classes.
+    of_splits = {word: arrays for word, arrays in groups.items() if word != WHOLE}
+    return chosen(of_splits or groups, request.split, path, whole=request.called)
 
 
-def _by_split(names: list[str], path: Path) -> dict[str, dict[str, str]]:
+def _by_split(names: list[str], path: Path) -> dict[str, Arrays]:
     """The word for each split in the names of arrays -> its arrays, by their names without that word."""
-    found = dict[str, dict[str, str]]()
+    found = dict[str, Arrays]()
     for name in names:
         word, column = array_parts(name, ARRAY_NAMES)
         arrays = found.setdefault(word, {})
@@ -474,9 +496,104 @@ def _by_split(names: list[str], path: Path) -> dict[str, dict[str, str]]:
                 f"{path} has two arrays {shown(column)} of one split, {both}: keep one of them"
             )
         arrays[column] = name
-    if len(found) > 1:
-        found.pop(WHOLE, None)  # such as the names of classes
     return found or {WHOLE: {}}
+
+
+def _called(
+    usual: Sequence[Sequence[str]], arrays: Arrays, asked: str | None = None
+) -> list[str]:
+    """Those of the arrays that have usual names for images, or for labels, or the name that is asked for."""
+    known = {asked} if asked in arrays else {name for group in usual for name in group}
+    return [name for column, name in arrays.items() if column in known]
+
+
+def _without_labels(groups: dict[str, Arrays]) -> dict[str, Arrays]:
+    """The groups of arrays without those that have usual names for labels."""
+    left = dict[str, Arrays]()
+    for word, arrays in groups.items():
+        labels = _called(LABEL_NAMES, arrays)
+        others = {column: name for column, name in arrays.items() if name not in labels}
+        if others:
+            left[word] = others
+    return left or {WHOLE: {}}
+
+
+def _paired(
+    taken: Arrays,
+    asked: str | None,
+    groups: dict[str, Arrays],
+    lengths: Mapping[str, tuple[int, ...]],
+    path: Path,
+) -> Arrays:
+    """The arrays of a split, with labels or images of another word where it has only the one, such as x_test and y.
+
+    They are paired, with a `Note`, where no other two arrays of one length could be.
+
+    Args:
+        taken: the arrays of the split.
+        asked: the column of the images; None: one with a usual name.
+        groups: all arrays of the file, by the word for their split.
+        lengths: (N,) of each array; () where it says none.
+        path: of the file.
+
+    Raises:
+        Problem: several could be meant, or none has the same length.
+    """
+    own_images = _called(IMAGE_NAMES, taken, asked)
+    own_labels = _called(LABEL_NAMES, taken)
+    if bool(own_images) == bool(own_labels):
+        return taken
+    # Arrays that have a partner in their own split are no one else's.
+    others = [
+        name
+        for arrays in groups.values()
+        if not _called(LABEL_NAMES, arrays)
+        for name in _called(IMAGE_NAMES, arrays)
+    ]
+    images = list(dict.fromkeys([*own_images, *others]))
+    labels = [
+        name
+        for arrays in groups.values()
+        if not _called(IMAGE_NAMES, arrays)
+        for name in _called(LABEL_NAMES, arrays)
+    ]
+    if not images or not labels:
+        return taken
+    pairs = [
+        (image, label)
+        for image in images
+        for label in labels
+        if lengths[image] == lengths[label] != ()
+    ]
+    own = {*own_images, *own_labels}
+    close = [pair for pair in pairs if own & {*pair}]
+    if len(close) == 1:
+        ((image, label),) = close
+        rivals = [pair for pair in pairs if {image, label} & {*pair}]
+        if len(rivals) == 1:
+            tell(f"{path}: the labels {shown(label)} are taken for {shown(image)}")
+            columns = {
+                name: column
+                for arrays in [*groups.values(), taken]
+                for column, name in arrays.items()
+            }
+            return taken | {columns[name]: name for name in (image, label)}
+    image, label = (own_images or images)[0], (own_labels or labels)[0]
+    listed = ", ".join(
+        f"{shown(name)} ({', '.join(map(str, lengths[name]))})"
+        for name in dict.fromkeys([*images, *labels])
+    )
+    raise MissingValue(
+        f"{path} does not say which labels are those of which images, of {listed}",
+        fix=(
+            "name both, such as ",
+            Setting("image_column", image),
+            " and ",
+            Setting("label_column", label),
+            ", or say that there are no labels, ",
+            Setting("label_column", NONE),
+        ),
+    )
 
 
 def _array(archive: Any, name: str, path: Path) -> Pixels:
