@@ -21,7 +21,6 @@ from randsmooth.metrics import NearerEnd
 from randsmooth.noise import Gaussian
 from randsmooth.report import comparison_page, page_content, render
 from randsmooth.report.baseline import AgainstBaseline
-from randsmooth.report.charts import plot
 from randsmooth.report.curves import budget_curve, radius_grid
 from randsmooth.report.page import summary
 from randsmooth.report.page.panels import (
@@ -30,6 +29,7 @@ from randsmooth.report.page.panels import (
     against_baseline,
     given_up,
 )
+from randsmooth.report.plotly_charts import plot
 from randsmooth.report.remarks import budget_remarks
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make

@@ -15,12 +15,12 @@ from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.report import (
     Axes,
     Line,
-    charts,
     draw,
     draw_envelopes,
     draw_p_a_curves,
     draw_radius_accuracy,
     envelope_axes,
+    figures,
     group_by_method,
 )
 from report import reading
@@ -97,7 +97,7 @@ def test_the_legend_is_inside_the_figure() -> None:
             Line(f"{k} {10 * TEXT}"[:letters], np.zeros(2), np.zeros(2))
             for k in range(7)
         ]
-        figure = charts._figure([Axes("", "", "", lines)] * count)
+        figure = figures._figure([Axes("", "", "", lines)] * count)
         figure.savefig(io.BytesIO(), format="png")
         (legend,) = figure.legends
         within = legend.get_window_extent()

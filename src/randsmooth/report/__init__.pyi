@@ -1,6 +1,5 @@
 from .charts import Axes as Axes
 from .charts import Line as Line
-from .charts import draw as draw
 from .curves import draw_envelopes as draw_envelopes
 from .curves import draw_p_a_curves as draw_p_a_curves
 from .curves import draw_radius_accuracy as draw_radius_accuracy
@@ -8,6 +7,7 @@ from .curves import envelope_axes as envelope_axes
 from .curves import group_by_method as group_by_method
 from .entries import Entry as Entry
 from .entries import measure as measure
+from .figures import draw as draw
 from .findings import Finding as Finding
 from .findings import FindingKind as FindingKind
 from .findings import HiddenDifference as HiddenDifference

@@ -1,9 +1,11 @@
-"""Curves of tables: accuracy by radius, shares by p_A, ACR by samples; as lines, and as figures of several panels."""
+"""Curves of tables: accuracy by radius, shares by p_A, ACR by samples.
+
+They are drawn as charts of a page, or as figures of their own.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,82 +16,104 @@ from randsmooth.certificates.logs.inferred import ROUNDED
 from randsmooth.errors import Problem, WrongTable
 from randsmooth.noise import NORMS
 from randsmooth.report.baseline import find_baseline
-from randsmooth.report.charts import Axes, Line, Look, draw, looks
-from randsmooth.report.grouping import gathered
+from randsmooth.report.charts import Axes, Line, Look, looks
+from randsmooth.report.figures import draw
 from randsmooth.report.sheet import with_distinct_names
 
 Floats = NDArray[np.float64]
 
-POINTS = 500
-STEPS = (
-    0.00001,
-    0.00002,
-    0.00005,
-    0.0001,
-    0.0002,
-    0.0005,
-    0.001,
-    0.002,
-    0.005,
-    0.01,
-    0.02,
-    0.05,
+MOST_RADII = 500  # of a curve, about
+# The steps between them, the first that keeps to MOST_RADII.
+RADIUS_STEPS = (
+    *(0.00001, 0.00002, 0.00005),
+    *(0.0001, 0.0002, 0.0005),
+    *(0.001, 0.002, 0.005),
+    *(0.01, 0.02, 0.05),
     0.1,
 )
-BUDGETS = (100, 300, 1_000, 3_000, 10_000, 30_000)
-MARGIN = 0.06  # of p_A, to the left of where the first curve begins
+# The numbers of samples, below the table's own, at which ACR is drawn.
+SAMPLE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
+P_A_MARGIN = 0.06  # to the left of where the first curve begins
+PAGE_HEIGHT = 400  # pixels of a chart
+RADIUS_FORMAT = ".4~g"  # of what is under the pointer, in Plotly's words
 
 
 def radius_grid(tables: Sequence[Certificates]) -> Floats:
-    """Radii from 0 to just past the farthest certificate, at most about POINTS, on a round step."""
-    farthest = max(
-        (float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0
+    """Return radii from 0 to just past the farthest certificate, on a round step."""
+    ends = [
+        float(np.max(table.radius * table.correct, initial=0.0)) for table in tables
+    ]
+    farthest = max(ends, default=0.0)
+    step = next(
+        (step for step in RADIUS_STEPS if farthest / step <= MOST_RADII),
+        farthest / MOST_RADII,
     )
-    step = next((s for s in STEPS if farthest / s <= POINTS), farthest / POINTS)
     return np.round(np.arange(int(farthest / step) + 3) * step, 9)
 
 
 def radius_title(tables: Sequence[Certificates]) -> str:
-    """What an axis of the tables' radii says; Problem for tables of different norms."""
+    """Return what an axis of the tables' radii says.
+
+    Raises:
+        Problem: the tables are of different norms.
+    """
     metrics.require_one_norm(tables)
     return f"certified {NORMS[tables[0].norm].title}"
 
 
 def p_a_grid() -> Floats:
-    """p_A from 0 to 1, finer above 0.99, where the curves fall steeply.
+    """Return p_A from 0 to 1, finer above 0.99, where the curves fall steeply.
 
-    Divided, as counts are, so that k / n = x is met exactly.
+    They are divided, as counts are, so that k / n = x is met exactly.
     """
-    return np.unique(
-        np.concatenate((np.arange(401) / 400, np.arange(9900, 10001, 2) / 10000))
+    coarse = np.arange(401) / 400
+    fine = np.arange(9900, 10001, 2) / 10000
+    return np.unique(np.concatenate((coarse, fine)))
+
+
+def page_axes(
+    x: str,
+    y: str,
+    lines: Sequence[Line],
+    x_range: tuple[float, float] | None = None,
+    unknown_below: float | None = None,
+) -> Axes:
+    """Return a chart of a page: its y begins at 0, its title stands in the page."""
+    return Axes(
+        title="",
+        x=x,
+        y=y,
+        lines=lines,
+        x_range=x_range,
+        unknown_below=unknown_below,
+        from_zero=True,
+        hover=RADIUS_FORMAT,
+        height=PAGE_HEIGHT,
     )
 
 
-ON_PAGE: dict[str, Any] = {"from_zero": True, "hover": ".4~g", "height": 400}
-
-
 def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Axes:
-    """Certified accuracy in percent against the radius, a line for each table whose images have labels."""
+    """Draw certified accuracy in percent against the radius.
+
+    There is a line for each table whose images have labels.
+    """
     grid = radius_grid(tables)
-    known = [(row, table) for row, table in enumerate(tables) if table.labelled]
     lines = [
         _line(row, table, grid, metrics.certified_shares(table, grid), looks[row])
-        for row, table in known
+        for row, table in enumerate(tables)
+        if table.labelled
     ]
-    return Axes(
-        "",
-        radius_title(tables),
-        "certified accuracy (%)",
-        lines,
-        x_range=(0.0, float(grid[-1])),
-        **ON_PAGE,
+    end = float(grid[-1])
+    return page_axes(
+        radius_title(tables), "certified accuracy (%)", lines, x_range=(0.0, end)
     )
 
 
 def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
-    """Share of images in percent with at least each p_A, a line for each table.
+    """Draw the share of images in percent with at least each p_A, a line a table.
 
-    A log gives p_A from 1/2 upward only: where no table gives more, the rest is left out and shaded.
+    A log gives p_A from 1/2 upward only: where no table gives more, the rest is left
+    out and shaded.
 
     Args:
         known: the tables whose p_A is known, one or more, by their rows in the sheet.
@@ -102,54 +126,62 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
         _line(row, table, grid, metrics.p_a_curve(table, grid), looks[row])
         for row, table in known.items()
     ]
-    start = min(float(one.x[0]) for one in lines)
-    ends, unknown_below = (
-        (round(max(0.0, start - MARGIN), 3), 1.0),
-        0.5 if start > 0.0 else None,
-    )
-    y = "images with at least this p_A (%)"
-    return Axes(
-        "", "p_A", y, lines, x_range=ends, unknown_below=unknown_below, **ON_PAGE
+    start = min(float(line.x[0]) for line in lines)
+    left = round(max(0.0, start - P_A_MARGIN), 3)
+    return page_axes(
+        "p_A",
+        "images with at least this p_A (%)",
+        lines,
+        x_range=(left, 1.0),
+        unknown_below=0.5 if start > 0.0 else None,
     )
 
 
 def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) -> Line:
-    """A falling staircase in percent, from where the shares are known, with its pointwise 95% band."""
-    x, shares = x[~np.isnan(shares)], shares[~np.isnan(shares)]
-    low, high = metrics.share_interval(np.rint(shares * len(table)), len(table))
-    band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
+    """Draw a falling staircase in percent, with its pointwise 95% band.
+
+    It begins where the shares are known.
+    """
+    known = ~np.isnan(shares)
+    successes = np.rint(shares[known] * len(table))
+    low, high = metrics.share_interval(successes, len(table))
     return Line(
         table.name,
-        x,
-        100.0 * shares,
+        x[known],
+        100.0 * shares[known],
         "step",
+        low=100.0 * low,
+        high=100.0 * high,
         look=look,
         row=row,
         hover="%{y:.1f}%",
-        **band,
     )
 
 
 def budget_curve(table: Certificates) -> tuple[list[int], list[float]] | None:
-    """Some n up to the table's own, and ACR at each, in expectation given the stored samples.
+    """Return some n up to the table's own, and ACR at each.
 
-    None where the table does not allow it (see `metrics.expected_radius`).
+    ACR is in expectation given the stored samples. The answer is None where the table
+    does not allow it (see `metrics.expected_radius`).
     """
     header = table.header
-    if (
-        header.n is None or not header.alpha
-    ):  # not known; or 0, as no sample can be left out of all copies
+    # Not known; or 0, as no sample can be left out of all copies.
+    if header.n is None or not header.alpha:
         return None
-    least = bounds.smallest_n(header.alpha)
-    n = [budget for budget in BUDGETS if least <= budget < header.n] + [header.n]
+    fewest = bounds.smallest_n(header.alpha)
+    sizes = [size for size in SAMPLE_SIZES if fewest <= size < header.n]
+    sizes.append(header.n)
     try:
-        return n, [float(metrics.expected_radius(table, budget).mean()) for budget in n]
+        acrs = [float(metrics.expected_radius(table, size).mean()) for size in sizes]
     except Problem:
         return None
+    return sizes, acrs
 
 
-P_A = "p_A (share of noisy copies given the true label)"
-OWN_P_A = "p_A (share of copies, under each table's own noise, given the true label)"
+P_A_TITLE = "p_A (share of noisy copies given the true label)"
+OWN_P_A_TITLE = (
+    "p_A (share of copies, under each table's own noise, given the true label)"
+)
 
 
 def draw_radius_accuracy(
@@ -177,8 +209,8 @@ def draw_radius_accuracy(
         ...     [file.name for file in Path(folder).iterdir()]
         ['radius.svg']
     """
-    named, by_row = _named(tables, baseline)
-    chart = radius_chart(named, by_row)
+    named, looks_of_rows = _named(tables, baseline)
+    chart = radius_chart(named, looks_of_rows)
     if not chart.lines:
         raise WrongTable(
             "the images have no labels, so that there is no accuracy to draw"
@@ -213,9 +245,11 @@ def draw_p_a_curves(
         ...     [file.name for file in Path(folder).iterdir()]
         ['p_a.png']
     """
-    named, by_row = _named(tables, baseline)
-    x = OWN_P_A if len({table.header.noise_name for table in named}) > 1 else P_A
-    _draw(replace(p_a_chart(dict(enumerate(named)), by_row), x=x), path)
+    named, looks_of_rows = _named(tables, baseline)
+    noises = {table.header.noise_name for table in named}
+    chart = p_a_chart(dict(enumerate(named)), looks_of_rows)
+    title = OWN_P_A_TITLE if len(noises) > 1 else P_A_TITLE
+    _draw(replace(chart, x=title), path)
 
 
 def _named(
@@ -227,14 +261,14 @@ def _named(
 
 
 def _draw(chart: Axes, path: Path | str) -> None:
-    """The chart of a page as a figure of its own."""
-    highest = (
-        max(float(np.max(line.high)) for line in chart.lines if line.high is not None)
-        / 100.0
-    )
-    top = min(100.0, 10.0 * float(np.ceil(10.0 * highest + 0.3)))
+    """Draw the chart of a page as a figure of its own."""
+    ends = [float(np.max(line.high)) for line in chart.lines if line.high is not None]
+    highest_share = max(ends) / 100.0
+    # The next ten percent with some room above the curve.
+    top = min(100.0, 10.0 * float(np.ceil(10.0 * highest_share + 0.3)))
     left, right = chart.x_range or (0.0, 1.0)
-    right = right if right > 10 * STEPS[0] else STEPS[-1]  # where nothing is certified
+    if right <= 10 * RADIUS_STEPS[0]:  # where nothing is certified
+        right = RADIUS_STEPS[-1]
     draw([replace(chart, y_range=(0.0, top), x_range=(left, right))], path)
 
 
@@ -255,35 +289,31 @@ def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificat
         >>> {method: len(group) for method, group in group_by_method(tables).items()}
         {'macer': 2}
     """
-    said = [
-        (
-            _method(table),
-            table.header.smoothing.name if table.header.names_noise else "",
-        )
-        for table in tables
-    ]
-    kinds, methods = (
-        ({*of} - {""} for of in zip(*(each[::-1] for each in said), strict=True))
-        if said
-        else ([], [])
-    )
-    names = [
-        m if len(kinds) < 2 else f"{m}, {kind}" if len(methods) > 1 else kind
-        for m, kind in said
-    ]
-    groups = gathered(
-        (name, table) for name, table in zip(names, tables, strict=True) if name
-    )
-    several = {
-        name
-        for name, group in groups.items()
-        if len({table.header.noise_words for table in group}) > 1
-    }
-    return {
-        name: group
-        for name, group in groups.items()
-        if name in several or (several and len(kinds) > 1)
-    }
+    methods = [_method(table) for table in tables]
+    kinds = [_kind_of_noise(table) for table in tables]
+    several_kinds = len(set(kinds) - {""}) > 1
+    several_methods = len(set(methods) - {""}) > 1
+    groups: dict[str, list[Certificates]] = {}
+    for table, method, kind in zip(tables, methods, kinds, strict=True):
+        name = method
+        if several_kinds:
+            name = f"{method}, {kind}" if several_methods else kind
+        if name:
+            groups.setdefault(name, []).append(table)
+
+    shown = {name for name, group in groups.items() if _has_several_noises(group)}
+    # Beside one of several noises, kinds of noise with a single one are shown, too.
+    if shown and several_kinds:
+        return groups
+    return {name: group for name, group in groups.items() if name in shown}
+
+
+def _kind_of_noise(table: Certificates) -> str:
+    return table.header.smoothing.name if table.header.names_noise else ""
+
+
+def _has_several_noises(tables: Sequence[Certificates]) -> bool:
+    return len({table.header.noise_words for table in tables}) > 1
 
 
 def _method(table: Certificates) -> str:
@@ -338,39 +368,47 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
         >>> [panel.title for panel in envelope_axes({"macer": tables})]
         ["The best sigma at each radius: no one classifier's", 'That sigma']
     """
-    shares, widths = [], []
+    share_lines = []
+    width_lines = []
     for name, tables in groups.items():
-        found = metrics.envelope(tables)
-        ends = max(map(metrics.farthest, tables)) > (1.0 + ROUNDED) * found.radii[-1]
-        x = np.append(found.radii, found.radii[-1:] if ends else [])
-        y, low, high = (
-            100.0 * np.append(of, [0.0] * bool(ends))
-            for of in (found.share, found.low, found.high)
-        )
-        shares.append(Line(name, x, y, "step", low=low, high=high))
-        held = found.best >= 0
-        widths.append(
-            Line(
-                name,
-                found.radii[held],
-                np.array(list(map(_width, tables)))[found.best[held]],
-                "step",
-            )
-        )
-    if not shares:
+        envelope = metrics.envelope(tables)
+        share_lines.append(_share_line(name, tables, envelope))
+        certified = envelope.best >= 0
+        widths = np.array([_width(table) for table in tables])
+        x = envelope.radii[certified]
+        y = widths[envelope.best[certified]]
+        width_lines.append(Line(name, x, y, "step"))
+    if not share_lines:
         return []
     every = [table for tables in groups.values() for table in tables]
-    what = (
-        "sigma"
-        if all(table.header.distribution is None for table in every)
-        else "width of the noise"
-    )
-    title, radius = (
-        f"The best {what} at each radius: no one classifier's",
-        radius_title(every),
-    )
-    shown = Axes(title, radius, "certified accuracy (%)", tuple(shares))
-    return [shown, Axes(f"That {what}", radius, what, tuple(widths))]
+    gaussian = all(table.header.distribution is None for table in every)
+    width = "sigma" if gaussian else "width of the noise"
+    radius = radius_title(every)
+    title = f"The best {width} at each radius: no one classifier's"
+    return [
+        Axes(title, radius, "certified accuracy (%)", tuple(share_lines)),
+        Axes(f"That {width}", radius, width, tuple(width_lines)),
+    ]
+
+
+def _share_line(
+    name: str, tables: Sequence[Certificates], envelope: metrics.Envelope
+) -> Line:
+    """Draw the best shares of a group.
+
+    The curve falls to 0 at its end where the tables could have certified more.
+    """
+    radii = envelope.radii
+    share = envelope.share
+    low = envelope.low
+    high = envelope.high
+    farthest = max(metrics.farthest(table) for table in tables)
+    if farthest > (1.0 + ROUNDED) * radii[-1]:
+        radii = np.append(radii, radii[-1])
+        share = np.append(share, 0.0)
+        low = np.append(low, 0.0)
+        high = np.append(high, 0.0)
+    return Line(name, radii, 100.0 * share, "step", low=100.0 * low, high=100.0 * high)
 
 
 def _width(table: Certificates) -> float:

@@ -12,12 +12,12 @@ from randsmooth.report import (
     PANELS,
     PageContent,
     PanelView,
-    charts,
     comparison_page,
     page_content,
     web,
 )
 from randsmooth.report import page as page_folder
+from randsmooth.report.plotly_charts import plot
 from randsmooth.testing.contract import contract_of, named_entry, require
 
 # A name that is code, and breaks out of quotes, where it is not escaped.
@@ -143,7 +143,7 @@ def _check_view(module: Any, content: PageContent, view: Any) -> None:
 
 def _check_data_are_json(view: PanelView) -> None:
     """Raise ValueError where the data or a chart holds what JSON has no form for."""
-    plots = {place: charts.plot(chart) for place, chart in view.charts.items()}
+    plots = {place: plot(chart) for place, chart in view.charts.items()}
     json.dumps([view.data, plots], allow_nan=False)
 
 

@@ -13,6 +13,7 @@ from randsmooth.report import charts, curves, web
 from randsmooth.report.baseline import paired_with
 from randsmooth.report.page.panels import PANELS, PageContent, PanelView, Pictures
 from randsmooth.report.page.summary import sentences
+from randsmooth.report.plotly_charts import plot
 from randsmooth.report.remarks import held_columns, sure_of
 from randsmooth.report.sheet import Sheet, build_sheet
 
@@ -193,7 +194,7 @@ def _page(content: PageContent, summary: list[str], title: str | None) -> str:
         )
         scripts.append(web.panel_script(PANELS[name]))
         for place, chart in view.charts.items():
-            plots[place] = charts.plot(chart)
+            plots[place] = plot(chart)
 
     return web.page(
         __package__,

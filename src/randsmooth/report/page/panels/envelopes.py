@@ -1,33 +1,37 @@
-"""Each kind of noise, or method, at the width that is best at each radius, where some have tables at several."""
+"""Each kind of noise, or method, at the width that is best at each radius.
+
+The panel is shown where some have tables at several widths.
+"""
 
 from dataclasses import replace
 
 from randsmooth.errors import Problem
 from randsmooth.metrics import NO_ONE_CLASSIFIER
 from randsmooth.report.charts import looks
-from randsmooth.report.curves import ON_PAGE, envelope_axes, group_by_method
+from randsmooth.report.curves import envelope_axes, group_by_method, page_axes
 from randsmooth.report.page.panels import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView | None:
-    """The curves, with what tells them apart; None where no group has several tables, or they have different images."""
-    groups = group_by_method(
-        [table for table in content.sheet.tables if table.labelled]
-    )
+    """Return the curves, with what tells them apart.
+
+    The answer is None where no group has several tables, or they have different images.
+    """
+    labelled = [table for table in content.sheet.tables if table.labelled]
+    groups = group_by_method(labelled)
     try:
-        shares, *_ = envelope_axes(groups)
-    except (Problem, ValueError):  # other images; no group
+        panels = envelope_axes(groups)
+    except Problem:  # tables of one group have other images
         return None
-    own = looks(len(groups), None)
-    lines = [
-        replace(line, look=look, hover="%{y:.1f}%")
-        for line, look in zip(shares.lines, own, strict=True)
-    ]
-    names = [
-        (look, line.name, len(groups[line.name]))
-        for look, line in zip(own, lines, strict=True)
-    ]
-    chart = replace(shares, title="", lines=lines, **ON_PAGE)
+    if not panels:
+        return None
+    shares = panels[0]
+    lines = []
+    names = []
+    for line, look in zip(shares.lines, looks(len(groups), None), strict=True):
+        lines.append(replace(line, look=look, hover="%{y:.1f}%"))
+        names.append((look, line.name, len(groups[line.name])))
     return PanelView(
-        {"names": names, "warning": NO_ONE_CLASSIFIER}, {"envelopes": chart}
+        {"names": names, "warning": NO_ONE_CLASSIFIER},
+        {"envelopes": page_axes(shares.x, shares.y, lines)},
     )

@@ -1,0 +1,204 @@
+"""Charts of a page: what Plotly draws."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from randsmooth.escape import plotly, printable
+from randsmooth.report.charts import DASHES, Axes, Line, Look, Numbers, looks_by_name
+
+Plot = dict[str, Any]
+
+BAND_OPACITY = 0.15
+BEHIND_OPACITY = 0.6  # of lines that stand back
+BAR_PATTERNS = dict(zip(DASHES, ("", "/", ".", "x"), strict=True))
+MODES = {"points": "markers", "marked line": "lines+markers"}
+LABELLED_POINT = "%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>"
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How much of names and numbers a chart keeps.
+
+    Attributes:
+        name: characters of a line's name.
+        decimals: of y; x has two more.
+    """
+
+    name: int
+    decimals: int
+
+
+LABEL_LENGTH = 60  # characters of what is written beside a point
+OF_PAGE = Precision(name=32, decimals=4)
+OF_FIGURE = Precision(name=LABEL_LENGTH, decimals=17)
+
+
+def plot(panel: Axes, by_name: Mapping[str, Look] | None = None) -> Plot:
+    """Return the traces and the layout that Plotly.newPlot takes.
+
+    Args:
+        by_name: of a figure, the looks of its lines' names, which a legend tells.
+            Without, it is a panel of a page, whose own legend shows and hides the rows
+            of the sheet.
+    """
+    if by_name is None:
+        looks = looks_by_name([panel])
+        precision = OF_PAGE
+    else:
+        looks = dict(by_name)
+        precision = OF_FIGURE
+    traces = []
+    in_legend = set()
+    for line in panel.lines:
+        drawn = list(_traces(line, looks[line.name], precision))
+        # Of the traces of a line the last is the line itself.
+        drawn[-1]["showlegend"] = by_name is not None and line.name not in in_legend
+        in_legend.add(line.name)
+        traces += drawn
+    return {"data": traces, "layout": _layout(panel, is_figure=by_name is not None)}
+
+
+def _layout(panel: Axes, *, is_figure: bool) -> Plot:
+    x, y = _axes(panel)
+    layout: Plot = {
+        "xaxis": x,
+        "yaxis": y,
+        "margin": {"l": 48, "r": 12, "t": 12, "b": 48},
+        "height": panel.height,
+        "hovermode": "x unified",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+    }
+    if any(line.kind == "bars" for line in panel.lines):
+        layout["barmode"] = "group"
+        layout["bargap"] = 0.25
+    if is_figure:
+        layout["hovermode"] = "closest"
+        layout["title"] = {"text": plotly(panel.title)}
+        layout["margin"] = {"r": 12, "b": 48}
+    if panel.unknown_below is not None:
+        left = (panel.x_range or (0.0, 1.0))[0]
+        layout["shapes"] = [_unknown_zone(left, panel.unknown_below)]
+        layout["annotations"] = [_unknown_note(left, panel.unknown_below)]
+    return layout
+
+
+def _unknown_zone(left: float, right: float) -> Plot:
+    return {
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": left,
+        "x1": right,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": "rgba(128,128,128,0.18)",
+        "line": {"width": 0},
+        "layer": "below",
+    }
+
+
+def _unknown_note(left: float, right: float) -> Plot:
+    return {
+        "text": "below 1/2: not in the logs",
+        "textangle": -90,
+        "showarrow": False,
+        "xref": "x",
+        "yref": "paper",
+        "x": round((left + right) / 2, 3),
+        "y": 0.5,
+    }
+
+
+def _axes(panel: Axes) -> tuple[Plot, Plot]:
+    x = _axis(panel.x, panel.x_range, panel.log_x)
+    if panel.hover:
+        x["hoverformat"] = panel.hover
+    y = _axis(panel.y, panel.y_range, panel.log)
+    if panel.from_zero:
+        y["rangemode"] = "tozero"
+    if panel.zero_line:
+        y["zeroline"] = True
+        y["zerolinewidth"] = 2
+    return x, y
+
+
+def _axis(label: str, span: tuple[float, float] | None, log: bool) -> Plot:
+    axis: Plot = {"title": {"text": plotly(label)}, "automargin": True}
+    if log:
+        axis["type"] = "log"
+        axis["dtick"] = 1
+    elif span is not None:
+        axis["range"] = list(span)
+    return axis
+
+
+def _traces(line: Line, look: Look, precision: Precision) -> Iterator[Plot]:
+    """Draw the band of a line, if it has one, and then the line itself.
+
+    The upper end of the band is filled down to its lower end.
+    """
+    shared: Plot = {
+        "legendgroup": printable(line.name) if line.row is None else str(line.row),
+        "showlegend": False,
+        "name": plotly(line.name, precision.name),
+    }
+    if line.kind == "bars":
+        yield shared | _bars(line, look, precision)
+        return
+    shared["type"] = "scatter"
+    shared["x"] = _rounded(line.x, precision.decimals + 2)
+    if line.low is not None and line.high is not None:
+        edge = shared | {
+            "mode": "lines",
+            "line": {"width": 0} | _shape(line),
+            "hoverinfo": "skip",
+        }
+        red, green, blue = bytes.fromhex(look.colour[1:])
+        colour = f"rgba({red},{green},{blue},{BAND_OPACITY:g})"
+        filled = {"fill": "tonexty", "fillcolor": colour}
+        yield edge | {"y": _rounded(line.low, precision.decimals)}
+        yield edge | {"y": _rounded(line.high, precision.decimals)} | filled
+    yield shared | _middle(line, look, precision)
+
+
+def _bars(line: Line, look: Look, precision: Precision) -> Plot:
+    pattern = {"shape": BAR_PATTERNS[look.dash]}
+    return {
+        "type": "bar",
+        "x": list(line.x),
+        "y": _rounded(line.y, precision.decimals),
+        "marker": {"color": look.colour, "pattern": pattern},
+        "customdata": list(line.images),
+        "hovertemplate": line.hover,
+    }
+
+
+def _middle(line: Line, look: Look, precision: Precision) -> Plot:
+    """Draw a line, or its points, without a band."""
+    dash = "dash" if line.dashed else look.dash
+    drawn: Plot = {
+        "y": _rounded(line.y, precision.decimals),
+        "line": {"color": look.colour, "dash": dash, "width": 2} | _shape(line),
+        "opacity": BEHIND_OPACITY if line.dashed else 1.0,
+        "mode": MODES.get(line.kind, "lines"),
+    }
+    if line.hover:
+        drawn["hovertemplate"] = line.hover
+    if line.kind == "points":
+        symbol = "x" if line.dashed else "circle"
+        drawn["marker"] = {"color": look.colour, "symbol": symbol, "size": 8}
+    if line.labels:
+        drawn["text"] = [plotly(label, LABEL_LENGTH) for label in line.labels]
+        drawn["hovertemplate"] = LABELLED_POINT
+    return drawn
+
+
+def _shape(line: Line) -> Plot:
+    """Return how points are joined: of a step, first up or down, then across."""
+    return {"shape": "vh"} if line.kind == "step" else {}
+
+
+def _rounded(values: Numbers | Sequence[str], decimals: int) -> list[float]:
+    return [round(float(value), decimals) for value in values]
