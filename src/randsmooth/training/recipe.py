@@ -1,9 +1,8 @@
-"""Everything that decides the weights of a training run: what a user chose, and what the preset supplies."""
+"""Everything that decides the weights of a run: a user's choices, and the preset's."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field, field_serializer
@@ -18,7 +17,7 @@ from randsmooth.methods.hyperparameters import Noise as WhoseNoise
 from randsmooth.methods.hyperparameters import declared
 from randsmooth.noise import Noise, noise_from, noise_said
 from randsmooth.training.presets import Preset, find
-from randsmooth.training.schedule import Optimisation, scaled
+from randsmooth.training.schedule import Optimisation, counted_epochs, scaled
 from randsmooth.training.settings import (
     DenoiserSettings,
     Reading,
@@ -27,12 +26,19 @@ from randsmooth.training.settings import (
 )
 from randsmooth.urls import without_credentials
 
-# Settings that change how fast a run is, not what it computes: a resumed run may use others.
-HOW = ("device", "compile")
-WITHOUT_NOISE = "gaussian"  # the method that can train at sigma 0
-DENOISER = "denoised-smoothing"  # the method of every denoiser
-EARLIEST_FALL = 2  # epochs before the learning rate falls, or a run learns little
-ABSENT = "nothing"  # stands for a setting that one of two recipes does not have
+# Settings that change how fast a run is, not what it computes: a resumed run may use
+# others.
+SPEED_SETTINGS = ("device", "compile")
+# The method that can train at sigma 0.
+WITHOUT_NOISE = "gaussian"
+# The method of every denoiser.
+DENOISER = "denoised-smoothing"
+# A run learns little whose learning rate falls before so many epochs.
+EPOCHS_BEFORE_FALL = 2
+# Stands for a setting that one of two recipes does not have.
+ABSENT = "nothing"
+# Characters of a hash of weights that a change of recipe shows: "sha256 " and 12 digits.
+SHOWN_HASH = 19
 
 
 class Change(NamedTuple):
@@ -49,15 +55,20 @@ class Change(NamedTuple):
     now: Any
 
     def __str__(self) -> str:
-        return f"{self.setting}: {shown(repr(self.before))} in the file, {shown(repr(self.now))} asked for"
+        before = shown(repr(self.before))
+        now = shown(repr(self.now))
+        return f"{self.setting}: {before} in the file, {now} asked for"
 
     def after(self, epochs: int) -> str:
-        """How a model's provenance words it."""
-        return f"{self.setting} changed from {self.before!r} to {self.now!r} after {epochs} epoch{'s' * (epochs != 1)}"
+        """Return the change as a model's provenance words it."""
+        change = f"{self.setting} changed from {self.before!r} to {self.now!r}"
+        return f"{change} after {counted_epochs(epochs)}"
 
 
 class Recipe(Optimisation, Reading):
-    """Everything that decides the weights, and where to compute them. Every checkpoint and model contains its recipe.
+    """Everything that decides the weights, and where to compute them.
+
+    Every checkpoint and model contains its recipe.
 
     Example:
         >>> from randsmooth import data, training
@@ -76,88 +87,82 @@ class Recipe(Optimisation, Reading):
     hyperparameters: dict[str, Any]
     preset: str
     sigma: float | None
-    noise: dict[str, Any] | None = (
-        None  # the facts of one that is no Gaussian of one sigma
-    )
+    # The facts of a noise that is no Gaussian of one sigma.
+    noise: dict[str, Any] | None = None
     precision: TrainingPrecision
     seed: int
     device: str = "auto"
     compile: bool = False
-    threads: int | None = (
-        None  # of the CPU; with another number, sums are rounded differently
-    )
-    batch_norm_devices: int | None = (
-        None  # that normalise a part of each batch on their own; None: none does
-    )
-    asked: dict[str, str] = Field(
-        default_factory=dict
-    )  # hyperparameter -> weights hash of the model it names
-    changed: tuple[
-        str, ...
-    ] = ()  # settings that were changed when the run was resumed, and after which epoch
+    # Threads of the CPU; with another number, sums are rounded differently.
+    threads: int | None = None
+    # So many devices normalise a part of each batch on their own; None: none does.
+    batch_norm_devices: int | None = None
+    # Hyperparameter -> weights hash of the model that it names.
+    asked: dict[str, str] = Field(default_factory=dict)
+    # Settings that were changed when the run was resumed, and after which epoch.
+    changed: tuple[str, ...] = ()
 
     @field_serializer("dataset")
     def _dataset_told(self, dataset: str) -> str:
-        """A recipe is kept with the model, and tells nobody what gives access to its data."""
+        """Return the data set without credentials: a recipe is published with its model."""
         return without_credentials(dataset)
 
     @cached_property
     def smoothing(self) -> Noise | None:
-        """The noise that is trained under; None: none is."""
+        """Return the noise that is trained under; None: none is."""
         return noise_said(self.model_dump(include={"sigma", "noise"}))
 
     def build_method(self) -> Method:
+        """Return the method with the hyperparameters."""
         return methods.create(self.method, **self.hyperparameters)
 
     @cached_property
     def images_per_step(self) -> int:
-        """B = batch / m."""
+        """Count the images of a step, B = batch / m."""
         return self.batch // self.build_method().m
 
     def summary(self) -> str:
-        """What is trained and how, in one line for the user, without hyperparameters that are the method's defaults."""
-        usual = vars(type(self.build_method()))
-        given = ", ".join(
+        """Return what is trained and how, in one line for the user.
+
+        Hyperparameters that are the method's defaults are left out.
+        """
+        defaults = vars(type(self.build_method()))
+        changed = [
             f"{key}={value}"
             for key, value in self.hyperparameters.items()
-            if value != usual.get(key)
-        )
-        what = f"preset {self.preset}: {self.method}{' with ' * bool(given)}{given}; {self.arch}"
-        return f"{what}, {super().summary()}, {self.images_per_step} images per step"
+            if value != defaults.get(key)
+        ]
+        method = self.method
+        if changed:
+            method += f" with {', '.join(changed)}"
+        steps = f"{super().summary()}, {self.images_per_step} images per step"
+        return f"preset {self.preset}: {method}; {self.arch}, {steps}"
 
     def folders(self) -> Mapping[str, WhoseNoise | None]:
-        """The settings that name folders of other models, and the noise under which these predict, if any."""
+        """Return the settings that name folders of models -> whose noise these predict under."""
         return declared(METHODS[self.method], "model")
 
     def flat(self) -> dict[str, Any]:
-        """What decides the weights, by name on one level, without what is not set."""
-        return {
-            name: value
-            for name, value in _flat(self.model_dump(mode="json")).items()
-            if value not in (None, [])
-        }
+        """Return what decides the weights, by name on one level, without what is not set."""
+        flat = _flat(self.model_dump(mode="json"))
+        return {name: value for name, value in flat.items() if value not in (None, [])}
 
     def changes(self, other: Mapping[str, Any]) -> list[Change]:
-        """The settings in which this recipe differs from a dumped one, `other`, so that the weights would differ."""
-        if (
-            other.get("method") != self.method
-        ):  # the other differences follow from this one
+        """Return the differences from a dumped recipe that make the weights differ."""
+        if other.get("method") != self.method:
+            # The other differences follow from this one.
             return [Change("method", other.get("method"), self.method)]
-        mine, theirs = (
-            _flat(settings) for settings in (self.model_dump(mode="json"), other)
-        )
+        mine = _flat(self.model_dump(mode="json"))
+        theirs = _flat(other)
         # The paths of other models do not matter: `asked` has the hashes of their weights.
-        keys = sorted(
-            (mine.keys() | theirs.keys())
-            - {*HOW, *self.folders(), "changed", "threads"}
-        )
-        changed = (
-            key for key in keys if mine.get(key) != theirs.get(key)
-        )  # an older one lacks settings that are off
-        return [
-            Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT))
-            for key in changed
-        ]
+        immaterial = {*SPEED_SETTINGS, *self.folders(), "changed", "threads"}
+        changes = []
+        for key in sorted((mine.keys() | theirs.keys()) - immaterial):
+            # An older recipe lacks settings that are off, which are None.
+            if mine.get(key) != theirs.get(key):
+                change = Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT))
+                changes.append(change)
+        return changes
 
 
 class DenoiserRecipe(Recipe):
@@ -179,41 +184,48 @@ class DenoiserRecipe(Recipe):
         return OBJECTIVES[self.objective](**self.hyperparameters)
 
     def summary(self) -> str:
-        """As of a recipe, after the objective and the models that were named."""
-        said = {
-            "objective": self.objective,
-            "classifier": self.classifier,
-            "start": self.start,
-        }
-        return f"{', '.join(f'{name} {value}' for name, value in said.items() if value)}; {super().summary()}"
+        """Return the summary of a recipe, after the objective and the models named."""
+        parts = [f"objective {self.objective}"]
+        if self.classifier:
+            parts.append(f"classifier {self.classifier}")
+        if self.start:
+            parts.append(f"start {self.start}")
+        return f"{', '.join(parts)}; {super().summary()}"
 
     def folders(self) -> Mapping[str, WhoseNoise | None]:
         return {"classifier": None, "start": None}
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, with the hyperparameters and the weights of other models on the same level, a noise in words."""
-    flat = {
-        key: value
-        for key, value in settings.items()
-        if key not in ("hyperparameters", "asked")
-    }
+    """Return the settings of a dumped recipe on one level, with its noise in words."""
+    flat = dict(settings)
+    hyperparameters = flat.pop("hyperparameters", {})
+    asked = flat.pop("asked", {})
     if settings.get("noise"):
         flat["noise"] = noise_from(settings["noise"]).text
-    asked = {
-        f"weights of {key}": weights[:19]
-        for key, weights in settings.get("asked", {}).items()
-    }
-    return flat | dict(settings.get("hyperparameters", {})) | asked
+    flat.update(hyperparameters)
+    for key, weights in asked.items():
+        flat[f"weights of {key}"] = weights[:SHOWN_HASH]
+    return flat
 
 
 def resolve(
     dataset: str, settings: TrainingSettings, spec: DatasetSpec, *, device: str = "auto"
 ) -> tuple[Recipe, list[str]]:
-    """The recipe of a run on `dataset`, which `spec` describes, and notes for the user: first the preset's source.
+    """Resolve what a user chose into a recipe.
 
-    Settings override the preset. If they ask for fewer or more epochs than the preset, everything that is measured in
-    epochs is compressed or stretched accordingly, except what they set explicitly.
+    Settings override the preset. If they ask for fewer or more epochs than the preset,
+    everything that is measured in epochs is compressed or stretched accordingly, except
+    what they set explicitly.
+
+    Args:
+        dataset: name or path of what is trained on.
+        settings: what the user chose.
+        spec: the facts about the data set.
+        device: where to train.
+
+    Returns:
+        The recipe, and notes on it for the user, the preset's source first.
 
     Raises:
         Problem: an unknown or impossible setting.
@@ -229,68 +241,73 @@ def resolve(
         settings.method, spec.name, settings.preset, anywhere=settings.anywhere
     )
     noise = settings.noise and settings.noise.of(spec.shape)
-    sigma = (
-        preset.usual_sigma()
-        if settings.sigma is None and noise is None
-        else settings.sigma
-    )
-    like = (
-        preset.middle_sigma() if sigma is None else sigma
-    )  # whose hyperparameters are taken
+    noise_is_named = settings.sigma is not None or noise is not None
+    sigma = settings.sigma if noise_is_named else preset.usual_sigma()
     if sigma == 0.0 and preset.method != WITHOUT_NOISE:
         raise BadValue(
-            f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "
-            f"{WITHOUT_NOISE}), or a sigma above 0"
+            f"sigma=0 trains without noise, and {preset.method} needs some: take "
+            f"method={WITHOUT_NOISE!r} (--method {WITHOUT_NOISE}), or a sigma above 0"
         )
+    # The sigma whose published hyperparameters are taken.
+    published_sigma = preset.middle_sigma() if sigma is None else sigma
+
     arch = settings.arch or preset.arch or spec.arch
     schedule = preset.schedule(spec.name, arch)
-    usual = schedule.model_dump(mode="json") | _hyperparameters(
-        preset, like, schedule.epochs, schedule.epochs
-    )
     epochs = settings.epochs or schedule.epochs
-    fields = {field.name for field in dataclasses.fields(METHODS[preset.method])}
-    check_known(
-        f"setting of {preset.method}",
-        fields | {*Optimisation.model_fields} - {"epochs"},
-        *settings.set,
-    )
-    own = {key: value for key, value in settings.set.items() if key in fields}
-    method = methods.create(
-        preset.method, **_hyperparameters(preset, like, epochs, schedule.epochs) | own
-    )
+    own_hyperparameters, own_schedule = _split_by_owner(settings.set, preset.method)
+    hyperparameters = _hyperparameters(preset, published_sigma, epochs, schedule.epochs)
+    method = methods.create(preset.method, **hyperparameters | own_hyperparameters)
     if noise is not None:
         _check_takes(method, preset.method, noise)
-    chosen: dict[str, Any] = {
-        "dataset": dataset,
-        "device": device,
-        "arch": arch,
-        "sigma": sigma,
-        "preset": preset.name,
-    }
-    chosen |= {
-        "noise": noise and noise.facts(),
-        "method": preset.method,
-        "hyperparameters": dataclasses.asdict(method),
-    }
-    chosen |= settings.model_dump(
-        include={"take", "precision", "seed", "compile", *Reading.model_fields}
+
+    chosen = {"take", "precision", "seed", "compile", *Reading.model_fields}
+    recipe = Recipe(
+        dataset=dataset,
+        device=device,
+        arch=arch,
+        sigma=sigma,
+        noise=noise and noise.facts(),
+        preset=preset.name,
+        method=preset.method,
+        hyperparameters=dataclasses.asdict(method),
+        **settings.model_dump(include=chosen),
+        **schedule.stretched(epochs).model_dump() | own_schedule,
     )
-    steps = {key: value for key, value in settings.set.items() if key not in fields}
-    recipe = Recipe(**chosen, **schedule.stretched(epochs).model_dump() | steps)
     _check(recipe, method.m)
-    notes = _notes(
-        preset, spec, recipe, {"arch": preset.arch or spec.arch, **usual}, like
-    )
+
+    usual = schedule.model_dump(mode="json")
+    usual |= _hyperparameters(preset, published_sigma, schedule.epochs, schedule.epochs)
+    usual = {"arch": preset.arch or spec.arch, **usual}
+    notes = _notes(preset, spec, recipe, usual, published_sigma)
     if "lr_milestones" not in settings.set:
         notes += early_fall(
             epochs, lambda epochs: schedule.stretched(epochs).lr_milestones
         )
-    named = settings.sigma is not None or noise is not None
-    return recipe, [*notes, *([] if named else [f"sigma={sigma:g}, as none was named"])]
+    if not noise_is_named:
+        notes.append(f"sigma={sigma:g}, as none was named")
+    return recipe, notes
+
+
+def _split_by_owner(
+    settings: Mapping[str, Any], method: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split what `set` overrides into hyperparameters of `method` and of the optimiser.
+
+    Raises:
+        Problem: a setting is of neither.
+    """
+    fields = {field.name for field in dataclasses.fields(METHODS[method])}
+    of_optimiser = {*Optimisation.model_fields} - {"epochs"}
+    check_known(f"setting of {method}", fields | of_optimiser, *settings)
+    own = {key: value for key, value in settings.items() if key in fields}
+    others = {key: value for key, value in settings.items() if key not in fields}
+    return own, others
 
 
 def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[str]:
-    """A note where the learning rate of a short run falls after its first epoch; none where it falls later, or never.
+    """Return a note where the learning rate of a short run falls after its first epoch.
+
+    Where it falls later, or never, there is none.
 
     Args:
         epochs: of the run.
@@ -303,54 +320,54 @@ def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[
         >>> early_fall(5, lambda epochs: usual.stretched(epochs).lr_milestones)
         []
     """
-    if min(milestones(epochs), default=epochs) >= min(EARLIEST_FALL, epochs):
+    first_fall = min(milestones(epochs), default=epochs)
+    if first_fall >= min(EPOCHS_BEFORE_FALL, epochs):
         return []
-    enough = next(
-        more
-        for more in count(epochs)
-        if min(milestones(more), default=0) >= EARLIEST_FALL
-    )
+    enough = epochs
+    while min(milestones(enough), default=0) < EPOCHS_BEFORE_FALL:
+        enough += 1
     return [
-        f"the learning rate falls after the first of {epochs} epochs, before the network has learnt much: "
-        f"train for {enough} epochs or more"
+        f"the learning rate falls after the first of {epochs} epochs, before the network "
+        f"has learnt much: train for {enough} epochs or more"
     ]
 
 
 def _check_takes(method: Method, name: str, noise: Noise) -> None:
     """Raise Problem where the formula of `method` is of Gaussian noise alone."""
-    if method.gaussian_only:  # of a class whose settings decide it is a property
-        others = ", ".join(
-            sorted(each for each in METHODS if METHODS[each].gaussian_only is not True)
-        )
-        with_ = (
-            f" with eps={method.eps}"
-            if hasattr(method, "eps") and name in others
-            else ""
-        )
-        raise BadValue(
-            f"{name}{with_} is for Gaussian noise, --sigma SIGMA; under {noise.text} take one of {others}"
-        )
+    # Of a class whose settings decide it, `gaussian_only` is a property.
+    if not method.gaussian_only:
+        return
+    others = sorted(each for each in METHODS if METHODS[each].gaussian_only is not True)
+    what = name
+    if hasattr(method, "eps") and name in others:
+        what = f"{name} with eps={method.eps}"
+    raise BadValue(
+        f"{what} is for Gaussian noise, --sigma SIGMA; under {noise.text} take one of "
+        f"{', '.join(others)}"
+    )
 
 
 def _hyperparameters(
-    preset: Preset, sigma: float, epochs: int, usual: int
+    preset: Preset, sigma: float, epochs: int, usual_epochs: int
 ) -> dict[str, Any]:
-    """All hyperparameters, from `preset` or else the method's defaults, in a run of `epochs`, not `usual`."""
-    kind, factor = METHODS[preset.method], epochs / (preset.reference_epochs or usual)
-    fields = (
-        field
+    """Return all hyperparameters of a run of `epochs`, not `usual_epochs`.
+
+    They are those of `preset`, or else the method's defaults.
+    """
+    kind = METHODS[preset.method]
+    values: dict[str, Any] = {
+        field.name: field.default
         for field in dataclasses.fields(kind)
         if field.default is not dataclasses.MISSING
-    )
-    values: dict[str, Any] = {
-        field.name: field.default for field in fields
-    } | preset.hyperparameters(sigma)
+    }
+    values.update(preset.hyperparameters(sigma))
+    factor = epochs / (preset.reference_epochs or usual_epochs)
     first_of_parts = declared(kind, "begins")
     for name in declared(kind, "unit"):
-        if values.get(name):  # epoch 0 stays the first at any length
-            values[name] = min(
-                epochs - (name in first_of_parts), scaled(values[name], factor)
-            )
+        # Epoch 0 stays the first at any length.
+        if values.get(name):
+            last = epochs - 1 if name in first_of_parts else epochs
+            values[name] = min(last, scaled(values[name], factor))
     return values
 
 
@@ -358,18 +375,21 @@ def _check(recipe: Recipe, m: int) -> None:
     """Raise Problem for settings with which no run can be trained."""
     if recipe.batch < m or recipe.batch % m:
         raise BadValue(
-            f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images"
+            f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of "
+            "batch / m images"
         )
     for name, parts in declared(METHODS[recipe.method], "begins").items():
         begins = recipe.hyperparameters[name]
-        what = " and ".join(
+        waiting = [
             part for key, part in parts.items() if recipe.hyperparameters.get(key)
-        )
-        if what and begins >= recipe.epochs:
-            less = f" or set a smaller {name} (--set {name}=...)" * (recipe.epochs > 1)
+        ]
+        if waiting and begins >= recipe.epochs:
+            way = "Train longer"
+            if recipe.epochs > 1:
+                way += f" or set a smaller {name} (--set {name}=...)"
             raise BadValue(
-                f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: {what} would "
-                f"never begin. Train longer{less}"
+                f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which "
+                f"count from 0: {' and '.join(waiting)} would never begin. {way}"
             )
 
 
@@ -378,47 +398,59 @@ def _notes(
     spec: DatasetSpec,
     recipe: Recipe,
     usual: Mapping[str, Any],
-    like: float,
+    published_sigma: float,
 ) -> list[str]:
-    """The preset's source; where it was not published for this data set or noise; and what is not as in it."""
+    """Return notes on a recipe for the user.
+
+    They tell the preset's source, where it was not published for this data set or noise,
+    and which values are not the `usual` ones.
+    """
     notes = [f"{preset.name}: {preset.source}"]
     if not preset.serves(spec.name):
-        notes.append(f"published for {', '.join(preset.datasets)}, not for {spec.name}")
-    nearest, flat = preset.nearest(like), recipe.flat()
-    if nearest != recipe.sigma and (
-        values := ", ".join(preset.by_sigma.get(nearest, ()))
-    ):
-        what = f"sigma={recipe.sigma}" if recipe.noise is None else flat["noise"]
+        published = ", ".join(preset.datasets)
+        notes.append(f"published for {published}, not for {spec.name}")
+    flat = recipe.flat()
+    nearest = preset.nearest(published_sigma)
+    at_nearest = ", ".join(preset.by_sigma.get(nearest, ()))
+    if nearest != recipe.sigma and at_nearest:
+        wanted = f"sigma={recipe.sigma}" if recipe.noise is None else flat["noise"]
         notes.append(
-            f"{preset.name} has no values for {what}: {values} of sigma={nearest}"
+            f"{preset.name} has no values for {wanted}: {at_nearest} of sigma={nearest}"
         )
     now = {"lr_milestones": []} | flat
-    different = ", ".join(
+    different = [
         f"{key} {usual[key]} -> {now.get(key)}"
         for key in usual
         if usual[key] != now.get(key)
-    )
-    return [*notes, *([f"unlike the preset: {different}"] if different else [])]
+    ]
+    if different:
+        notes.append(f"unlike the preset: {', '.join(different)}")
+    return notes
 
 
 def resolve_denoiser(
     dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str
 ) -> tuple[DenoiserRecipe, list[str]]:
-    """The recipe of a denoiser's run on `dataset`, which `spec` describes, and notes for the user."""
-    fixed: dict[str, Any] = {
-        "dataset": dataset,
-        "device": device,
-        "method": DENOISER,
-        "preset": SOURCE,
-    }
-    fixed["hyperparameters"] = dataclasses.asdict(OBJECTIVES[settings.objective]())
+    """Resolve what a user chose into a denoiser's recipe, with notes as of `resolve`."""
     recipe = DenoiserRecipe(
-        **settings.model_dump(), **fixed, lr_milestones=_thirds(settings.epochs)
+        dataset=dataset,
+        device=device,
+        method=DENOISER,
+        preset=SOURCE,
+        hyperparameters=dataclasses.asdict(OBJECTIVES[settings.objective]()),
+        lr_milestones=_thirds(settings.epochs),
+        **settings.model_dump(),
     )
-    begun = settings.start is not None  # and has learnt already
-    return recipe, [] if begun else early_fall(settings.epochs, _thirds)
+    if settings.start is not None:
+        # It has learnt already.
+        return recipe, []
+    return recipe, early_fall(settings.epochs, _thirds)
 
 
 def _thirds(epochs: int) -> tuple[int, ...]:
-    """A third and two thirds of the run, as in the authors' code: 30 and 60 of 90 epochs."""
-    return tuple(sorted({third * epochs // 3 for third in (1, 2)} - {0}))
+    """Return the epochs after a third and two thirds of the run, but not epoch 0.
+
+    They are 30 and 60 of 90 epochs, as in the authors' code.
+    """
+    thirds = {epochs // 3, 2 * epochs // 3}
+    return tuple(sorted(thirds - {0}))

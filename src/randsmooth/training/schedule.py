@@ -46,31 +46,31 @@ class Optimisation(FrozenRecord):
     weight_decay: NotNegative = 1e-4
 
     def lr_at(self, epoch: int) -> float:
-        """The learning rate in `epoch`, counted from 0."""
-        return self.lr * self.lr_gamma ** sum(
-            epoch >= milestone for milestone in self.lr_milestones
-        )
+        """Return the learning rate in `epoch`, counted from 0."""
+        passed = [milestone for milestone in self.lr_milestones if epoch >= milestone]
+        return self.lr * self.lr_gamma ** len(passed)
 
     def stretched(self, epochs: int) -> Self:
-        """The same schedule over a run of another length."""
-        there = {
-            scaled(milestone, epochs / self.epochs) for milestone in self.lr_milestones
-        }
+        """Return the same schedule over a run of another length."""
+        factor = epochs / self.epochs
         # A set, since two milestones at one epoch would multiply the learning rate twice.
-        milestones = tuple(
-            sorted(milestone for milestone in there if milestone < epochs)
-        )
+        reached = {scaled(milestone, factor) for milestone in self.lr_milestones}
+        milestones = tuple(sorted(each for each in reached if each < epochs))
         return self.model_copy(update={"epochs": epochs, "lr_milestones": milestones})
 
     def summary(self) -> str:
-        """The settings in one line."""
-        epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
-        at = (
-            f" (x{self.lr_gamma:g} at epochs {', '.join(map(str, self.lr_milestones))})"
-            if self.lr_milestones
-            else ""
-        )
-        return f"{epochs}, lr {self.lr:g}{at}, batch {self.batch}, weight decay {self.weight_decay:g}"
+        """Return the settings in one line."""
+        rate = f"lr {self.lr:g}"
+        if self.lr_milestones:
+            milestones = ", ".join(map(str, self.lr_milestones))
+            rate += f" (x{self.lr_gamma:g} at epochs {milestones})"
+        parts = [
+            counted_epochs(self.epochs),
+            rate,
+            f"batch {self.batch}",
+            f"weight decay {self.weight_decay:g}",
+        ]
+        return ", ".join(parts)
 
     @field_validator("lr_milestones", mode="before")
     @classmethod
@@ -88,5 +88,15 @@ class Optimisation(FrozenRecord):
 
 
 def scaled(epoch: int, factor: float) -> int:
-    """An epoch in a run that is `factor` times as long; never the first."""
+    """Return an epoch's number in a run that is `factor` times as long; never the first."""
     return max(1, round(epoch * factor))
+
+
+def counted_epochs(number: int) -> str:
+    """Return a number of epochs in words.
+
+    Example:
+        >>> counted_epochs(1), counted_epochs(2)
+        ('1 epoch', '2 epochs')
+    """
+    return "1 epoch" if number == 1 else f"{number} epochs"

@@ -9,7 +9,8 @@ from randsmooth.documents import parse_yaml
 from randsmooth.errors import BadValue, MissingValue, NotFound, unknown
 from randsmooth.training.schedule import Optimisation
 
-# The first preset for a data set and a method is the default there, unless it is a variation: so the order matters.
+# The order matters: the first preset for a data set and a method is the default there,
+# unless it is a variation.
 FILES = (
     "acr",
     "cat-rs",
@@ -20,16 +21,14 @@ FILES = (
     "cat-rs-imagenet",
 )
 SIGMAS = (0.25, 0.5, 1.0)
-ACCOUNTS = (
-    "prose",
-    "table1",
-)  # of one row of a main table: as the text describes it, and as its figures were made
+# Two accounts of one row of a main table: as the text describes it, and as its figures
+# were made.
+ACCOUNTS = ("prose", "table1")
 
 
 def _read(name: str) -> Any:
-    return parse_yaml(
-        resources.files(__name__).joinpath(f"{name}.yaml").read_text(), name
-    )
+    file = resources.files(__name__).joinpath(f"{name}.yaml")
+    return parse_yaml(file.read_text(), name)
 
 
 _SCHEDULES = _read("schedules")
@@ -87,26 +86,24 @@ class Preset:
         return self.variation in ("", *ACCOUNTS)
 
     def serves(self, dataset: str) -> bool:
+        """Return whether it was published for `dataset`, or for any data set."""
         return not self.datasets or dataset in self.datasets
 
     def schedule(self, dataset: str, arch: str) -> Optimisation:
-        """The training schedule of `arch` on `dataset`."""
-        usual = _SCHEDULES["usual"].get(dataset) or _SCHEDULES["usual_for_arch"].get(
-            arch, "cifar"
-        )
-        optimisation = self.optimisation or SCHEDULES[usual]
-        return (
-            optimisation
-            if self.batch is None
-            else optimisation.replace(batch=self.batch)
-        )
+        """Return the training schedule of `arch` on `dataset`."""
+        optimisation = self.optimisation or _usual_schedule(dataset, arch)
+        if self.batch is None:
+            return optimisation
+        return optimisation.replace(batch=self.batch)
 
     def hyperparameters(self, sigma: float) -> dict[str, Any]:
-        """All hyperparameters at `sigma`, or at the nearest published sigma if this one is not published."""
+        """Return all hyperparameters at `sigma`, or else at the nearest published sigma."""
         return {**self.fixed, **self.by_sigma.get(self.nearest(sigma), {})}
 
     def usual_sigma(self) -> float:
-        """The sigma that it was published for or, of several, the middle one. Problem if it names none."""
+        """Return the sigma that it was published for or, of several, the middle one.
+
+        Problem if it names none."""
         if not self.by_sigma:
             raise MissingValue(
                 f"{self.name} names no sigma: give one, such as sigma=0.5 (--sigma 0.5)"
@@ -114,137 +111,174 @@ class Preset:
         return self.middle_sigma()
 
     def middle_sigma(self) -> float:
-        """The middle one of its sigmas; 1 where nothing depends on it."""
-        return sorted(self.by_sigma or [1.0])[len(self.by_sigma) // 2]
+        """Return the middle one of its sigmas; 1 where nothing depends on it."""
+        if not self.by_sigma:
+            return 1.0
+        return sorted(self.by_sigma)[len(self.by_sigma) // 2]
 
     def nearest(self, sigma: float) -> float:
-        """The published sigma whose values are used at `sigma`."""
+        """Return the published sigma whose values are used at `sigma`."""
         return min(self.by_sigma, key=lambda known: abs(known - sigma), default=sigma)
+
+
+def _usual_schedule(dataset: str, arch: str) -> Optimisation:
+    """Return the schedule that is usual for `dataset` or else for `arch`."""
+    by_arch = _SCHEDULES["usual_for_arch"].get(arch, "cifar")
+    return SCHEDULES[_SCHEDULES["usual"].get(dataset) or by_arch]
+
+
+NOTHING = Preset("", "", "")
 
 
 def _presets(
     papers: Mapping[str, str], entry: dict[str, Any], known: Sequence[Preset]
 ) -> Iterator[Preset]:
-    """The preset of an entry of a paper's file, or the rows of a table that it has, each an entry that varies it.
+    """Yield the preset of an entry of a paper's file, and those of its rows.
+
+    Rows are of a table of variations. Each is another entry, which varies the first; it
+    stands for several where it has the `values` of a hyperparameter that it is to `vary`.
 
     Args:
         papers: the first part of a preset's name -> how its paper is cited.
-        entry: as `_varied` takes it; with `like: NAME DATASET` it varies that preset, else none. A row is another
-            entry, and stands for several where it has the `values` of a hyperparameter that it is to `vary`.
+        entry: as `_varied` takes it; with `like: NAME DATASET` it varies that preset.
         known: the presets before.
     """
-    name, _, dataset = entry.get("like", "").partition(" ")
-    nothing = Preset("", "", "")
-    main = next(
-        preset
-        for preset in (*known, nothing)
-        if preset.name == name and preset.serves(dataset)
-    )
-    made = _varied(papers, main, entry)
+    main = _varied(papers, _preset_like(entry.get("like", ""), known), entry)
     if "rows" not in entry:
-        yield made
-    for row in entry.get("rows", ()):
-        for value in row.get("values", [None]):
-            varied = {} if value is None else {row["vary"]: value}
-            variation = row.get("row", "") + "".join(
-                f"{key}={number:g}" for key, number in varied.items()
-            )
-            yield _varied(
-                papers,
-                made,
-                row
-                | {
-                    "name": f"{made.base}/{variation}",
-                    "set": row.get("set", {}) | varied,
-                },
-            )
+        yield main
+        return
+    for row in entry["rows"]:
+        if "values" not in row:
+            yield _row(papers, main, row, {})
+        for value in row.get("values", ()):
+            yield _row(papers, main, row, {row["vary"]: value})
+
+
+def _preset_like(like: str, known: Sequence[Preset]) -> Preset:
+    """Return the preset that `like` names, as NAME DATASET; an empty one without it."""
+    if not like:
+        return NOTHING
+    name, _, dataset = like.partition(" ")
+    for preset in known:
+        if preset.name == name and preset.serves(dataset):
+            return preset
+    raise LookupError(f"no preset before it is called {name} and serves {dataset}")
+
+
+def _row(
+    papers: Mapping[str, str],
+    main: Preset,
+    row: dict[str, Any],
+    varied: dict[str, float],
+) -> Preset:
+    """Return the preset of a row of a table, which has the `varied` hyperparameters."""
+    values = "".join(f"{key}={number:g}" for key, number in varied.items())
+    entry = dict(row)
+    entry["name"] = f"{main.base}/{row.get('row', '')}{values}"
+    entry["set"] = row.get("set", {}) | varied
+    return _varied(papers, main, entry)
 
 
 def _varied(papers: Mapping[str, str], main: Preset, entry: dict[str, Any]) -> Preset:
-    """`main` with the fields that `entry` has.
+    """Return `main` with the fields that `entry` has.
 
-    Its `by_sigma` has a column for each hyperparameter, with a value for each of the `sigmas`; its `set` holds at all
-    of them. A `schedule` is a name, or values that are changed in that of `main`.
+    Its `by_sigma` has a column for each hyperparameter, with a value for each of the
+    `sigmas`; its `set` holds at all of them. A `schedule` is a name, or values that are
+    changed in that of `main`.
     """
-    name, sigmas, by_sigma = (
-        entry.get("name", main.name),
-        entry.get("sigmas"),
-        main.by_sigma,
-    )
+    name = entry.get("name", main.name)
     plain = ("arch", "fixed", "batch", "reference_epochs")
     values: dict[str, Any] = {key: entry[key] for key in plain if key in entry}
     if "source" in entry:
-        colon = entry["source"].startswith("the authors")
-        values["source"] = (
-            f"{papers[name.split('/')[0]]}{':' if colon else ','} {entry['source']}"
-        )
+        values["source"] = _source(papers[name.split("/")[0]], entry["source"])
     if "datasets" in entry:
         values["datasets"] = tuple(entry["datasets"])
-    if "by_sigma" in entry or not by_sigma:
-        columns = entry.get("by_sigma", {}).items()
+    values["by_sigma"] = _by_sigma(main.by_sigma, entry)
+    values["optimisation"] = _schedule(entry.get("schedule"), main.optimisation)
+    # "smoothadv+consistency" is trained by consistency.
+    method = name.split("/")[1].split("+")[-1]
+    return replace(main, name=name, method=method, **values)
+
+
+def _source(paper: str, place: str) -> str:
+    """Return how a preset's source is cited: the paper, and the place in it."""
+    if place.startswith("the authors"):
+        return f"{paper}: {place}"
+    return f"{paper}, {place}"
+
+
+def _by_sigma(
+    before: Mapping[float, Mapping[str, Any]], entry: dict[str, Any]
+) -> dict[float, dict[str, Any]]:
+    """Return the hyperparameters at each sigma, of an entry or else as `before`."""
+    sigmas = entry.get("sigmas")
+    by_sigma = before
+    if "by_sigma" in entry or not before:
+        columns = entry.get("by_sigma", {})
         by_sigma = {
-            sigma: {key: each[i] for key, each in columns}
+            sigma: {key: column[i] for key, column in columns.items()}
             for i, sigma in enumerate(sigmas or SIGMAS)
         }
-    values["by_sigma"] = {
-        sigma: by_sigma.get(sigma, {}) | entry.get("set", {})
+    at_all_sigmas = entry.get("set", {})
+    return {
+        sigma: {**by_sigma.get(sigma, {}), **at_all_sigmas}
         for sigma in sigmas or by_sigma
     }
-    values["optimisation"] = _schedule(entry.get("schedule"), main.optimisation)
-    return replace(main, name=name, method=name.split("/")[1].split("+")[-1], **values)
 
 
 def _schedule(
     given: str | dict[str, Any] | None, before: Optimisation | None
 ) -> Optimisation | None:
-    """A schedule by name ("usual": that of the data set), the values changed in the one `before`, or all values."""
+    """Return a schedule by name, or `before` with given values, or one of all values.
+
+    "usual" is None: the usual schedule of the data set.
+    """
+    if given is None:
+        return before
+    if given == "usual":
+        return None
     if isinstance(given, str):
-        return None if given == "usual" else SCHEDULES[given]
-    return (
-        before
-        if given is None
-        else before.replace(**given)
-        if before
-        else Optimisation(**given)
-    )
+        return SCHEDULES[given]
+    return before.replace(**given) if before else Optimisation(**given)
 
 
-PAPERS: dict[
-    str, str
-] = {}  # the paper that the first part of a preset's name stands for
-_found: list[Preset] = []
-for _facts in map(_read, FILES):
-    PAPERS.update(_facts["paper"])
-    for _entry in _facts["presets"]:
-        _found.extend(_presets(_facts["paper"], _entry, _found))
-PRESETS = tuple(_found)
+# The paper that the first part of a preset's name stands for.
+PAPERS: dict[str, str] = {}
+
+
+def _all_presets() -> tuple[Preset, ...]:
+    """Read the presets of all papers, of which later ones may vary earlier ones."""
+    presets: list[Preset] = []
+    for file in FILES:
+        facts = _read(file)
+        PAPERS.update(facts["paper"])
+        for entry in facts["presets"]:
+            presets.extend(_presets(facts["paper"], entry, presets))
+    return tuple(presets)
+
+
+PRESETS = _all_presets()
 
 
 def default(method: str, dataset: str) -> Preset:
-    """The preset with which `method` is trained on `dataset` unless another is named.
+    """Return the preset with which `method` is trained on `dataset` unless one is named.
 
-    A method that has no preset at all, as one from another package may, is trained with its own defaults.
+    A method that has no preset at all, as one from another package may, is trained with
+    its own defaults.
 
     Raises:
         Problem: all presets of the method are for other data sets.
     """
-    of_method = [preset for preset in PRESETS if preset.method == method]
-    own = Preset(
-        f"defaults/{method}", method, "the defaults of the method, not from a paper"
+    presets = [preset for preset in PRESETS if preset.method == method]
+    if not presets:
+        source = "the defaults of the method, not from a paper"
+        return Preset(f"defaults/{method}", method, source)
+    for preset in presets:
+        if preset.serves(dataset) and preset.main:
+            return preset
+    raise NotFound(
+        f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`"
     )
-    found = next(
-        (
-            preset
-            for preset in of_method or [own]
-            if preset.serves(dataset) and preset.main
-        ),
-        None,
-    )
-    if found is None:
-        raise NotFound(
-            f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`"
-        )
-    return found
 
 
 def find(
@@ -254,13 +288,14 @@ def find(
     *,
     anywhere: bool = False,
 ) -> Preset:
-    """The preset called `preset`, or the default one, for `method` on `dataset`.
+    """Return the preset called `preset`, or the default one, for `method` on `dataset`.
 
     Without a method it is the preset's; with neither, `gaussian`.
 
     Raises:
-        Problem: there is no such preset, or it is not for this method; or there are two versions of it for this data
-            set; or it is not for this data set and may not be used `anywhere`.
+        Problem: there is no such preset, or it is not for this method; or there are two
+            versions of it for this data set; or it is not for this data set and may not
+            be used `anywhere`.
     """
     if preset is None:
         return default(method or "gaussian", dataset)
@@ -271,35 +306,50 @@ def find(
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
-    versions = [
-        p
-        for p in PRESETS
-        if p.base == preset and p.main and p.variation and p.serves(dataset)
-    ]
+    versions = _versions(preset, dataset)
     if versions:
-        choices = " or ".join(
-            f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)"
-            for p in versions
-        )
+        choices = [
+            f"--preset {version.name} ({version.schedule(dataset, '').epochs} epochs)"
+            for version in versions
+        ]
         raise MissingValue(
-            f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one schedule, the figures of its "
-            f"table come from another. Choose {choices}"
+            f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one "
+            "schedule, the figures of its table come from another. Choose "
+            f"{' or '.join(choices)}"
         )
     if anywhere:
         return candidates[0]
-    served, instead = (
-        ", ".join(sorted({name for p in candidates for name in p.datasets})),
-        default(wanted, dataset),
-    )
+    served = {name for candidate in candidates for name in candidate.datasets}
+    usual = default(wanted, dataset)
     raise BadValue(
-        f"preset {preset!r} is for {served}, not {dataset!r}: take --preset {instead.name}, or --anywhere"
+        f"preset {preset!r} is for {', '.join(sorted(served))}, not {dataset!r}: take "
+        f"--preset {usual.name}, or --anywhere"
     )
+
+
+def _versions(base: str, dataset: str) -> list[Preset]:
+    """Return the versions of a preset of a main table for `dataset`, if there are two."""
+    return [
+        preset
+        for preset in PRESETS
+        if preset.base == base
+        and preset.main
+        and preset.variation
+        and preset.serves(dataset)
+    ]
 
 
 def named(name: str) -> list[Preset]:
-    """The presets called `name`, each for other data sets. Problem if there are none."""
-    presets = [p for p in PRESETS if p.name == name]
-    if not presets:  # all variations of its preset are suggested, or all main presets
-        variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}
-        raise unknown("preset", name, variations or {p.name for p in PRESETS if p.main})
-    return presets
+    """Return the presets called `name`, each for other data sets.
+
+    Raises:
+        Problem: there are none. All variations of its preset are suggested, or else all
+            main presets.
+    """
+    presets = [preset for preset in PRESETS if preset.name == name]
+    if presets:
+        return presets
+    suggested = {
+        preset.name for preset in PRESETS if name.startswith(f"{preset.base}/")
+    } or {preset.name for preset in PRESETS if preset.main}
+    raise unknown("preset", name, suggested)
