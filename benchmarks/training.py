@@ -29,7 +29,7 @@ from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loggers import LoggerGroup, open_loggers
-from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
+from randsmooth.training.loop import STEPS_BETWEEN_LOGS, StepLog, Trainer
 from randsmooth.training.networks import new_model
 
 SIGMA, IMAGES, M, DEVICE = 0.5, 64, 4, "cpu"
@@ -75,7 +75,7 @@ class Ours:
             log.add(
                 self.trainer.step(self.objective, x, y, indices, epoch, step), len(x)
             )
-            if done % LOG_EVERY == 0 or done == steps:
+            if done % STEPS_BETWEEN_LOGS == 0 or done == steps:
                 log.flush()
 
 

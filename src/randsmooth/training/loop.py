@@ -32,23 +32,33 @@ from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.predictions import make_probe, seen
 from randsmooth.training.recipe import Recipe
 
-BETA_2 = 0.999  # of Adam; its other beta is the recipe's momentum
-PASSES = 3  # forward passes that a noisy copy costs in training, where its gradient is taken too
-LOG_EVERY = 50  # steps; training waits for the device only then
+# Adam's second beta; its first is the recipe's momentum.
+ADAM_BETA_2 = 0.999
+# Forward passes that a noisy copy costs in training, where its gradient is taken too.
+PASSES_PER_TRAINED_COPY = 3
+# Training waits for the device only where it logs.
+STEPS_BETWEEN_LOGS = 50
 
-# Given the metrics of an epoch and the model, in eval mode, when the epoch's checkpoint is written. `Any`: what `train`
-# trains is a Classifier, what `train_denoiser` trains a Denoiser.
+# Called with the metrics of an epoch and the model, in eval mode, when the epoch's
+# checkpoint is written. `Any`: `train` trains a Classifier, `train_denoiser` a Denoiser.
 Callback = Callable[[dict[str, float], Any], object]
 
 
 class TrainingDiverged(RuntimeError):
     """The loss or the logits are no longer finite. No checkpoint is made in that state.
 
+    Attributes:
+        untrained: whether the optimiser had not taken a single step.
+
     Example:
         >>> raise TrainingDiverged("the loss is nan in epoch 3")
         Traceback (most recent call last):
         randsmooth.training.loop.TrainingDiverged: the loss is nan in epoch 3
     """
+
+    def __init__(self, message: str, *, untrained: bool = False) -> None:
+        super().__init__(message)
+        self.untrained = untrained
 
 
 @dataclass
@@ -60,13 +70,12 @@ class StepLog:
     steps: int
     loggers: LoggerGroup
     names: list[str] = field(default_factory=list)
-    waiting: list[Tensor] = field(
-        default_factory=list
-    )  # (names,) of each step since the last flush
-    rows: list[NDArray[np.float64]] = field(default_factory=list)  # of each step before
-    images: list[int] = field(
-        default_factory=list
-    )  # number of images in each step so far
+    # (names,) of each step since the last flush
+    waiting: list[Tensor] = field(default_factory=list)
+    # (names,) of each step before
+    rows: list[NDArray[np.float64]] = field(default_factory=list)
+    # The number of images in each step so far.
+    images: list[int] = field(default_factory=list)
 
     def add(self, scalars: dict[str, Tensor], images: int) -> None:
         """Add the scalars of one step on so many `images`: without gradient, all on one device."""
@@ -87,30 +96,24 @@ class StepLog:
         self.waiting.clear()
         for step, row in enumerate(self.rows[first:], start=first):
             if not np.isfinite(row).all():
-                values = ", ".join(
-                    f"{name} {value:.4g}"
-                    for name, value in zip(self.names, row, strict=True)
-                )
+                named = zip(self.names, row, strict=True)
+                values = ", ".join(f"{name} {value:.4g}" for name, value in named)
                 raise TrainingDiverged(
-                    f"the loss is not finite in epoch {self.epoch} (from 0), step {step}: {values}"
+                    f"the loss is not finite in epoch {self.epoch} (from 0), "
+                    f"step {step}: {values}",
+                    untrained=self.epoch == 0 and step == 0,
                 )
         means = self.means(first)
-        at = self.epoch * self.steps + len(self.images) - 1
-        self.loggers.log_metrics(
-            {f"step/{name}": value for name, value in means.items()}, at
-        )
-        return "  ".join(
-            [
-                f"epoch {self.epoch + 1}/{self.epochs}",
-                *(f"{name} {means[name]:.4f}" for name in means),
-            ]
-        )
+        metrics = {f"step/{name}": mean for name, mean in means.items()}
+        step_of_run = self.epoch * self.steps + len(self.images) - 1
+        self.loggers.log_metrics(metrics, step_of_run)
+        figures = [f"{name} {mean:.4f}" for name, mean in means.items()]
+        return "  ".join([f"epoch {self.epoch + 1}/{self.epochs}", *figures])
 
     def means(self, first: int = 0) -> dict[str, float]:
-        """Name -> mean over the images of the steps from `first` on that were flushed."""
-        means = np.average(
-            self.rows[first:], axis=0, weights=self.images[first : len(self.rows)]
-        )
+        """Return name -> mean over the images of the flushed steps from `first` on."""
+        images = self.images[first : len(self.rows)]
+        means = np.average(self.rows[first:], axis=0, weights=images)
         return dict(zip(self.names, means.tolist(), strict=True))
 
 
@@ -141,12 +144,11 @@ class Trainer:
         self.weights.to(self.fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         if self.classifier is not None:
             self.classifier.to(self.fabric.device)
-        # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.
-        self.model = (
-            cast(nn.Module, torch.compile(self.weights))
-            if self.recipe.compile
-            else self.weights
-        )
+        # Not set up by Fabric, whose wrapper refuses the gradients with respect to the
+        # input that attacks need.
+        self.model: nn.Module = self.weights
+        if self.recipe.compile:
+            self.model = cast(nn.Module, torch.compile(self.weights))
         self.steps_per_epoch = math.ceil(len(self.images) / self.recipe.images_per_step)
         optimizer = make_optimiser(self.recipe, self.weights.parameters())
         self.optimizer = cast(Optimizer, self.fabric.setup_optimizers(optimizer))
@@ -157,80 +159,57 @@ class Trainer:
         Raises:
             Problem: its weights are those of another network, or its schedule is that of another run.
         """
+        # The optimiser's settings are the recipe's, which the user may have changed.
+        groups = self.optimizer.state_dict()["param_groups"]
         try:
-            groups = self.optimizer.state_dict()[
-                "param_groups"
-            ]  # the recipe's, which the user may have changed
-            self.optimizer.load_state_dict(
-                {"state": checkpoint.optimizer["state"], "param_groups": groups}
-            )
+            state = {"state": checkpoint.optimizer["state"], "param_groups": groups}
+            self.optimizer.load_state_dict(state)
             self.weights.load_state_dict(checkpoint.model)
             self.schedule.restore(checkpoint.schedule, len(self.images))
         except UNFIT as error:
-            what = f"does not fit: it is of another network or run ({shown(error)})"
-            raise WrongFile(f"{self.folder / CHECKPOINT} {what}") from error
+            raise WrongFile(
+                f"{self.folder / CHECKPOINT} does not fit: it is of another network or "
+                f"run ({shown(error)})"
+            ) from error
         self.history = checkpoint.history
 
     @property
     def steps_taken(self) -> int:
-        """By the optimiser, in all epochs so far."""
+        """The steps that the optimiser took in all epochs so far."""
         return len(self.history) * self.steps_per_epoch
 
     def fit(self, loggers: LoggerGroup, callback: Callback | None = None) -> None:
-        """Train the remaining epochs, with a checkpoint after each, and then the `callback`, if any.
+        """Train the remaining epochs; after each write a checkpoint and call the `callback`.
 
         Raises:
             TrainingDiverged: the loss or the logits became NaN or infinite.
             Problem: the method cannot train with its settings (all images would be discarded, say).
         """
-        if (
-            self.history and self.ranks.is_first
-        ):  # the run may have been killed after its last checkpoint
+        if self.history and self.ranks.is_first:
+            # The run may have been killed after its last checkpoint.
             self._write_history()
         for epoch in range(len(self.history), self.recipe.epochs):
-            self.history.append(row := self._one_epoch(epoch, loggers))
+            row = self._one_epoch(epoch, loggers)
+            self.history.append(row)
             if not self.ranks.is_first:
                 continue
-            state = {
-                "optimizer": self.optimizer.state_dict(),
-                "schedule": self.schedule.state(),
-            }
-            facts = {
-                "recipe": self.recipe.model_dump(mode="json"),
-                "history": self.history,
-            }
-            write_signed(
-                self.folder / CHECKPOINT,
-                facts | state | {"model": self.weights.state_dict()},
-            )
+            self._write_checkpoint()
             self._write_history()
-            # No name may be a folder of others: MLflow makes files of them.
-            named = {
-                f"epoch/{'number' if name == 'epoch' else name}": value
-                for name, value in row.items()
-            }
-            loggers.log_metrics(named, self.steps_taken - 1)
+            loggers.log_metrics(_named_for_loggers(row), self.steps_taken - 1)
             loggers.each(lambda logger: logger.save())
             if callback is not None:
                 with frozen(self.weights):
                     callback(dict(row), self.weights)
 
     def _one_epoch(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
-        """Train one epoch; its row of the history."""
+        """Train one epoch, and return its row of the history."""
         start = time.perf_counter()
         try:
             figures = self._train(epoch, loggers)
         except (TrainingDiverged, Problem) as error:
-            kept = (
-                f"{epoch} epochs are kept: --resume --accept-changes goes on from them"
-                if epoch
-                else "--overwrite"
-            )
-            slower = f"a lower learning rate (--set lr=..., now {self.recipe.lr:g}) or "
-            slower *= " 0 (from 0), step 0: " not in str(
-                error
-            )  # before which the optimiser has taken no step
-            raise type(error)(f"{error}. Try {slower}other settings; {kept}") from error
+            untrained = isinstance(error, TrainingDiverged) and error.untrained
+            advice = self._advice(epoch, untrained=untrained)
+            raise type(error)(f"{error}. {advice}") from error
         seconds = round(time.perf_counter() - start, 3)
         return {
             "epoch": epoch,
@@ -239,14 +218,43 @@ class Trainer:
             "seconds": seconds,
         }
 
-    def _write_history(self) -> None:
-        write_atomically(
-            self.folder / HISTORY,
-            pd.DataFrame(self.history).to_csv(index=False).encode(),
+    def _advice(self, epoch: int, *, untrained: bool) -> str:
+        """Say what to try after `epoch` failed, and what is kept of the run.
+
+        The learning rate is not to blame where the optimiser has not taken a step.
+        """
+        kept = "--overwrite"
+        if epoch > 0:
+            kept = (
+                f"{epoch} epochs are kept: --resume --accept-changes goes on from them"
+            )
+        if untrained:
+            return f"Try other settings; {kept}"
+        return (
+            f"Try a lower learning rate (--set lr=..., now {self.recipe.lr:g}) or other "
+            f"settings; {kept}"
         )
 
+    def _write_checkpoint(self) -> None:
+        content = {
+            "recipe": self.recipe.model_dump(mode="json"),
+            "history": self.history,
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state(),
+            "model": self.weights.state_dict(),
+        }
+        write_signed(self.folder / CHECKPOINT, content)
+
+    def _write_history(self) -> None:
+        text = pd.DataFrame(self.history).to_csv(index=False)
+        write_atomically(self.folder / HISTORY, text.encode())
+
     def _train(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
-        """Train one epoch; returns the means of what its steps logged, and the schedule's figures."""
+        """Train one epoch.
+
+        Returns:
+            The means of what its steps logged, and the schedule's figures.
+        """
         with self.fabric.autocast():
             figures = self._advance(epoch)
         loggers.log_histograms(self.schedule.histograms(), self.steps_taken)
@@ -256,78 +264,82 @@ class Trainer:
         self.model.train()
         log = StepLog(epoch, self.recipe.epochs, self.steps_per_epoch, loggers)
         for step, (indices, x, y) in enumerate(self._batches(epoch)):
-            log.add(
-                self.step(objective, x, y, indices, epoch, step), self._images_in(step)
-            )
-            last = step + 1 == self.steps_per_epoch
-            status = log.flush() if (step + 1) % LOG_EVERY == 0 or last else ""
-            self.reporter.advance(self._images_in(step), status)
-            if last:
+            images = self._images_in(step)
+            log.add(self.step(objective, x, y, indices, epoch, step), images)
+            is_last = step + 1 == self.steps_per_epoch
+            status = ""
+            if is_last or (step + 1) % STEPS_BETWEEN_LOGS == 0:
+                status = log.flush()
+            self.reporter.advance(images, status)
+            if is_last:
                 self._check_logits(epoch, x)
         return log.means() | figures
 
     def _advance(self, epoch: int) -> dict[str, float]:
-        """Let the schedule prepare the epoch, and report what it asks the model about as images of training."""
-        due, copies, done = (
-            work(self.schedule, epoch, len(self.images)) - len(self.images),
-            0,
-            0,
+        """Let the schedule prepare the epoch, and return its figures.
+
+        The copies that it asks the model about are reported as images of training.
+        """
+        expected_images = work(self.schedule, epoch, len(self.images)) - len(
+            self.images
         )
+        copies_per_image = PASSES_PER_TRAINED_COPY * self.schedule.method.m
+        copies = 0
+        reported_images = 0
         here = f"epoch {epoch + 1}/{self.recipe.epochs}"
 
-        def asked(some: int) -> None:
-            nonlocal copies, done
-            copies += some * self.ranks.number
-            more = min(due, copies // (PASSES * self.schedule.method.m)) - done
+        def report(copies_of_this_rank: int) -> None:
+            nonlocal copies, reported_images
+            copies += copies_of_this_rank * self.ranks.number
+            images = min(expected_images, copies // copies_per_image)
             self.reporter.advance(
-                more, f"{here}  asking which images are easy: {copies:,} noisy copies"
+                images - reported_images,
+                f"{here}  asking which images are easy: {copies:,} noisy copies",
             )
-            done += more
+            reported_images = images
 
-        stream = self._stream("probe", epoch)
-        of = (
+        probe = make_probe(
             self.weights,
             self.images,
             self.recipe.smoothing,
-            stream,
+            self._stream("probe", epoch),
             self.fabric.device,
             self.ranks,
+            report,
         )
-        figures = self.schedule.advance(epoch, len(self.images), make_probe(*of, asked))
-        if due:
-            self.reporter.advance(due - done, here)
+        figures = self.schedule.advance(epoch, len(self.images), probe)
+        if expected_images:
+            self.reporter.advance(expected_images - reported_images, here)
         if self.schedule.remark:
             self.reporter.say(f"{here}: {self.schedule.remark}")
         return figures
 
     def _images_in(self, step: int) -> int:
-        """Of how many images the batch of a step is, on all ranks together."""
-        return min(
-            self.recipe.images_per_step,
-            len(self.images) - step * self.recipe.images_per_step,
-        )
+        """Count the images in the batch of a step, on all ranks together."""
+        left = len(self.images) - step * self.recipe.images_per_step
+        return min(self.recipe.images_per_step, left)
 
     def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """This rank's part of the epoch's batches in its order: indices (B,), augmented x (B, C, H, W) and y (B,)."""
-        order = self.schedule.order(
-            epoch, len(self.images), self._stream("order", epoch)
-        )
+        """Yield this rank's part of the epoch's batches, in their order.
+
+        Each is indices (B,), augmented x (B, C, H, W) and y (B,).
+        """
+        stream = self._stream("order", epoch)
+        order = self.schedule.order(epoch, len(self.images), stream)
         if not self.images.streams:
-            order = order.to(
-                self.fabric.device
-            )  # all at once, so that no step waits for its indices
-        wholes = order.split(self.recipe.images_per_step)
-        chunks = [whole[self.ranks.rows(len(whole))] for whole in wholes]
+            # All at once, so that no step waits for its indices.
+            order = order.to(self.fabric.device)
+        whole_batches = order.split(self.recipe.images_per_step)
+        parts = [whole[self.ranks.rows(len(whole))] for whole in whole_batches]
 
         def draws_of(step: int) -> Draws:
-            total = len(wholes[step])
+            total = len(whole_batches[step])
             generator = self._stream("augment", epoch, step).torch(self.fabric.device)
             return Draws(generator, self.ranks.rows(total).start, total)
 
-        batches = self.images.batches(chunks, draws_of)
-        yield from (
-            (indices, x, y) for indices, (x, y) in zip(chunks, batches, strict=True)
-        )
+        batches = self.images.batches(parts, draws_of)
+        for indices, (x, y) in zip(parts, batches, strict=True):
+            yield indices, x, y
 
     def step(
         self,
@@ -338,44 +350,42 @@ class Trainer:
         epoch: int,
         step: int,
     ) -> dict[str, Tensor]:
-        """Take one step of the optimiser on this rank's part of a batch; what to log about it, still on the device.
+        """Take one step of the optimiser on this rank's part of a batch.
 
-        Random numbers are drawn for the whole batch: those of an image do not depend on how many ranks share it.
+        Random numbers are drawn for the whole batch: those of an image do not depend on
+        how many ranks share it.
+
+        Returns:
+            What to log about the step, still on the device.
         """
         device = self.fabric.device
         total = len(x) if self.ranks.alone else self._images_in(step)
         rows = self.ranks.rows(total)
         stream = self._stream("noise", epoch, step)
         if not self.ranks.alone:
-            x = torch.cat(
-                [
-                    x.new_zeros(rows.start, *x.shape[1:]),
-                    x,
-                    x.new_zeros(total - rows.stop, *x.shape[1:]),
-                ]
-            )
-        x, noise = (
-            part[..., rows, :, :, :]
-            for part in seen(x, self.recipe.smoothing, method.m, stream)
-        )
+            before = x.new_zeros(rows.start, *x.shape[1:])
+            behind = x.new_zeros(total - rows.stop, *x.shape[1:])
+            x = torch.cat([before, x, behind])
+        clear, noise = seen(x, self.recipe.smoothing, method.m, stream)
+        x = clear[rows]  # (B, C, H, W)
+        noise = noise[:, rows]  # (m, B, C, H, W)
+
         # The name "aside" must stay: the numbers of seeded runs depend on it.
-        u = torch.rand(
-            total,
-            generator=self._stream("aside", epoch, step).torch(device),
-            device=device,
-        )[rows]
-        target = self.schedule.target(indices)
+        generator = self._stream("aside", epoch, step).torch(device)
+        u = torch.rand(total, generator=generator, device=device)[rows]
         inputs = LossInputs(
-            u=u, target=target, sigma=self.recipe.sigma, classifier=self.classifier
+            u=u,
+            target=self.schedule.target(indices),
+            sigma=self.recipe.sigma,
+            classifier=self.classifier,
         )
         with self.fabric.autocast():
             loss = method.loss(self.model, x, y, noise, inputs)
         self.optimizer.zero_grad()
         share = len(x) / total
         self.fabric.backward(loss.total if self.ranks.alone else loss.total * share)
-        logged = {
-            name: value.float() for name, value in (loss.terms | loss.figures).items()
-        }
+        scalars = loss.terms | loss.figures
+        logged = {name: value.float() for name, value in scalars.items()}
         logged = self.ranks.join_step(self.weights, logged, share)
         self.optimizer.step()
         return logged
@@ -383,10 +393,10 @@ class Trainer:
     @torch.inference_mode()
     def _check_logits(self, epoch: int, x: Tensor) -> None:
         """Raise TrainingDiverged if the epoch's last step broke the model, which no loss has shown yet."""
+        if self.recipe.smoothing is not None:
+            x = self.recipe.smoothing.clear(x)
         with frozen(self.model), self.fabric.autocast():
-            logits = self.model(
-                self.recipe.smoothing.clear(x) if self.recipe.smoothing else x
-            )
+            logits = self.model(x)
             broken = ~with_a_class(logits).all()
             if self.ranks.sum(broken.float()):
                 raise TrainingDiverged(
@@ -398,18 +408,30 @@ class Trainer:
 
 
 def work(schedule: Schedule, epoch: int, images: int) -> int:
-    """How many images of training `epoch` is as much work as: its own, and what the schedule asks before it."""
-    return images + images * schedule.copies(epoch) // (PASSES * schedule.method.m)
+    """Count the images of training that `epoch` is as much work as.
+
+    These are its own images, and the copies that the schedule asks about before it.
+    """
+    copies_per_image = PASSES_PER_TRAINED_COPY * schedule.method.m
+    return images + images * schedule.copies(epoch) // copies_per_image
+
+
+def _named_for_loggers(row: dict[str, float]) -> dict[str, float]:
+    """Return the figures of an epoch by the names that loggers are told.
+
+    No name may be a folder of others, as "epoch" would be: MLflow makes files of them.
+    """
+    named = {f"epoch/{name}": value for name, value in row.items() if name != "epoch"}
+    return {"epoch/number": row["epoch"], **named}
 
 
 def make_optimiser(recipe: Recipe, parameters: Iterable[nn.Parameter]) -> Optimizer:
-    """The optimiser of `recipe` for the `parameters` of its network."""
+    """Return the optimiser of `recipe` for the `parameters` of its network."""
     if recipe.optimiser == "adam":
-        betas = (recipe.momentum, BETA_2)
         return Adam(
             parameters,
             recipe.lr,
-            betas=betas,
+            betas=(recipe.momentum, ADAM_BETA_2),
             weight_decay=recipe.weight_decay,
             fused=True,
         )
