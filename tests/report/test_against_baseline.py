@@ -107,7 +107,7 @@ def test_the_plot_of_differences_is_the_band(
     low, high, value = (np.array(trace["y"]) for trace in plot(chart)["data"])
     assert (
         np.all((low <= value) & (value <= high))
-        and len(value) <= 2 * against_baseline.POINTS
+        and len(value) <= 2 * against_baseline.MOST_POINTS
     )
     curve = one.comparison.curve
     assert curve is not None

@@ -92,14 +92,13 @@ def reproduce(
         >>> [path.name for path in result.files]
         ['acr-theorem2.txt', 'acr-theorem2.md', 'acr-theorem2.tex', 'acr-theorem2.csv']
     """
-    failed: Mapping[str, str] = {}
-    if run_missing:
-        steps = missing_steps(name, source, out, scale)
-        folder = Path(out) / scale
-        failed = _run(steps, folder, workers, chosen_progress(progress), name)
-
     thing = find_object(name)
     context = _context(thing, source, out, scale)
+    failed: Mapping[str, str] = {}
+    if run_missing:
+        failed = _run_missing(thing, context, workers, chosen_progress(progress))
+        # What was made is at hand from here on.
+        context = _context(thing, source, out, scale)
     made = draw_object(thing, context)
     files: list[Path] = []
     agreed = ""
@@ -162,24 +161,21 @@ def steps_for_rows(rows: Sequence[PaperRow], context: Context) -> list[Step]:
     return list(steps.values())
 
 
-def _run(
-    steps: Sequence[Step],
-    folder: Path,
-    workers: Workers | None,
-    progress: Progress,
-    title: str,
+def _run_missing(
+    thing: PaperObject, context: Context, workers: Workers | None, progress: Progress
 ) -> Mapping[str, str]:
-    """Carry out steps that write to `folder`.
+    """Carry out the steps that a table or figure lacks.
 
     Returns:
         Each model that failed, and why.
     """
-    chains = chains_of(steps)
+    chains = chains_of(steps_for_rows(context.unfinished(thing), context))
     if not chains:
         return {}
+    folder = context.folder
     Jobs(folder).check_none()
     with claimed(folder / "runs", output=folder):
-        failed, _ = carry_out(chains, workers, progress, title)
+        failed, _ = carry_out(chains, workers, progress, thing.name)
     return failed
 
 

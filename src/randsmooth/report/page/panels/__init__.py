@@ -1,8 +1,8 @@
-"""The panels of the comparison page, in the order of the page, and what each is given and gives back.
+"""The panels of the comparison page: what each is given and gives back.
 
-A panel is a module with its template beside it. Another package adds one by an entry point of the group
-`randsmooth.panels` that names its module; see `Panel` for what the module holds. Those of other packages come after
-ours.
+A panel is a module with its template beside it. Another package adds one by an entry
+point of the group `randsmooth.panels` that names its module; see `Panel` for what the
+module holds. Those of other packages come after ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,14 @@ from randsmooth.report.sheet import Sheet
 
 
 class Pictures(Protocol):
-    """A function that finds images: pixels (H, W, 1 or 3) in 0 to 255 of those at the given positions of their split.
+    """A function that finds images at the given positions of their split.
+
+    It returns pixels (H, W, 1 or 3) in 0 to 255.
 
     Example:
-        >>> pictures: Pictures = lambda idx: [np.full((8, 8, 1), 10 * i, np.uint8) for i in idx]
+        >>> pictures: Pictures = lambda idx: [
+        ...     np.full((8, 8, 1), 10 * i, np.uint8) for i in idx
+        ... ]
         >>> [int(pixels.max()) for pixels in pictures([0, 7])]
         [0, 70]
     """
@@ -48,9 +52,12 @@ class PageContent:
         >>> from randsmooth.certificates import Header, from_evidence
         >>> from randsmooth.report import page_content
         >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
-        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> counts0 = np.array([[9, 1], [4, 6]])
+        >>> counts = np.array([[90, 10], [40, 60]])
         >>> idx = np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> table = from_evidence(
+        ...     header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0
+        ... )
         >>> content = page_content([table.renamed("gaussian"), table.renamed("other")])
         >>> content.sheet.baseline, [one.row for one in content.against]
         (0, [1])
@@ -72,7 +79,8 @@ class PanelView:
     Attributes:
         content: what its template prints, by the names that it has there, beside `sheet` and `looks`.
         charts: what is drawn, by the id of the element of the template that it is drawn in.
-        data: what the panel's script reads as `report.data.panels.NAME`: anything that JSON can say.
+        data: what the panel's script reads as `report.data.panels.NAME`: anything that
+            JSON can say.
 
     Example:
         >>> PanelView({"share": "90.0%"}).charts
@@ -87,17 +95,21 @@ class PanelView:
 class Panel(Protocol):
     """A module with a function `view`.
 
-    Beside it lie its template, called as the module with the ending .html.j2, and, where it needs one, its script with
-    the ending .js.
+    Beside it lie its template, called as the module with the ending .html.j2, and, where
+    it needs one, its script with the ending .js.
     """
 
     __name__: str
 
     def view(self, content: PageContent) -> PanelView | None:
-        """What the panel shows of `content`; None where it has nothing to show, and is left out."""
+        """Return what the panel shows of `content`.
+
+        The answer is None where it has nothing to show, and is left out.
+        """
         ...
 
 
+# In the order of the page.
 NAMES = (
     "accuracy_table",
     "p_a_shares",

@@ -12,59 +12,90 @@ from randsmooth.noise import NORMS
 from randsmooth.report.page.panels import PageContent, PanelView
 
 SLIDER_STEPS = 160
+# Decimals of a stop; more where all radii are as small as those of L-infinity.
+STOP_DECIMALS = 4
+STOP_DECIMALS_OF_SMALL_RADII = 6
+SMALL_RADIUS = 0.25
 
 
 def view(content: PageContent) -> PanelView | None:
-    """The curves, the slider's stops, and whose settings turn a radius into a p_A where the tables differ in them.
+    """Return the curves and the slider's stops.
 
-    Tables without labels have no curve; None where no table has one.
+    Where the tables differ in their settings, the page says whose turn a radius into a
+    p_A. Tables without labels have no curve; the answer is None where no table has one.
     """
     sheet = content.sheet
     tables = [table for table in sheet.tables if table.labelled]
     if not tables:
         return None
-    named = next((table.name for table in tables if table.header.settled), "")
     _, farthest = content.radius_chart.x_range or (0.0, 0.0)
-    stops = slider_stops(tables, farthest)
+    settled = _first_settled(tables)
+    p_a_of = ""
+    if any(sheet.settings) and settled is not None:
+        p_a_of = settled.name
     return PanelView(
-        {"p_a_of": named if any(sheet.settings) else ""},
+        {"p_a_of": p_a_of},
         {"radius": content.radius_chart},
-        stops,
+        slider_stops(tables, farthest),
     )
 
 
-def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, Any]:
-    """Radii (M,) up to `farthest`, the p_A that each takes, and every table's accuracies in tenths of a percent.
+def _first_settled(tables: Sequence[Certificates]) -> Certificates | None:
+    """Return the first table that has noise, n and alpha."""
+    return next((table for table in tables if table.header.settled), None)
 
-    The p_A is the smallest share of noisy copies that certifies the radius, under the noise, n and alpha of the first
-    table that has all three; None where no table has them, or where no p_A certifies so large a radius.
+
+def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, Any]:
+    """Return what the slider shows at each of its radii (M,) up to `farthest`.
+
+    That is the p_A that each takes, and every table's accuracies in tenths of a
+    percent. The p_A is the smallest share of noisy copies that certifies the radius,
+    under the noise, n and alpha of the first table that has all three. It is None where
+    no table has them, or where no p_A certifies so large a radius.
     """
-    whole, digits = NORMS[tables[0].norm].whole, 4 if farthest > 0.25 else 6
-    steps = np.round(np.linspace(0.0, farthest, SLIDER_STEPS + 1), digits)
-    radii = np.arange(0.0, np.ceil(farthest)) if whole else steps
-    shares = [metrics.certified_shares(table, radii) for table in tables]
-    table = next((table for table in tables if table.header.settled), None)
+    decimals = STOP_DECIMALS
+    if farthest <= SMALL_RADIUS:
+        decimals = STOP_DECIMALS_OF_SMALL_RADII
+    radii = np.round(np.linspace(0.0, farthest, SLIDER_STEPS + 1), decimals)
+    printed_decimals = decimals - 2
+    if NORMS[tables[0].norm].whole:
+        radii = np.arange(0.0, np.ceil(farthest))
+        printed_decimals = 0
+    settled = _first_settled(tables)
+    p_a: list[float | None] = [None for _ in radii]
+    if settled is not None:
+        p_a = _least_p_a(settled, radii)
     return {
         "radii": radii.tolist(),
-        "digits": 0 if whole else digits - 2,
-        "p_a": [None] * len(radii) if table is None else _least_p_a(table, radii),
-        "accuracy": [[round(1000.0 * float(share)) for share in row] for row in shares],
+        "digits": printed_decimals,
+        "p_a": p_a,
+        "accuracy": [_accuracies(table, radii) for table in tables],
         "names": [table.name for table in tables],
     }
 
 
+def _accuracies(table: Certificates, radii: NDArray[np.float64]) -> list[int]:
+    shares = metrics.certified_shares(table, radii)
+    return [round(1000.0 * float(share)) for share in shares]
+
+
 def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:
-    """k / n of the fewest successes k that certify each radius; None beyond what n successes of n do."""
-    noise, n, alpha = table.smoothing, table.header.n or 0, table.header.alpha
+    """Return k / n of the fewest successes k that certify each radius.
+
+    It is None beyond what n successes of n do.
+    """
+    noise = table.smoothing
+    n = table.header.n or 0
+    alpha = table.header.alpha
     if alpha:
-        reached = radii <= (farthest := noise.largest_radius(n, alpha))
-        shares = (
-            bounds.successes_of_q(noise.tail(np.minimum(radii, farthest)), n, alpha) / n
-        )
+        farthest = noise.largest_radius(n, alpha)
+        reached = radii <= farthest
+        q = noise.tail(np.minimum(radii, farthest))
+        shares = bounds.successes_of_q(q, n, alpha) / n
     else:  # all copies are counted: p_A itself
         shares = 1.0 - noise.tail(radii)
         reached = (shares < 1.0) | (radii == 0.0)
     return [
-        round(float(p_a), 4) if there else None
-        for p_a, there in zip(shares, reached, strict=True)
+        round(float(share), 4) if is_reached else None
+        for share, is_reached in zip(shares, reached, strict=True)
     ]

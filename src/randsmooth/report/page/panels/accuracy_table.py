@@ -1,15 +1,20 @@
-"""The table of certified accuracy and ACR; bold and grey mark what differs from the baseline beyond chance."""
+"""The table of certified accuracy and ACR.
+
+Bold and grey mark what differs from the baseline beyond chance.
+"""
 
 from randsmooth.report.page.panels import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView:
-    """The columns, which of their figures are shown to differ (see `Sheet.shown`), and whether any was compared."""
-    sheet = content.sheet
+    """Return the columns, and which of their figures are shown to differ.
+
+    See `Sheet.shown`; the template has to know whether any were compared, too.
+    """
     return PanelView(
         {
-            "columns": sheet.columns,
-            "shown": sheet.shown,
+            "columns": content.sheet.columns,
+            "shown": content.sheet.shown,
             "compared": bool(content.against),
         }
     )

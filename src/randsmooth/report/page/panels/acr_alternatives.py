@@ -1,6 +1,7 @@
 """What to report in ACR's place: the area up to a radius, and the quartiles of p_A."""
 
 import math
+from collections.abc import Sequence
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
@@ -9,50 +10,61 @@ from randsmooth.report.page.panels import PageContent, PanelView
 from randsmooth.report.sheet import UNKNOWN_FIGURE
 
 QUARTILES = (0.25, 0.5, 0.75)
-FARTHEST = 1.0  # radius: the area ends here, or where the tables do
+FARTHEST_RADIUS = 1.0  # where the area ends, or earlier, where the tables do
+# The largest figure with three decimals below 1.
+LARGEST_BELOW_ONE = 0.9995
 
 
 def view(content: PageContent) -> PanelView:
-    """The figures of each table as [table][figure]."""
-    end = area_end(content.sheet.radii, whole=content.sheet.norm.whole)
+    """Return the figures of each table as [table][figure]."""
+    sheet = content.sheet
+    end = area_end(sheet.radii, whole=sheet.norm.whole)
     return PanelView(
         {
-            "cells": [cells(table, end) for table in content.sheet.tables],
+            "cells": [cells(table, end) for table in sheet.tables],
             "end": f"{end:g}",
         }
     )
 
 
-def area_end(radii: list[float], *, whole: bool = False) -> float:
-    """The radius that the area ends at: the largest of the sheet's up to 1; the middle one of whole numbers."""
-    farthest = radii[len(radii) // 2] if whole else FARTHEST
-    return max((r for r in radii if 0.0 < r <= farthest), default=FARTHEST)
+def area_end(radii: Sequence[float], *, whole: bool = False) -> float:
+    """Return the radius that the area ends at.
+
+    It is the largest of the sheet's up to 1; of whole numbers it is the middle one.
+    """
+    farthest = radii[len(radii) // 2] if whole else FARTHEST_RADIUS
+    within = [radius for radius in radii if 0.0 < radius <= farthest]
+    return max(within, default=FARTHEST_RADIUS)
 
 
 def cells(table: Certificates, end: float) -> list[tuple[str, str]]:
-    """The area up to radius `end` and the three quartiles of p_A, dashes where they are not known."""
+    """Print the area up to radius `end` and the three quartiles of p_A.
+
+    There are dashes where they are not known.
+    """
     area = metrics.accuracy_area(table, end) if table.labelled else None
-    quartiles = (
-        metrics.p_a_quantiles(table, QUARTILES)
-        if metrics.knows_p_a(table)
-        else dict.fromkeys(QUARTILES)
-    )
-    return [_cell(estimate) for estimate in (area, *quartiles.values())]
+    quartiles: list[Estimate | None] = [None for _ in QUARTILES]
+    if metrics.knows_p_a(table):
+        quartiles = list(metrics.p_a_quantiles(table, QUARTILES).values())
+    return [_cell(estimate) for estimate in (area, *quartiles)]
 
 
 def _cell(estimate: Estimate | None) -> tuple[str, str]:
+    """Print a figure and the ends of its interval."""
     if estimate is None:
         return UNKNOWN_FIGURE, ""
-    ends = (
-        ""
-        if math.isnan(estimate.high)
-        else f"{_figure(estimate.low)} to {_figure(estimate.high)}"
-    )
-    return _figure(estimate.value), ends
+    figure = _figure(estimate.value)
+    if math.isnan(estimate.high):
+        return figure, ""
+    return figure, f"{_figure(estimate.low)} to {_figure(estimate.high)}"
 
 
 def _figure(value: float) -> str:
-    """Three decimals; what lies just below 1 is not printed as 1."""
+    """Print three decimals; what lies just below 1 is not printed as 1."""
     if math.isnan(value):
         return "below 0.5"
-    return "1" if value >= 1.0 else f"{value:.3f}" if value < 0.9995 else "above 0.999"
+    if value >= 1.0:
+        return "1"
+    if value >= LARGEST_BELOW_ONE:
+        return "above 0.999"
+    return f"{value:.3f}"

@@ -1,20 +1,26 @@
-"""Each table against the baseline: the verdict, paired differences, and where the difference in ACR came from."""
+"""Each table against the baseline.
+
+The verdict, paired differences, and where the difference in ACR came from.
+"""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from randsmooth import metrics
-from randsmooth.report.charts import Axes, Line, LineKind
+from randsmooth.metrics import Difference, Waterfall
+from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import radius_title
 from randsmooth.report.page.panels import PageContent, PanelView
 
-POINTS = 200  # of a curve of differences
+MOST_POINTS = 200  # of a curve of differences, or up to twice as many
 
 
 def view(content: PageContent) -> PanelView | None:
-    """What is printed of each comparison, and the charts of differences; None without a baseline."""
+    """Return what is printed of each comparison, and the charts of differences.
+
+    The answer is None without a baseline.
+    """
     if not content.against:
         return None
     charts = {
@@ -28,74 +34,63 @@ def view(content: PageContent) -> PanelView | None:
         "together": str(content.against[0].comparison.scope),
         "charts": charts,
     }
-    return PanelView(printed, {name: chart for name, chart in charts.items() if chart})
+    drawn = {name: chart for name, chart in charts.items() if chart is not None}
+    return PanelView(printed, drawn)
 
 
 def difference_chart(content: PageContent) -> Axes | None:
-    """Each table's certified accuracy minus the baseline's, with its band; None where no comparison has a curve."""
-    lines = []
-    for one in content.against:
-        if (curve := one.comparison.curve) is not None:
-            kept = slice(None, None, max(1, len(curve.radii) // POINTS))
-            low, y, high = (
-                np.round(100.0 * values[kept], 2)
-                for values in (curve.low, curve.value, curve.high)
-            )
-            kind: LineKind = (
-                "line" if curve.whole else "points"
-            )  # points: known at particular radii only
-            lines.append(
-                _line(
-                    content,
-                    one.row,
-                    curve.radii[kept],
-                    y,
-                    kind,
-                    low=low,
-                    high=high,
-                    hover="%{y:+.1f}",
-                )
-            )
-    return (
-        Axes(
-            "",
-            radius_title(content.sheet.tables),
-            "difference (points)",
-            lines,
-            zero_line=True,
-        )
-        if lines
-        else None
-    )
+    """Draw each table's certified accuracy minus the baseline's, with its band.
+
+    The answer is None where no comparison has a curve.
+    """
+    lines = [
+        _difference_line(content, one.row, one.comparison.curve)
+        for one in content.against
+        if one.comparison.curve is not None
+    ]
+    if not lines:
+        return None
+    radius = radius_title(content.sheet.tables)
+    return Axes("", radius, "difference (points)", lines, zero_line=True)
 
 
-def _line(
-    content: PageContent, row: int, x: Any, y: Any, kind: LineKind, **own: Any
-) -> Line:
+def _difference_line(content: PageContent, row: int, curve: Difference) -> Line:
+    step = max(1, len(curve.radii) // MOST_POINTS)
     return Line(
         content.sheet.tables[row].name,
-        x,
-        y,
-        kind,
+        curve.radii[::step],
+        np.round(100.0 * curve.value[::step], 2),
+        # Points: the difference is known at particular radii only.
+        "line" if curve.whole else "points",
+        low=np.round(100.0 * curve.low[::step], 2),
+        high=np.round(100.0 * curve.high[::step], 2),
         row=row,
         look=content.looks[row],
-        **own,
+        hover="%{y:+.1f}",
     )
 
 
 def waterfall_chart(content: PageContent) -> Axes | None:
-    """A group of bars for each bin of the baseline's p_A: what each table's ACR gained or lost there."""
-    lines = []
-    for one in content.against:
-        if (parts := one.waterfall) is not None:
-            bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
-            own = {
-                "images": parts.images.tolist(),
-                "hover": "%{y:+.4f} (%{customdata:,} images)",
-            }
-            lines.append(_line(content, one.row, bins, parts.difference, "bars", **own))
-    return (
-        Axes("", "p_A under the baseline", "part of the difference in ACR", lines)
-        if lines
-        else None
+    """Draw what each table's ACR gained or lost in each bin of the baseline's p_A."""
+    lines = [
+        _waterfall_bars(content, one.row, one.waterfall)
+        for one in content.against
+        if one.waterfall is not None
+    ]
+    if not lines:
+        return None
+    return Axes("", "p_A under the baseline", "part of the difference in ACR", lines)
+
+
+def _waterfall_bars(content: PageContent, row: int, parts: Waterfall) -> Line:
+    bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
+    return Line(
+        content.sheet.tables[row].name,
+        bins,
+        parts.difference,
+        "bars",
+        row=row,
+        look=content.looks[row],
+        images=parts.images.tolist(),
+        hover="%{y:+.4f} (%{customdata:,} images)",
     )

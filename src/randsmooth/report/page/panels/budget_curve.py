@@ -1,4 +1,4 @@
-"""ACR as it would be with fewer samples per image: the order of two methods may depend on n."""
+"""ACR as it would be with fewer samples per image: the order of methods may depend on n."""
 
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import budget_curve
@@ -6,23 +6,29 @@ from randsmooth.report.page.panels import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView | None:
-    """The curves in expectation over the stored samples; None where no table allows one.
+    """Return the curves in expectation over the stored samples.
 
-    A table of a sequential rule, or a log without its settings, has no curve; the sheet's remarks say so.
+    A table of a sequential rule, or a log without its settings, has no curve; the
+    sheet's remarks say so. The answer is None where no table has one.
     """
-    lines = [
-        Line(table.name, *curve, "marked line", look=look, row=row, hover="%{y:.3f}")
-        for row, (table, look) in enumerate(
-            zip(content.sheet.tables, content.looks, strict=True)
+    lines = []
+    for row, table in enumerate(content.sheet.tables):
+        curve = budget_curve(table)
+        if curve is None:
+            continue
+        samples, acrs = curve
+        lines.append(
+            Line(
+                table.name,
+                samples,
+                acrs,
+                "marked line",
+                look=content.looks[row],
+                row=row,
+                hover="%{y:.3f}",
+            )
         )
-        if (curve := budget_curve(table)) is not None
-    ]
     if not lines:
         return None
-    return PanelView(
-        charts={
-            "budget": Axes(
-                "", "samples per image, n", "ACR", lines, log_x=True, hover=",d"
-            )
-        }
-    )
+    chart = Axes("", "samples per image, n", "ACR", lines, log_x=True, hover=",d")
+    return PanelView(charts={"budget": chart})

@@ -6,69 +6,78 @@ from numpy.typing import NDArray
 from randsmooth import metrics
 from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.sheet import Column, Sheet
+
+Ints = NDArray[np.int64]
+Cell = list[int] | None
+"""Share, low and high in tenths of a percent; None where nothing is known."""
+
+OPENED_RADIUS = 2  # the place of the radius that the page opens at, or the last before
 
 
 def view(content: PageContent) -> PanelView | None:
-    """The classes that occur, and their cells as [radius][class][table] for the script; None without radii or labels.
+    """Return the classes that occur, and their cells as [radius][class][table].
 
-    The page opens at the third radius, 0.5 among the usual ones.
+    The answer is None without radii or labels. The page opens at the third radius, 0.5
+    among the usual ones.
     """
     sheet = content.sheet
     if not sheet.radii or not sheet.class_names:
         return None
-    present = np.array(list(sheet.class_names))
-    totals = [
-        _count(table, present, np.ones(len(table), bool)) for table in sheet.tables
+    classes = np.array(list(sheet.class_names))
+    totals = [_count_classes(table.label, classes) for table in sheet.tables]
+    cells = [
+        _cells_at(sheet, radius, column, classes, totals)
+        for radius, column in zip(sheet.radii, sheet.accuracy, strict=True)
     ]
-    cells = []
-    for r, column in zip(sheet.radii, sheet.accuracy, strict=True):
-        hits = [
-            _count(table, present, table.correct & (table.radius >= r))
-            for table in sheet.tables
-        ]
-        columns = [
-            [None] * len(present) if row in column.out_of_reach else _cells(hit, total)
-            for row, (hit, total) in enumerate(zip(hits, totals, strict=True))
-        ]
-        cells.append([list(row) for row in zip(*columns, strict=True)])
-    opened = min(2, len(sheet.radii) - 1)
-    images = [_span(row) for row in np.transpose(totals)]
+    opened = min(OPENED_RADIUS, len(sheet.radii) - 1)
     printed = {
         "names": list(sheet.class_names.values()),
-        "images": images,
+        "images": [_span(of_class) for of_class in np.transpose(totals)],
         "cells": cells[opened],
         "opened": opened,
     }
-    return PanelView(
-        printed,
-        data={"radii": [column.title for column in sheet.accuracy], "cells": cells},
-    )
+    titles = [column.title for column in sheet.accuracy]
+    return PanelView(printed, data={"radii": titles, "cells": cells})
 
 
-def _count(
-    table: Certificates, present: NDArray[np.int64], keep: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """(C,) images of each class in `present` among the rows to keep."""
-    counted = np.bincount(
-        table.label[keep & (table.label != NO_LABEL)], minlength=int(present[-1]) + 1
-    )
-    return np.asarray(counted[present], np.int64)
+def _cells_at(
+    sheet: Sheet, radius: float, column: Column, classes: Ints, totals: list[Ints]
+) -> list[list[Cell]]:
+    """Return the cells at one radius as [class][table]."""
+    columns: list[list[Cell]] = []
+    for row, table in enumerate(sheet.tables):
+        if row in column.out_of_reach:
+            columns.append([None for _ in classes])
+        else:
+            columns.append(_cells(table, radius, classes, totals[row]))
+    return [list(cells) for cells in zip(*columns, strict=True)]
 
 
 def _cells(
-    hits: NDArray[np.int64], totals: NDArray[np.int64]
-) -> list[list[int] | None]:
-    low, high = metrics.share_interval(hits, np.maximum(totals, 1))
-    tenths = np.rint(
-        1000 * np.stack([hits / np.maximum(totals, 1), low, high], axis=1)
-    ).astype(int)
-    return [
-        row.tolist() if total else None
-        for row, total in zip(tenths, totals, strict=True)
-    ]
+    table: Certificates, radius: float, classes: Ints, totals: Ints
+) -> list[Cell]:
+    """Return the cells of one table, one a class."""
+    certified = table.correct & (table.radius >= radius)
+    hits = _count_classes(table.label[certified], classes)
+    images = np.maximum(totals, 1)
+    low, high = metrics.share_interval(hits, images)
+    tenths = np.rint(1000 * np.stack([hits / images, low, high], axis=1)).astype(int)
+    cells: list[Cell] = []
+    for of_class, total in zip(tenths, totals, strict=True):
+        cells.append(of_class.tolist() if total else None)
+    return cells
 
 
-def _span(totals: NDArray[np.int64]) -> str:
-    """How many images of a class: "1,000", or "900 to 1,000" where the tables differ."""
-    low, high = int(totals.min()), int(totals.max())
+def _count_classes(labels: Ints, classes: Ints) -> Ints:
+    """Return (C,) how many of the labels are of each class, ascending in `classes`."""
+    known = labels[labels != NO_LABEL]
+    counts = np.bincount(known, minlength=int(classes[-1]) + 1)
+    return np.asarray(counts[classes], np.int64)
+
+
+def _span(totals: Ints) -> str:
+    """Print "1,000" images, or "900 to 1,000" where the tables differ."""
+    low = int(totals.min())
+    high = int(totals.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
