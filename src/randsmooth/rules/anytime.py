@@ -11,7 +11,9 @@ from randsmooth import bounds
 from randsmooth.rules.base import Claim, Evidence, Floats, Watching
 from randsmooth.rules.registry import MOST_WATCHED
 
-HOPELESS = 0.01  # level at which an image is given up as p_A < 1/2: it costs certificates, never soundness
+# The level at which an image is given up as p_A < 1/2: it costs certificates, never
+# soundness.
+GIVE_UP_ALPHA = 0.01
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,17 @@ class Anytime(Watching):
             raise self.out_of_reach(wanted, self._least(), best.radius)
 
     def _best(self, n: int) -> Claim:
+        """Return the claim where n of n samples agree."""
         return self.by_q(float(bounds.anytime_q_upper(n, n, self.alpha)))
 
     def _is_enough(self, claim: Claim) -> bool:
         return claim.q < 0.5 and claim.radius >= (self.target or 0.0)
 
     def _least(self) -> int:
-        """The least n at which n successes are enough, to a tenth; more than MOST_WATCHED if there is none up to it."""
+        """Return the least n at which n successes are enough, to a tenth.
+
+        It is more than MOST_WATCHED if there is none up to that.
+        """
         n = self.n
         while n <= MOST_WATCHED and not self._is_enough(self._best(n)):
             n += n // 10 + 1
@@ -57,42 +63,48 @@ class Anytime(Watching):
         return super().farthest if self.target is None else self.target
 
     def guarantee(self) -> str:
-        return f"{self.level_kept}, at whichever sample one stops: the e-process of the uniform prior above each p_A."
+        return (
+            f"{self.level_kept}, at whichever sample one stops: the e-process of the "
+            "uniform prior above each p_A."
+        )
 
     def ends(self, path: Sequence[int]) -> bool:
-        """Whether the target is certified, or the failures prove, at level HOPELESS, that they are the more likely."""
-        failures = int(self.looks[len(path) - 1]) - path[-1]
-        return self._reached(path) or self._log_e(
-            failures, len(path), 0.5
-        ) >= -math.log(HOPELESS)
+        """Return whether the target is certified, or the image is given up.
+
+        It is given up where the failures prove, at GIVE_UP_ALPHA, that they are the more
+        likely.
+        """
+        if self._reached(path):
+            return True
+        n = int(self.looks[len(path) - 1])
+        failures = n - path[-1]
+        return float(bounds.log_e(failures, n, 0.5)) >= -math.log(GIVE_UP_ALPHA)
 
     def _reached(self, path: Sequence[int]) -> bool:
+        """Return whether the target is certified."""
         if self.target is None:
             return False
-        likely = self._log_e(
-            path[-1], len(path), float(self.noise.tail(self.target))
-        ) >= -math.log(self.alpha)
-        return likely and self._is_enough(self.claim(path))  # which is slow
-
-    def _log_e(self, s: int, k: int, q0: float) -> float:
-        return float(bounds.log_e(s, int(self.looks[k - 1]), q0))
+        n = int(self.looks[len(path) - 1])
+        q0 = float(self.noise.tail(self.target))
+        # Whether the claim is enough is slow to say, so this is asked first.
+        likely = float(bounds.log_e(path[-1], n, q0)) >= -math.log(self.alpha)
+        return likely and self._is_enough(self.claim(path))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        none = self.looks[:0]  # where there is no image
-        looks = np.concatenate(
-            [*(self.looks[: len(path)] for path in evidence.paths), none]
-        )
-        tails = bounds.anytime_q_upper(
-            np.concatenate([*evidence.paths, none]), looks, self.alpha
+        # All looks of all images at once; `no_looks` is for a table without images.
+        no_looks = self.looks[:0]
+        looks_of_images = [self.looks[: len(path)] for path in evidence.paths]
+        q_of_looks = bounds.anytime_q_upper(
+            np.concatenate([*evidence.paths, no_looks]),
+            np.concatenate([*looks_of_images, no_looks]),
+            self.alpha,
         )
         ends = np.cumsum([len(path) for path in evidence.paths], dtype=np.int64)
-        q = np.array(
-            [part.min(initial=1.0) for part in np.split(tails, ends)[:-1]], np.float64
-        )
+        q_of_images = np.split(q_of_looks, ends)[:-1]
+        q = np.array([looks.min(initial=1.0) for looks in q_of_images], np.float64)
         return q, self.noise.radius(q)
 
     def claim(self, path: Sequence[int]) -> Claim:
-        tails = bounds.anytime_q_upper(
-            np.asarray(path, np.int64), self.looks[: len(path)], self.alpha
-        )
-        return self.by_q(float(np.min(tails, initial=1.0)))
+        successes = np.asarray(path, np.int64)
+        q = bounds.anytime_q_upper(successes, self.looks[: len(path)], self.alpha)
+        return self.by_q(float(np.min(q, initial=1.0)))

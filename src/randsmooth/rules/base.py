@@ -86,7 +86,7 @@ class Evidence:
         paths: Sequence[Ints] | None = None,
         u: Floats | None = None,
     ) -> Evidence:
-        """The evidence in counts0 and counts (N, K).
+        """Return the evidence in counts0 and counts (N, K).
 
         Without `paths`, every image that has samples was looked at once, when they were complete.
         """
@@ -96,13 +96,9 @@ class Evidence:
                 row[k : k + 1] if row.any() else row[:0]
                 for row, k in zip(counts, picked, strict=True)
             ]
-        return cls(
-            np.arange(len(counts)) if idx is None else idx,
-            picked,
-            counts,
-            tuple(paths),
-            u,
-        )
+        if idx is None:
+            idx = np.arange(len(counts))
+        return cls(idx, picked, counts, tuple(paths), u)
 
 
 @dataclass(frozen=True)
@@ -185,8 +181,10 @@ class Rule(ABC):
         return len(path) > 0 and (self.stops_anywhere or self.next_look(path) is None)
 
     def samples(self, path: Sequence[int]) -> int:
-        """How many samples were drawn along `path`; 0 if no image can have it."""
-        return (self.next_look(path[:-1]) or 0) if len(path) else 0
+        """Return how many samples were drawn along `path`; 0 if no image can have it."""
+        if len(path) == 0:
+            return 0
+        return self.next_look(path[:-1]) or 0
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
         """(N,) q and (N,) radius of every image."""
@@ -194,9 +192,9 @@ class Rule(ABC):
             self.claim(path.tolist()) if len(path) else NO_CLAIM
             for path in evidence.paths
         ]
-        return np.array([c.q for c in claims], np.float64), np.array(
-            [c.radius for c in claims], np.float64
-        )
+        q = np.array([claim.q for claim in claims], np.float64)
+        radius = np.array([claim.radius for claim in claims], np.float64)
+        return q, radius
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         """(N,) whether the picked class is certified, given the `q` and `radius` (N,) of `claims`."""
@@ -236,16 +234,17 @@ class Watching(Rule):
 
         It names the way out: more samples if that helps, or a smaller radius.
         """
-        way = (
-            f"allow n >= {least}"
-            if least <= MOST_WATCHED
-            else f"no n up to {MOST_WATCHED:,} suffices"
-        )
+        way_out = f"no n up to {MOST_WATCHED:,} suffices"
+        if least <= MOST_WATCHED:
+            way_out = f"allow n >= {least}"
         if farthest > 0.0:
             digits = max(3, 2 - math.floor(math.log10(farthest)))
-            way += f", or ask for a radius of at most {round_down(farthest, digits).normalize():f}"
-        said = f"n={self.n} samples cannot certify {wanted} under {self.noise.text} at alpha={self.alpha:g}"
-        return BadValue(f"{said}, even if all agree: {way}")
+            largest = f"{round_down(farthest, digits).normalize():f}"
+            way_out += f", or ask for a radius of at most {largest}"
+        return BadValue(
+            f"n={self.n} samples cannot certify {wanted} under {self.noise.text} at "
+            f"alpha={self.alpha:g}, even if all agree: {way_out}"
+        )
 
     @abstractmethod
     def ends(self, path: Sequence[int]) -> bool:
@@ -253,18 +252,21 @@ class Watching(Rule):
 
     def next_look(self, path: Sequence[int]) -> int | None:
         k = len(path)
-        return (
-            None
-            if k >= len(self.looks) or (k and self.ends(path))
-            else int(self.looks[k])
-        )
+        if k >= len(self.looks):
+            return None
+        if k > 0 and self.ends(path):
+            return None
+        return int(self.looks[k])
 
     def samples(self, path: Sequence[int]) -> int:
-        """As of any rule; 0 also where a count falls from look to look, or grows by more than was drawn."""
-        gained, drawn = (
-            np.diff(counts, prepend=0) for counts in (path, self.looks[: len(path)])
-        )
-        possible = len(path) <= len(self.looks) and np.all(
-            (gained >= 0) & (gained <= drawn)
-        )
-        return super().samples(path) if possible else 0
+        """Return how many samples were drawn along `path`; 0 if no image can have it.
+
+        None can if a count falls from look to look, or grows by more than was drawn.
+        """
+        if len(path) > len(self.looks):
+            return 0
+        gained = np.diff(path, prepend=0)
+        drawn = np.diff(self.looks[: len(path)], prepend=0)
+        if not np.all((gained >= 0) & (gained <= drawn)):
+            return 0
+        return super().samples(path)

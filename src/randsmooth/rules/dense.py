@@ -15,14 +15,22 @@ from randsmooth.progress import chosen_progress
 from randsmooth.rules.base import Floats, Ints, Rule
 from randsmooth.rules.grid import Grid
 
-SHARE, FINEST = 0.01, 0.001  # between two radii, of the price, and in sigma
-# Standard errors by which an image is taken to be easier than it looks: many while samples are few, lest it stop by bad
-# luck, which would cost most of its radius; few later, when it costs little.
-EARLY, HOPEFUL, LATER = 2000, 3.0, 0.75
-LIKELY = np.concatenate(
-    [[0.0], np.geomspace(1e-7, 0.5, 2000)]
-)  # failure probabilities between which images lie
-DEFAULT = 0.25
+# The distance of two radii: a share of the price, and at least so many sigma.
+STEP_BY_PRICE = 0.01
+SMALLEST_STEP = 0.001
+
+# The standard errors by which an image is taken to be easier than it looks: many while
+# samples are few, lest it stop by bad luck, which would cost most of its radius; few later,
+# when it costs little.
+FEW_SAMPLES = 2000
+ERRORS_OF_FEW_SAMPLES = 3.0
+ERRORS_OF_MORE_SAMPLES = 0.75
+
+# The failure probabilities between which images lie.
+LIKELY_Q = np.concatenate([[0.0], np.geomspace(1e-7, 0.5, 2000)])
+
+# The usual price of n samples, in sigma.
+USUAL_PRICE = 0.25
 
 
 @dataclass(frozen=True)
@@ -51,63 +59,68 @@ class Dense(Grid):
     """
 
     name: ClassVar[str] = "dense"
-    most: ClassVar[int] = (
-        2_000_000  # a table up to so many samples takes a tenth of a second, and there are hundreds
-    )
-    price: float = DEFAULT
+    # A table up to so many samples takes a tenth of a second, and there are hundreds.
+    most: ClassVar[int] = 2_000_000
+    price: float = USUAL_PRICE
 
     def __post_init__(self) -> None:
         if not 0.0 < self.price <= 1.0:
-            said = f"dense={self.price:g} must lie above 0 and be at most 1"
             raise BadValue(
-                f"{said}: the radius, in sigma, that {self.n} samples must gain; {DEFAULT} is usual"
+                f"dense={self.price:g} must lie above 0 and be at most 1: the radius, in "
+                f"sigma, that {self.n} samples must gain; {USUAL_PRICE} is usual"
             )
         if self.noise.norm == "l0":
             raise BadValue(
-                f"radii under {self.noise.text} are whole, and those of dense are close: take rule grid"
+                f"radii under {self.noise.text} are whole, and those of dense are close: "
+                "take rule grid"
             )
         self._check_radii()
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
-        """Those that an image could claim of which all samples agree, when it stops."""
-        most = self._deadline_of_all[-1] if len(self._deadline_of_all) else 0
-        asked = (
-            self.unit * i * self.noise.scale for i in range(self._farthest_unit + 1)
-        )
+        """The radii that an image could claim, when it stops, if all samples agree."""
+        last_stop = self._stop_of_radii[-1] if len(self._stop_of_radii) else 0
+        radii = [
+            self.unit * i * self.noise.scale for i in range(self._units_to_farthest + 1)
+        ]
         return tuple(
-            r for r in asked if bounds.smallest_cap(self._q0(r), self.alpha) <= most
+            r
+            for r in radii
+            if bounds.smallest_cap(self._q0(r), self.alpha) <= last_stop
         )
 
     @property
     def unit(self) -> float:
-        """From one radius to the next, in sigma."""
-        return max(FINEST, SHARE * self.price)
+        """The distance from one radius to the next, in sigma."""
+        return max(SMALLEST_STEP, STEP_BY_PRICE * self.price)
 
-    asked_radii, notes = Rule.asked_radii, Rule.notes
+    asked_radii = Rule.asked_radii
+    notes = Rule.notes
 
     @property
-    def _farthest_unit(self) -> int:
-        return int(
-            self.noise.largest_radius(self.n, self.alpha) / self.noise.scale / self.unit
-        )
+    def _units_to_farthest(self) -> int:
+        """How many units the farthest radius is away."""
+        farthest = self.noise.largest_radius(self.n, self.alpha)
+        return int(farthest / self.noise.scale / self.unit)
 
     def guarantee(self) -> str:
-        worth = (
-            f"as long as further samples gain {self._length(self.price)} per {self.n}"
-        )
-        return f"{self.tested} each radius of the grid of {self._length(self.unit)}, smallest first, {worth}."
-
-    def _length(self, r: float) -> str:
+        unit = self._as_text(self.unit)
+        price = self._as_text(self.price)
         return (
-            f"{r:g} sigma"
-            if isinstance(self.noise, Gaussian)
-            else f"{r * self.noise.scale:g}"
+            f"{self.tested} each radius of the grid of {unit}, smallest first, as long as "
+            f"further samples gain {price} per {self.n}."
         )
+
+    def _as_text(self, length: float) -> str:
+        """Return a length in sigma as it is written for the noise."""
+        if isinstance(self.noise, Gaussian):
+            return f"{length:g} sigma"
+        return f"{length * self.noise.scale:g}"
 
     def ends(self, path: Sequence[int]) -> bool:
-        """Whether no later look is worth its samples."""
-        return bool(path[-1] <= self.enough[len(path) - 1])
+        """Return whether no later look is worth its samples."""
+        look = len(path) - 1
+        return bool(path[-1] <= self.enough[look])
 
     @cached_property
     def needed(self) -> Ints:
@@ -115,66 +128,85 @@ class Dense(Grid):
 
         They are not kept on disk: to check the level of a table that was read takes longer than to make it.
         """
+        stops = self._stop_of_radii.tolist()
         rows = []
         with chosen_progress(None)("boundaries", len(self.radii), "radii") as reporter:
-            for r, deadline in zip(
-                self.radii, self._deadline_of_all.tolist(), strict=False
-            ):
+            for r, deadline in zip(self.radii, stops, strict=False):
+                q0 = self._q0(r)
                 rows.append(
-                    bounds.claims_by_deadline(
-                        self._q0(r), self.looks, self.alpha, deadline
-                    )
+                    bounds.claims_by_deadline(q0, self.looks, self.alpha, deadline)
                 )
                 reporter.advance(1)
         return np.stack(rows)
 
     @cached_property
-    def _deadline_of_all(self) -> Ints:
-        """Samples at which images stop whose radius is i units then, for i from 0 on, never falling."""
-        last = self._worthwhile(LIKELY)
-        radius = self._projected(self.looks[last], LIKELY)
-        order = np.argsort(radius)
-        order = order[radius[order] > 0.0]
-        if not len(order):
+    def _stop_of_radii(self) -> Ints:
+        """Samples at which images stop whose radius is i units then, for i from 0 on.
+
+        They never fall.
+        """
+        best_look = self._best_look(LIKELY_Q)
+        radius = self._projected_radius(self.looks[best_look], LIKELY_Q)
+        by_radius = np.argsort(radius)
+        by_radius = by_radius[radius[by_radius] > 0.0]
+        if len(by_radius) == 0:
             return self.looks[:0]
-        asked = self.unit * np.arange(self._farthest_unit + 1)
-        place = np.searchsorted(radius[order], asked).clip(max=len(order) - 1)
-        return np.asarray(np.maximum.accumulate(self.looks[last[order]])[place])
+
+        asked_radii = self.unit * np.arange(self._units_to_farthest + 1)
+        place = np.searchsorted(radius[by_radius], asked_radii)
+        stops = np.maximum.accumulate(self.looks[best_look[by_radius]])
+        return np.asarray(stops[place.clip(max=len(by_radius) - 1)])
 
     @cached_property
     def enough(self) -> Ints:
-        """(K,) the most successes at each look with which an image stops; -1 where none does."""
-        low, high = (
-            np.full(len(self.looks), -1),
-            self.looks.copy(),
-        )  # stops with `low`, goes on with `high`
-        ends = self._stops(
-            high
-        )  # even if all agree, as where the noise proves no farther radius
-        low = np.where(ends, high, low)
+        """(K,) the most successes at each look with which an image stops.
+
+        It is -1 where none does.
+        """
+        # By bisection: an image stops with `low` successes, and goes on with `high`.
+        low = np.full(len(self.looks), -1)
+        high = self.looks.copy()
+        # It may stop even if all agree, as where the noise proves no farther radius.
+        low = np.where(self._stops(high), high, low)
         while np.any(high - low > 1):
             middle = (low + high) // 2
             stops = self._stops(middle)
-            low, high = np.where(stops, middle, low), np.where(stops, high, middle)
+            low = np.where(stops, middle, low)
+            high = np.where(stops, high, middle)
         return np.asarray(low)
 
     def _stops(self, successes: Ints) -> np.ndarray:
-        """(K,) whether an image with so many successes at each look has none before it that is worth its samples."""
+        """Return (K,) whether no later look is worth its samples after each look.
+
+        Args:
+            successes: (K,) of the image, at each look.
+        """
         n = self.looks.astype(np.float64)
         q = (n - successes + 0.5) / (n + 1.0)
-        errors = np.where(n < EARLY, HOPEFUL, LATER)
-        hopeful = np.maximum(0.0, q - errors * np.sqrt(q * (1.0 - q) / n))
-        return np.asarray(self._worthwhile(hopeful) <= np.arange(len(self.looks)))
-
-    def _worthwhile(self, q: Floats) -> Ints:
-        """The look (index) at which the radius less the price of its samples is largest, for failures at rate `q`."""
-        looks = self.looks[:, None]
-        return np.asarray(
-            np.argmax(self._projected(looks, q) - self.price * looks / self.n, axis=0)
+        standard_error = np.sqrt(q * (1.0 - q) / n)
+        errors = np.where(
+            n < FEW_SAMPLES, ERRORS_OF_FEW_SAMPLES, ERRORS_OF_MORE_SAMPLES
         )
+        hopeful_q = np.maximum(0.0, q - errors * standard_error)
+        return np.asarray(self._best_look(hopeful_q) <= np.arange(len(self.looks)))
 
-    def _projected(self, n: Ints, q: Floats) -> Floats:
-        """Clopper-Pearson's radius in sigma after n q failures of n, no whole number perhaps; 0 where p_A <= 1/2."""
-        failures, successes = np.multiply(n, q), np.multiply(n, np.subtract(1.0, q))
-        upper = special.betainccinv(failures + 1.0, successes, self.alpha)
-        return np.asarray(self.noise.radius(np.minimum(upper, 0.5)) / self.noise.scale)
+    def _best_look(self, q: Floats) -> Ints:
+        """Return (Q,) the look (index) at which the radius is worth most.
+
+        Its worth is the radius less the price of its samples, for failures at each rate
+        `q` (Q,).
+        """
+        looks = self.looks[:, None]
+        worth = self._projected_radius(looks, q) - self.price * looks / self.n
+        return np.asarray(np.argmax(worth, axis=0))
+
+    def _projected_radius(self, n: Ints, q: Floats) -> Floats:
+        """Return Clopper-Pearson's radius in sigma after n q failures of n.
+
+        These are perhaps no whole number. The radius is 0 where p_A <= 1/2.
+        """
+        failures = np.multiply(n, q)
+        successes = np.multiply(n, np.subtract(1.0, q))
+        q_upper = special.betainccinv(failures + 1.0, successes, self.alpha)
+        radius = self.noise.radius(np.minimum(q_upper, 0.5))
+        return np.asarray(radius / self.noise.scale)

@@ -1,4 +1,6 @@
-"""The rules that look once: n samples of every image, with a choice of bounds, or every copy that a noise has."""
+"""The rules that look once: n samples of every image, with a choice of bounds, or every copy
+that a noise has.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +14,30 @@ from randsmooth.errors import BadValue, TooFewSamples
 from randsmooth.rules.base import Claim, Evidence, Floats, Rule
 from randsmooth.rules.registry import CONFIDENCE_BOUNDS, ConfidenceBound
 
-OF_ALL_CLASSES = (
-    "two-sided",
-    "pairwise",
-)  # bounds that use the counts of other classes than the picked one
+# Bounds that use the counts of other classes than the picked one.
+BOUNDS_OF_ALL_CLASSES = ("two-sided", "pairwise")
+
+# The share of alpha that is left to the bound on p_A, where that is not all of it.
+SHARE_FOR_P_A = {"two-sided": 0.5, "any-class": 0.5}
+
+# What each bound does, for the guarantee.
+HOW_BOUNDED = {
+    "clopper-pearson": "p_A is bounded by one-sided Clopper-Pearson",
+    "two-sided": (
+        "p_A and the runner-up's probability are bounded by Clopper-Pearson, alpha/2 each"
+    ),
+    "pairwise": (
+        "the class is tested against each other one by Clopper-Pearson bounds on the two "
+        "together"
+    ),
+    "randomised": (
+        "p_A is bounded by randomised Clopper-Pearson, over noise and uniform number"
+    ),
+    "any-class": (
+        "p_A is bounded by Clopper-Pearson at alpha/2, whichever class these samples "
+        "picked"
+    ),
+}
 
 
 class Once(Rule):
@@ -57,70 +79,69 @@ class Fixed(Once):
 
     @property
     def level(self) -> float:
-        """The failure probability that is left to the bound on p_A; a part of alpha may go to other classes."""
-        if (
-            self.bound == "pairwise"
-        ):  # to know its share loads SciPy, which no error should wait for
+        """The failure probability that is left to the bound on p_A.
+
+        A part of alpha may go to other classes.
+        """
+        if self.bound == "pairwise":
+            # To know its share loads SciPy, which no error should wait for.
             return (1.0 - bounds.FOR_THE_PAIR) * self.alpha
-        return {"two-sided": 0.5, "any-class": 0.5}.get(self.bound, 1.0) * self.alpha
+        return SHARE_FOR_P_A.get(self.bound, 1.0) * self.alpha
 
     def guarantee(self) -> str:
-        how = {
-            "clopper-pearson": "p_A is bounded by one-sided Clopper-Pearson",
-            "two-sided": "p_A and the runner-up's probability are bounded by Clopper-Pearson, alpha/2 each",
-            "pairwise": "the class is tested against each other one by Clopper-Pearson bounds on the two together",
-            "randomised": "p_A is bounded by randomised Clopper-Pearson, over noise and uniform number",
-            "any-class": "p_A is bounded by Clopper-Pearson at alpha/2, whichever class these samples picked",
-        }[self.bound]
+        how = HOW_BOUNDED[self.bound]
         return f"{self.level_kept}: {self.n} samples per image, {how}."
 
     @property
     def farthest(self) -> float:
-        """Of two classes, if pairwise. What lies beyond by chance, by the randomised bound, is asked of no image."""
-        return self.noise.largest_radius(
-            self.n, self.alpha if self.bound == "pairwise" else self.level
-        )
+        """The largest radius that is asked of any image: of two classes, if pairwise.
+
+        What lies beyond by chance, by the randomised bound, is asked of no image.
+        """
+        level = self.alpha if self.bound == "pairwise" else self.level
+        return self.noise.largest_radius(self.n, level)
 
     def claim(self, path: Sequence[int]) -> Claim:
-        tail = bounds.any_class_q_upper if self.bound == "any-class" else bounds.q_upper
-        return self.by_q(float(tail(path[-1], self.n, self.alpha)))
+        q_upper = bounds.any_class_q_upper if self.any_class else bounds.q_upper
+        return self.by_q(float(q_upper(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn = (
-            evidence.counts.sum(axis=1) > 0
-        )  # an image given up after its selection has no samples: q = 1
-        q, radius = np.ones(len(drawn)), np.zeros(len(drawn))
-        counts, picked = evidence.counts[drawn], evidence.picked[drawn]
+        # An image that was given up after its selection has no samples, and nothing is
+        # claimed of it.
+        drawn = evidence.counts.sum(axis=1) > 0
+        q = np.ones(len(drawn))
+        radius = np.zeros(len(drawn))
+        counts = evidence.counts[drawn]
+        picked = evidence.picked[drawn]
+
         if self.bound == "pairwise":
             q[drawn], q_each, p_each = bounds.pairwise_bounds(
                 counts, picked, self.alpha
             )
             radius[drawn] = self.noise.radius(q_each, p_each).min(axis=1)
-        elif self.bound == "two-sided":
-            q[drawn], p_b = bounds.two_sided_bounds(counts, picked, self.alpha)
-            radius[drawn] = self.noise.radius(q[drawn], p_b)
+            return q, radius
+
+        if self.bound == "two-sided":
+            q[drawn], p_B = bounds.two_sided_bounds(counts, picked, self.alpha)
+            radius[drawn] = self.noise.radius(q[drawn], p_B)
+            return q, radius
+
+        n_A = counts[np.arange(len(counts)), picked]
+        n = counts.sum(axis=1)
+        if self.bound == "randomised":
+            # Every table under this bound has these numbers.
+            assert evidence.u is not None
+            q[drawn] = bounds.randomised_q_upper(n_A, n, self.alpha, evidence.u[drawn])
+        elif self.any_class:
+            q[drawn] = bounds.any_class_q_upper(n_A, n, self.alpha)
         else:
-            n_a, n = counts[np.arange(len(counts)), picked], counts.sum(axis=1)
-            if self.bound == "randomised":
-                assert (
-                    evidence.u is not None
-                )  # as every table under this bound has them
-                q[drawn] = bounds.randomised_q_upper(
-                    n_a, n, self.alpha, evidence.u[drawn]
-                )
-            else:
-                q[drawn] = (
-                    bounds.any_class_q_upper if self.any_class else bounds.q_upper
-                )(n_a, n, self.alpha)
-            radius = self.noise.radius(q)
-        return q, radius
+            q[drawn] = bounds.q_upper(n_A, n, self.alpha)
+        return q, self.noise.radius(q)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        return (
-            np.asarray(radius > 0.0)
-            if self.bound in OF_ALL_CLASSES
-            else super().certifies(q, radius)
-        )
+        if self.bound in BOUNDS_OF_ALL_CLASSES:
+            return np.asarray(radius > 0.0)
+        return super().certifies(q, radius)
 
 
 @dataclass(frozen=True)
@@ -146,9 +167,9 @@ class Exact(Once):
     def __post_init__(self) -> None:
         self.noise.exact_radius(0, 0)
         if self.n != self.noise.copies or self.alpha != 0.0:
-            said = f"rule exact counts all {self.noise.copies} copies, with certainty"
             raise BadValue(
-                f"{said}: n={self.n} and alpha={self.alpha:g} must be {self.noise.copies} and 0"
+                f"rule exact counts all {self.noise.copies} copies, with certainty: "
+                f"n={self.n} and alpha={self.alpha:g} must be {self.noise.copies} and 0"
             )
 
     @property
@@ -156,25 +177,29 @@ class Exact(Once):
         return True
 
     def guarantee(self) -> str:
-        counted = f"all {self.n} copies of an image are counted, under the thresholds that the seed places"
-        return f"Each certificate holds with certainty, without alpha: {counted}."
+        return (
+            f"Each certificate holds with certainty, without alpha: all {self.n} copies of "
+            "an image are counted, under the thresholds that the seed places."
+        )
 
     def claim(self, path: Sequence[int]) -> Claim:
-        """As if one other class had all other copies: `claims` knows how many the next one has."""
+        """Return the claim as if one other class had all other copies.
+
+        `claims` knows how many the next one has.
+        """
         others = self.n - path[-1]
         return Claim(others / self.n, float(self.noise.exact_radius(path[-1], others)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        picked, rows = evidence.picked, np.arange(len(evidence.picked))
+        rows = np.arange(len(evidence.picked))
+        n_A = evidence.counts[rows, evidence.picked]
         others = evidence.counts.copy()
-        others[rows, picked] = 0
-        n_a, n_next = evidence.counts[rows, picked], others.max(axis=1, initial=0)
-        q = np.where(
-            n_a > n_next, 1.0 - n_a / self.n, 1.0
-        )  # of a tie nothing is claimed
-        return q, self.noise.exact_radius(n_a, n_next)
+        others[rows, evidence.picked] = 0
+        n_next = others.max(axis=1, initial=0)
+        # Of a tie nothing is claimed.
+        q = np.where(n_A > n_next, 1.0 - n_A / self.n, 1.0)
+        return q, self.noise.exact_radius(n_A, n_next)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        return np.asarray(
-            q < 1.0
-        )  # a class may be ahead of each other one with less than half of the copies
+        # A class may be ahead of each other one with less than half of the copies.
+        return np.asarray(q < 1.0)

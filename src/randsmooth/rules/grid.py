@@ -13,17 +13,27 @@ from randsmooth.errors import BadValue, Problem, TooFewSamples
 from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching
 from randsmooth.rules.registry import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
-MANY = (
-    1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
-)
-WORK = (
-    1000 * 10**6
-)  # radii times n: a boundary up to a million samples takes some 40 ms, up to ten million 280 ms
-TINY = 1e-300  # a failure probability that no number of samples proves
-TOWARDS_SAFETY = 1.0 - 1e-13  # outweighs the rounding of the noise's tail
-# An image is left open after BROAD * sqrt(m) samples, or SURE * m if that is more, where m samples that all agree prove
-# the radius: replayed on published logs, about there a sample is spent as well on the next image as on one left open.
-BROAD, SURE = 64, 3
+# The most radii of a grid: each needs a boundary of its own, and reports print a dozen.
+MOST_RADII = 1000
+
+# The most radii times n: a boundary up to a million samples takes some 40 ms, up to ten
+# million 280 ms.
+MOST_RADII_TIMES_N = 1000 * 10**6
+
+# How much larger than the smallest possible step the one is that an error proposes.
+ROOM_OF_PROPOSED_STEP = 1.01
+
+# A failure probability that no number of samples proves.
+UNPROVABLE_Q = 1e-300
+
+# A factor that outweighs the rounding of the noise's tail.
+TOWARDS_SAFETY = 1.0 - 1e-13
+
+# An image is left open after SCREEN_ROOTS * sqrt(m) samples, or SCREEN_TIMES * m if that is
+# more, where m samples that all agree prove the radius: replayed on published logs, about
+# there a sample is spent as well on the next image as on one left open.
+SCREEN_ROOTS = 64
+SCREEN_TIMES = 3
 
 
 @dataclass(frozen=True)
@@ -53,25 +63,32 @@ class Grid(Watching):
             raise BadValue(
                 f"the grid's step {self.apart} must be a radius above 0; tables take 0.25"
             )
-        farthest = self.noise.largest_radius(self.n, self.alpha)
-        many = min(MANY, WORK // self.n)
-        if farthest / self.apart > many:
-            said = f"a grid of {self.apart:g} has more than {many} radii up to {farthest:.3g}, each with its table"
-            raise BadValue(
-                f"{said}: take a step of at least {1.01 * farthest / many:.3g}, or rule anytime"
-            )
+        self._check_number_of_radii()
         self._check_radii()
+
+    def _check_number_of_radii(self) -> None:
+        """Raise Problem if the grid is so fine that its boundaries would take too long."""
+        farthest = self.noise.largest_radius(self.n, self.alpha)
+        most_radii = min(MOST_RADII, MOST_RADII_TIMES_N // self.n)
+        if farthest / self.apart > most_radii:
+            wider_step = ROOM_OF_PROPOSED_STEP * farthest / most_radii
+            raise BadValue(
+                f"a grid of {self.apart:g} has more than {most_radii} radii up to "
+                f"{farthest:.3g}, each with its table: take a step of at least "
+                f"{wider_step:.3g}, or rule anytime"
+            )
 
     @property
     def apart(self) -> float:
-        """From one radius to the next."""
+        """The distance from one radius to the next."""
         return self.noise.step if self.step is None else self.step
 
     def _check_radii(self) -> None:
+        """Raise Problem if n samples cannot certify any radius."""
         if not self.radii:
-            said = f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}"
             raise TooFewSamples(
-                f"{said}: allow n >= {bounds.smallest_cap(0.5, self.alpha)}"
+                f"n={self.n} samples cannot certify any radius at alpha={self.alpha} "
+                f"under {self.name}: allow n >= {bounds.smallest_cap(0.5, self.alpha)}"
             )
 
     @cached_property
@@ -86,38 +103,49 @@ class Grid(Watching):
         return self.radii
 
     def _least(self, r: float) -> int:
-        """The smallest n that can certify `r`, or some number above MOST_WATCHED if it is so large."""
+        """Return the smallest n that can certify `r`; if that is large, a larger number.
+
+        That number is above MOST_WATCHED.
+        """
         q0 = self._q0(r)
-        return bounds.smallest_cap(q0, self.alpha) if q0 > TINY else MOST_WATCHED + 1
+        if q0 <= UNPROVABLE_Q:
+            return MOST_WATCHED + 1
+        return bounds.smallest_cap(q0, self.alpha)
 
     def _q0(self, r: float) -> float:
+        """Return the failure probability below which the noise proves radius `r`."""
         return float(self.noise.tail(r)) * TOWARDS_SAFETY
 
     @cached_property
     def _tables(self) -> tuple[Ints, Ints]:
-        """(R, K) successes that claim each radius at each look, and successes at which it is given up."""
-        made = bounds.any_class_boundary if self.any_class else bounds.boundary
-        tables = [made(self._q0(r), self.looks, self.alpha) for r in self.radii]
-        return np.stack([t.claim for t in tables]), np.stack(
-            [t.give_up for t in tables]
-        )
+        """(R, K) successes that claim each radius at each look, and that give it up."""
+        boundary = bounds.any_class_boundary if self.any_class else bounds.boundary
+        boundaries = [boundary(self._q0(r), self.looks, self.alpha) for r in self.radii]
+        claim = np.stack([table.claim for table in boundaries])
+        give_up = np.stack([table.give_up for table in boundaries])
+        return claim, give_up
 
     @property
     def needed(self) -> Ints:
         """(R, K) successes that claim each radius at each look."""
-        return self._tables[0]
+        claim, _ = self._tables
+        return claim
 
     @property
     def notes(self) -> tuple[str, ...]:
         dropped = self.apart * len(self.radii)
         return (
-            f"radii from {dropped:g} on are dropped: no {self.n} samples certify them at alpha={self.alpha:g}",
+            f"radii from {dropped:g} on are dropped: no {self.n} samples certify them at "
+            f"alpha={self.alpha:g}",
         )
 
     @property
     def tested(self) -> str:
         """The guarantee up to what is tested."""
-        return f"{self.level_kept}, whenever its samples stopped: an exact group-sequential test of"
+        return (
+            f"{self.level_kept}, whenever its samples stopped: an exact group-sequential "
+            "test of"
+        )
 
     def guarantee(self) -> str:
         return (
@@ -125,27 +153,27 @@ class Grid(Watching):
         )
 
     def ends(self, path: Sequence[int]) -> bool:
-        """Whether all radii are claimed, or the next one is given up."""
-        frontier = self._claimed(path)
-        return (
-            frontier == len(self.radii)
-            or path[-1] <= self._tables[1][frontier, len(path) - 1]
-        )
+        """Return whether all radii are claimed, or the next one is given up."""
+        claimed = self._claimed(path)
+        if claimed == len(self.radii):
+            return True
+        _, give_up = self._tables
+        look = len(path) - 1
+        return bool(path[-1] <= give_up[claimed, look])
 
     def claim(self, path: Sequence[int]) -> Claim:
         claimed = self._claimed(path)
         if claimed == 0:
             return NO_CLAIM
-        radius = self.radii[
-            claimed - 1
-        ]  # itself, not by way of its q: no digit is lost
-        return Claim(min(float(self.noise.tail(radius)), MORE_THAN_HALF), radius)
+        # The radius itself, and not that of its q: no digit is lost.
+        radius = self.radii[claimed - 1]
+        q = min(float(self.noise.tail(radius)), MORE_THAN_HALF)
+        return Claim(q, radius)
 
     def _claimed(self, path: Sequence[int]) -> int:
-        """How many radii, from the smallest on, have been claimed at some look."""
-        crossed = (np.asarray(path, np.int64) >= self.needed[:, : len(path)]).any(
-            axis=1
-        )
+        """Return how many radii, from the smallest on, have been claimed at some look."""
+        successes = np.asarray(path, np.int64)
+        crossed = (successes >= self.needed[:, : len(path)]).any(axis=1)
         return int(np.argmin(np.append(crossed, False)))
 
 
@@ -172,14 +200,17 @@ class OneRadius(Grid):
 
     def __post_init__(self) -> None:
         self.noise.check_radius("radius", self.radius)
-        least, farthest = (
-            self._least(self.radius),
-            self.noise.largest_radius(self.n, self.alpha),
-        )
+        least = self._least(self.radius)
         if self.n < least:
+            farthest = self.noise.largest_radius(self.n, self.alpha)
             raise self.out_of_reach(f"radius {self.radius:g}", least, farthest)
+        if self.any_class:
+            self._check_has_test_of_any_class()
+
+    def _check_has_test_of_any_class(self) -> None:
+        """Raise Problem for a radius so small that any class may have too many samples."""
         try:
-            _ = self.needed if self.any_class else None
+            _ = self.needed
         except Problem as error:
             raise BadValue(
                 f"radius={self.radius:g} is too small under {self.noise.text}: {error}"
@@ -196,7 +227,9 @@ class OneRadius(Grid):
     notes = Rule.notes
 
     def guarantee(self) -> str:
-        return f"{self.tested} radius {self.radius:g} alone{', for any class' if self.any_class else ''}."
+        if self.any_class:
+            return f"{self.tested} radius {self.radius:g} alone, for any class."
+        return f"{self.tested} radius {self.radius:g} alone."
 
 
 @dataclass(frozen=True)
@@ -218,19 +251,18 @@ class Screen(OneRadius):
     @cached_property
     def horizon(self) -> int:
         """The most samples that an image takes."""
-        least = self._least(self.radius)
-        return min(self.n, max(SURE * least, math.ceil(BROAD * math.sqrt(least))))
+        m = self._least(self.radius)
+        horizon = max(SCREEN_TIMES * m, math.ceil(SCREEN_ROOTS * math.sqrt(m)))
+        return min(self.n, horizon)
 
     def guarantee(self) -> str:
-        return (
-            super().guarantee().removesuffix(".")
-            + f", left open after {self.horizon} samples at the latest."
-        )
+        test = super().guarantee().removesuffix(".")
+        return f"{test}, left open after {self.horizon} samples at the latest."
 
     def ends(self, path: Sequence[int]) -> bool:
-        """As `OneRadius`, or because the next look lies beyond the horizon."""
-        return super().ends(path) or self.looks[len(path)] > self.horizon
+        """Return whether `OneRadius` ends, or the next look lies beyond the horizon."""
+        return super().ends(path) or bool(self.looks[len(path)] > self.horizon)
 
     def leaves_open(self, path: Sequence[int]) -> bool:
-        """Whether the looks of `path` decide nothing: `OneRadius` would go on."""
+        """Return whether the looks of `path` decide nothing: `OneRadius` would go on."""
         return len(path) < len(self.looks) and not super().ends(path)
