@@ -1,4 +1,6 @@
-"""Balls of all norms of certificates: how long a change is, where a loss climbs most, which change of that fits."""
+"""Balls of all norms of certificates: how long a change is, where a loss climbs most, and
+which change of that fits into the ball.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,17 +11,24 @@ from torch import Tensor
 from randsmooth.attacks.shared import unit, within_ball
 from randsmooth.errors import check_known
 
-SPARSE = 100  # numbers of which one takes part in a step of the L1 norm
-Box = tuple[
-    Tensor, Tensor
-]  # the least and the most that each number may change by, both (B, ...) or (1, ...)
-FAR = 100.0  # how far a pixel of a few is moved at a time: farther than all others together reach
+# Of so many numbers, one takes part in a step of the L1 norm.
+NUMBERS_FOR_ONE_IN_A_STEP = 100
+
+# How far a pixel of a few is moved at a time: farther than all others together reach.
+PIXEL_STEP = 100.0
+
+# A length above 0 that no change is shorter than, but one without a direction.
+SHORTEST = 1e-30
+
+Box = tuple[Tensor, Tensor]
+"""The least and the most that each number may change by, both (B, ...) or (1, ...)."""
 
 
 class Ball:
     """Changes of inputs up to a length in some norm; rows v are (B, ...), and so are gradients.
 
-    It is the L2 norm of v / std, with std = 1 the L2 norm itself. Balls of other norms derive from this one.
+    It is the L2 norm of v / std, with std = 1 the L2 norm itself. Balls of other norms
+    derive from this one.
 
     Example:
         >>> ball, v = ball_of("l1"), torch.tensor([[3.0, -1.0]])
@@ -31,16 +40,20 @@ class Ball:
         self.std = torch.ones(()) if std is None else std
 
     def length(self, v: Tensor) -> float:
-        """The norm of one change (...), computed in float64."""
-        return float((v.double() / self.std.double().to(v.device)).norm())
+        """Return the norm of one change (...), computed in float64."""
+        std = self.std.double().to(v.device)
+        return float((v.double() / std).norm())
 
     def step(self, gradient: Tensor, eps: float) -> Tensor:
-        """Changes of length `eps` that climb a loss with this gradient steeply; none where it is 0."""
+        """Return changes of length `eps` that climb a loss with this gradient steeply.
+
+        There is no change where the gradient is 0.
+        """
         std = self.std.to(gradient)
         return eps * std * unit(gradient * std)
 
     def within(self, v: Tensor, eps: float) -> Tensor:
-        """Changes `v` brought to length `eps` where they are longer."""
+        """Return the changes `v`, brought to length `eps` where they are longer."""
         std = self.std.to(v)
         return within_ball(v / std, eps) * std
 
@@ -52,43 +65,51 @@ class Ball:
         share: float,
         box: Box | None = None,
     ) -> Tensor:
-        """Changes `v` after a step of a `share` of `eps` up the gradient, within the ball and, if any, the box."""
+        """Return the changes `v` after a step of a `share` of `eps` up the gradient.
+
+        They stay within the ball and, if there is one, the box.
+        """
         moved = self.within(v + self.step(gradient, share * eps), eps)
         return moved if box is None else moved.clamp(*box)
 
     def start(self, random: Tensor, eps: float) -> Tensor:
-        """Changes to begin a search from, other than none."""
+        """Return changes to begin a search from, other than none."""
         return self.step(random, eps)
 
     def reach(self, eps: float) -> float:
-        """A length above that of all changes up to `eps`, and below that of any others, where few lengths occur."""
+        """Return a length above that of all changes up to `eps`.
+
+        Where few lengths occur, it is below that of any others.
+        """
         return eps
 
     def keeping(self, x: Tensor, others: Tensor) -> Tensor:
-        """Inputs `others` (P, ...), with what may not change at all as it is in `x` (...)."""
+        """Return inputs `others` (P, ...), with what may not change as it is in `x` (...)."""
         return others
 
     def along(self, v: Tensor, eps: float) -> Tensor:
-        """Changes in the direction of `v`, of length `eps`; zeros stay as they are."""
-        lengths = torch.tensor(
-            [self.length(row) for row in v], dtype=torch.float64
-        ).clamp_min(1e-30)
-        return v * (eps / lengths).to(v).view(-1, *[1] * (v.dim() - 1))
+        """Return changes in the direction of `v`, of length `eps`; zeros stay zeros."""
+        lengths = torch.tensor([self.length(row) for row in v], dtype=torch.float64)
+        factors = (eps / lengths.clamp_min(SHORTEST)).to(v)
+        return v * factors.view(-1, *[1] * (v.dim() - 1))
 
 
-class Sum(Ball):
-    """The L1 norm: a step is shared by the numbers of the largest gradient, one of a hundred (Tramèr & Boneh 2019)."""
+class L1Ball(Ball):
+    """The L1 norm: a step is shared by the numbers of the largest gradient, one of a hundred.
+
+    Source: Tramèr & Boneh 2019.
+    """
 
     def length(self, v: Tensor) -> float:
         return float(v.double().abs().sum())
 
     def step(self, gradient: Tensor, eps: float) -> Tensor:
         rows = gradient.flatten(1)
-        largest = rows.abs().topk(-(-rows.shape[1] // SPARSE), dim=1)
-        steps = torch.zeros_like(rows).scatter(
-            1, largest.indices, rows.gather(1, largest.indices).sign()
-        )
-        return (eps * steps / largest.values.shape[1]).view_as(gradient)
+        number = math.ceil(rows.shape[1] / NUMBERS_FOR_ONE_IN_A_STEP)
+        largest = rows.abs().topk(number, dim=1).indices
+        signs = rows.gather(1, largest).sign()
+        steps = torch.zeros_like(rows).scatter(1, largest, signs)
+        return (eps * steps / number).view_as(gradient)
 
     def moved(
         self,
@@ -98,9 +119,11 @@ class Sum(Ball):
         share: float,
         box: Box | None = None,
     ) -> Tensor:
-        """As of `Ball`; in a box the numbers of the largest gradient move as far as it allows, one after the other.
+        """Return the changes after a step, as `Ball` does.
 
-        What is then too much for the ball is taken back where that costs least.
+        In a box the numbers of the largest gradient move as far as it allows, one after
+        the other. What is then too much for the ball is taken back where that costs
+        least.
         """
         if box is None:
             return super().moved(v, gradient, eps, share)
@@ -115,18 +138,22 @@ class Sum(Ball):
         return moved - moved.sign() * _taken(sizes, -worth, too_much)
 
     def within(self, v: Tensor, eps: float) -> Tensor:
-        """The nearest point of the ball: all numbers shrunk alike. Source: Duchi et al. 2008, figure 1."""
+        """Return the nearest points of the ball: all numbers are shrunk alike.
+
+        Source: Duchi et al. 2008, figure 1, with its letters mu, rho and theta.
+        """
         sizes = v.flatten(1).abs()
-        ordered = sizes.sort(dim=1, descending=True).values
-        shrunk = (ordered.cumsum(dim=1) - eps) / torch.arange(
-            1, sizes.shape[1] + 1, device=v.device
-        )
-        last = (ordered > shrunk).sum(dim=1, keepdim=True).clamp_min(1) - 1
-        kept = (sizes - shrunk.gather(1, last).clamp_min(0.0)).clamp_min(0.0)
+        mu = sizes.sort(dim=1, descending=True).values
+        j = torch.arange(1, sizes.shape[1] + 1, device=v.device)
+        # By how much all are shrunk if the j largest numbers are the ones that remain.
+        theta_of_j = (mu.cumsum(dim=1) - eps) / j
+        rho = (mu > theta_of_j).sum(dim=1, keepdim=True).clamp_min(1)
+        theta = theta_of_j.gather(1, rho - 1).clamp_min(0.0)
+        kept = (sizes - theta).clamp_min(0.0)
         return v.sign() * kept.view_as(v)
 
 
-class Largest(Ball):
+class LInfBall(Ball):
     """The L-infinity norm."""
 
     def length(self, v: Tensor) -> float:
@@ -139,14 +166,18 @@ class Largest(Ball):
         return v.clamp(-eps, eps)
 
 
-class Pixels(Ball):
-    """How many pixels change, all channels of (C, ...) together, of (d,) each number: by as much as one likes (L0)."""
+class L0Ball(Ball):
+    """The L0 norm: how many pixels change, by as much as one likes.
+
+    All channels of (C, ...) change together, and of (d,) each number alone.
+    """
 
     def length(self, v: Tensor) -> float:
-        return float(_pixels(v[None]).ne(0.0).sum())
+        return float(_pixel_sizes(v[None]).ne(0.0).sum())
 
     def step(self, gradient: Tensor, eps: float) -> Tensor:
-        return FAR * self._of_largest(gradient, max(1, math.floor(eps))).sign()
+        number = max(1, math.floor(eps))
+        return PIXEL_STEP * self._of_largest(gradient, number).sign()
 
     def within(self, v: Tensor, eps: float) -> Tensor:
         return self._of_largest(v, math.floor(eps))
@@ -159,17 +190,21 @@ class Pixels(Ball):
         share: float,
         box: Box | None = None,
     ) -> Tensor:
-        """One pixel after another is changed, those first whose gradient is largest; none is changed back."""
-        same = _pixels(v).eq(0.0)
-        left = math.floor(eps) - int((~same).sum(dim=1).max())
-        steps = max(1, math.ceil(share * eps))
-        moved = (
-            v + self.step(_apart(gradient, same), min(steps, left)) if left > 0 else v
-        )
+        """Return the changes after one pixel more, or several, is changed.
+
+        Those come first whose gradient is largest; none is changed back.
+        """
+        unchanged = _pixel_sizes(v).eq(0.0)
+        most_changed = int((~unchanged).sum(dim=1).max())
+        left = math.floor(eps) - most_changed
+        moved = v
+        if left > 0:
+            number = max(1, math.ceil(share * eps))
+            moved = v + self.step(_at_pixels(gradient, unchanged), min(number, left))
         return moved if box is None else moved.clamp(*box)
 
     def start(self, random: Tensor, eps: float) -> Tensor:
-        """Half of the pixels, so that a search has others to choose."""
+        """Return changes of half of the pixels, so that a search has others to choose."""
         return self.step(random, eps / 2.0)
 
     def reach(self, eps: float) -> float:
@@ -179,20 +214,28 @@ class Pixels(Ball):
         return self.step(v, eps)
 
     def _of_largest(self, v: Tensor, number: int) -> Tensor:
-        """Zero all pixels but `number` of the largest ones."""
-        sizes = _pixels(v)
+        """Return `v` with all pixels but `number` of the largest ones zeroed."""
+        sizes = _pixel_sizes(v)
         largest = sizes.topk(min(number, sizes.shape[1]), dim=1).indices
-        return _apart(v, torch.zeros_like(sizes).scatter(1, largest, 1.0))
+        kept = torch.zeros_like(sizes).scatter(1, largest, 1.0)
+        return _at_pixels(v, kept)
 
 
 def _taken(room: Tensor, order: Tensor, amount: float | Tensor) -> Tensor:
-    """How much of each `room` (B, ...) is taken for `amount` in all, a number or (B, 1): the highest `order` first."""
+    """Return how much of each room is taken for an amount in all.
+
+    Args:
+        room: (B, ...) how much there is of each.
+        order: (B, ...) the highest are taken first.
+        amount: of all together, a number or (B, 1).
+    """
     rooms = room.flatten(1)
-    ordered = order.flatten(1).argsort(dim=1, descending=True)
-    sizes = rooms.gather(1, ordered)
-    left = amount - (sizes.cumsum(dim=1) - sizes)
-    taken = torch.minimum(left.clamp_min(0.0), sizes)
-    return torch.zeros_like(rooms).scatter(1, ordered, taken).view_as(room)
+    places = order.flatten(1).argsort(dim=1, descending=True)
+    rooms_in_order = rooms.gather(1, places)
+    taken_before = rooms_in_order.cumsum(dim=1) - rooms_in_order
+    left = (amount - taken_before).clamp_min(0.0)
+    taken = torch.minimum(left, rooms_in_order)
+    return torch.zeros_like(rooms).scatter(1, places, taken).view_as(room)
 
 
 class Holding(Ball):
@@ -210,15 +253,14 @@ class Holding(Ball):
 
     def __init__(self, ball: Ball, held: Sequence[int]) -> None:
         super().__init__()
-        self.ball, self.held = ball, list(held)
+        self.ball = ball
+        self.held = list(held)
 
     def length(self, v: Tensor) -> float:
-        """That of the change; infinite where a number changes that is to stay."""
-        return (
-            math.inf
-            if bool(v[..., self.held].ne(0.0).any())
-            else self.ball.length(self._free(v))
-        )
+        """Return the norm of a change; infinite where a number changes that is to stay."""
+        if bool(v[..., self.held].ne(0.0).any()):
+            return math.inf
+        return self.ball.length(self._free(v))
 
     def step(self, gradient: Tensor, eps: float) -> Tensor:
         return self._whole(self.ball.step(self._free(gradient), eps), gradient)
@@ -234,10 +276,14 @@ class Holding(Ball):
         share: float,
         box: Box | None = None,
     ) -> Tensor:
-        inside = None if box is None else (self._free(box[0]), self._free(box[1]))
-        return self._whole(
-            self.ball.moved(self._free(v), self._free(gradient), eps, share, inside), v
+        box_of_free = None
+        if box is not None:
+            least, most = box
+            box_of_free = (self._free(least), self._free(most))
+        moved = self.ball.moved(
+            self._free(v), self._free(gradient), eps, share, box_of_free
         )
+        return self._whole(moved, v)
 
     def start(self, random: Tensor, eps: float) -> Tensor:
         return self._whole(self.ball.start(self._free(random), eps), random)
@@ -254,32 +300,41 @@ class Holding(Ball):
         return kept
 
     def _places(self, v: Tensor) -> list[int]:
+        """Return the positions of the numbers that may change."""
         return [place for place in range(v.shape[-1]) if place not in self.held]
 
     def _free(self, v: Tensor) -> Tensor:
         return v[..., self._places(v)]
 
     def _whole(self, part: Tensor, v: Tensor) -> Tensor:
-        """`part` among zeros, in the shape of `v` (..., d)."""
+        """Return `part` among zeros, in the shape of `v` (..., d)."""
         out = torch.zeros_like(v)
         out[..., self._places(v)] = part
         return out
 
 
-def _apart(v: Tensor, kept: Tensor) -> Tensor:
-    """`v` where the pixels `kept` (B, d) are 1 or true, and zeros elsewhere."""
-    return v * (kept.view(len(v), 1, *v.shape[2:]) if v.dim() > 2 else kept)
+def _at_pixels(v: Tensor, kept: Tensor) -> Tensor:
+    """Return `v` where the pixels `kept` (B, d) are 1 or true, and zeros elsewhere."""
+    if v.dim() > 2:
+        kept = kept.view(len(v), 1, *v.shape[2:])
+    return v * kept
 
 
-def _pixels(v: Tensor) -> Tensor:
-    """(B, d) the size of the change of each pixel of `v` (B, C, ...) or (B, d)."""
-    return v.abs().sum(dim=1).flatten(1) if v.dim() > 2 else v.abs()
+def _pixel_sizes(v: Tensor) -> Tensor:
+    """Return (B, d) the size of the change of each pixel of `v` (B, C, ...) or (B, d)."""
+    sizes = v.abs()
+    if v.dim() > 2:
+        return sizes.sum(dim=1).flatten(1)
+    return sizes
 
 
 def ball_of(norm: str, std: Tensor | None = None) -> Ball:
-    """The balls of a norm, one of `noise.NORMS`; `std`, that broadcasts to an input, is the unit of each coordinate.
+    """Return the balls of a norm.
 
-    It is for the norms "ellipsoid" and "deviations".
+    Args:
+        norm: one of `noise.NORMS`.
+        std: the unit of each coordinate, which broadcasts to an input, for the norms
+            "ellipsoid" and "deviations".
 
     Raises:
         Problem: it is another norm.
@@ -288,7 +343,7 @@ def ball_of(norm: str, std: Tensor | None = None) -> Ball:
         >>> ball_of("ellipsoid", torch.tensor([1.0, 10.0])).length(torch.tensor([3.0, 40.0]))
         5.0
     """
-    balls = {"l2": Ball, "l1": Sum, "linf": Largest, "l0": Pixels}
+    balls = {"l2": Ball, "l1": L1Ball, "linf": LInfBall, "l0": L0Ball}
     if norm in ("ellipsoid", "deviations") and std is not None:
         return Ball(std)
     check_known("norm", balls, norm)

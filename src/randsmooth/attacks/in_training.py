@@ -1,4 +1,6 @@
-"""Attacks that training runs: on images, moved alike under each of their m noises, and on the noises themselves."""
+"""Attacks that training runs: on images, moved alike under each of their m noises, and on
+the noises themselves.
+"""
 
 import math
 from collections.abc import Callable
@@ -21,9 +23,14 @@ from randsmooth.attacks.shared import (
 )
 from randsmooth.errors import BadValue, check_known
 
-Look = Callable[[FixedNoise, Tensor, Tensor], tuple[Tensor, Tensor]]
+FindGradient = Callable[[FixedNoise, Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Noises, images and labels -> the gradient by each image, and the logits there."""
 
-GAMMA = 0.05  # by how much of it DDN changes the norm in a step
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""Logits and what they are to be -> a loss of each image."""
+
+# The share of the norm by which DDN changes it in a step.
+GAMMA = 0.05
 
 
 def pgd(
@@ -41,18 +48,23 @@ def pgd(
 
     Args:
         model: gives logits (N, K); it is frozen during the attack.
-        x: (B, C, H, W) images in [0, 1]. y: (B,) labels. noise: (m, B, C, H, W), held fixed.
+        x: (B, C, H, W) images in [0, 1]. y: (B,) labels. noise: (m, B, C, H, W), held
+            fixed.
         steps: T, the number of steps. step: the L2 length of each.
-        eps: radius of the L2 ball around x; after each step the image is clamped to [0, 1], then projected to the ball.
+        eps: radius of the L2 ball around x; after each step the image is clamped to
+            [0, 1], then projected to the ball.
         start: (B, C, H, W) where to begin; None: at x.
 
     Returns:
-        Attacked: the images, and under which noises each was classified correctly before.
+        Attacked: the images, and under which noises each was classified correctly
+            before.
 
     Raises:
-        Problem: no step, or a length that is not a finite number above 0 (eps may be infinite).
+        Problem: no step, or a length that is not a finite number above 0 (eps may be
+            infinite).
 
-    Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021 (SmoothMix), algorithm 1.
+    Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021
+        (SmoothMix), algorithm 1.
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
@@ -69,22 +81,24 @@ def pgd(
         FixedNoise(model, noise),
         x,
         y,
-        x if start is None else start,
-        steps,
-        step,
-        eps,
+        start=x if start is None else start,
+        steps=steps,
+        step=step,
+        eps=eps,
     )
 
 
 def gradient_free(
     model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float
 ) -> Attacked:
-    """As `pgd` with steps of 2 eps / T, the gradient being estimated as - mean of p_y(x + noise) * noise.
+    """Climb as `pgd` does, in steps of 2 eps / T, without gradients.
 
-    By Stein's lemma that is the gradient of the smoothed -p_y, times sigma^2. No backward pass is needed.
+    The gradient is estimated as - mean of p_y(x + noise) * noise. By Stein's lemma that
+    is the gradient of the smoothed -p_y, times sigma^2. No backward pass is needed.
 
     Args:
-        model, x, y, noise: as for `pgd`, with m >= 2: the direction of a single noise does not depend on the model.
+        model, x, y, noise: as for `pgd`, with m >= 2: the direction of a single noise
+            does not depend on the model.
         steps: T. eps: radius of the L2 ball around x.
 
     Returns:
@@ -105,10 +119,18 @@ def gradient_free(
     check(steps, eps=eps)
     if len(noise) < 2:
         raise BadValue(
-            "gradient-free needs m >= 2 noises, better 8: with one, its direction ignores the model"
+            "gradient-free needs m >= 2 noises, better 8: with one, its direction ignores "
+            "the model"
         )
     return _climb(
-        _estimate, FixedNoise(model, noise), x, y, x, steps, 2.0 * eps / steps, eps
+        _estimate,
+        FixedNoise(model, noise),
+        x,
+        y,
+        start=x,
+        steps=steps,
+        step=2.0 * eps / steps,
+        eps=eps,
     )
 
 
@@ -122,27 +144,31 @@ def ddn(
     eps: float,
     released: bool = False,
 ) -> Attacked:
-    """Search for the smallest perturbation that is misclassified, its direction and its norm in separate steps.
+    """Search for the smallest perturbation that is misclassified.
 
-    The norm begins at eps. It shrinks by 1 - gamma where the mean prediction is wrong and grows by 1 + gamma where it
-    is correct (gamma = 0.05), up to the farthest corner of [0, 1]. Step i (from 0) has length
-    0.01 + 0.99 (1 + cos(pi i / T)) / 2.
+    Its direction and its norm are changed in separate steps. The norm begins at eps. It
+    shrinks by 1 - gamma where the mean prediction is wrong and grows by 1 + gamma where
+    it is correct (gamma = 0.05), up to the farthest corner of [0, 1]. Step i (from 0)
+    has length 0.01 + 0.99 (1 + cos(pi i / T)) / 2.
 
     Args:
         model, x, y, noise: as for `pgd`.
-        steps: T; the point that the last step reaches is not evaluated, so a single step moves nothing.
+        steps: T; the point that the last step reaches is not evaluated, so a single
+            step moves nothing.
         eps: the first norm that is tried, and the largest that is returned.
-        released: as in the code of Salman et al.: the prediction is the majority vote of the m noises (of a tie the
-            first class), iterates and result are rounded to multiples of 1/255, and step i has the length of step
-            i + 1 above.
+        released: as in the code of Salman et al.: the prediction is the majority vote
+            of the m noises (of a tie the first class), iterates and result are rounded
+            to multiples of 1/255, and step i has the length of step i + 1 above.
 
     Returns:
-        Attacked: the smallest misclassified iterate of each image, within eps; the image itself where none was found.
+        Attacked: the smallest misclassified iterate of each image, within eps; the
+            image itself where none was found.
 
     Raises:
         Problem: no step, or eps that is not a finite number above 0.
 
-    Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al. 2019.
+    Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al.
+        2019.
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
@@ -152,86 +178,94 @@ def ddn(
         True
     """
     check(steps, eps=eps)
+    round_as_released = _rounded_to_255ths if released else _as_it_is
     farthest = norms(torch.maximum(x, 1.0 - x))
-    delta, best, smallest = torch.zeros_like(x), torch.zeros_like(x), farthest
-    length = torch.full_like(farthest, eps)
+    delta = torch.zeros_like(x)
+    best = torch.zeros_like(x)
+    smallest = farthest
+    norm = torch.full_like(farthest, eps)
     with frozen(model):
-        under = FixedNoise(model, noise)
+        noises = FixedNoise(model, noise)
         for i in range(steps):
-            gradient, logits = _gradient(under, x + delta, y)
+            gradient, logits = _gradient(noises, x + delta, y)
             if i == 0:
                 right = logits.argmax(dim=-1) == y
             wrong = (_prediction(logits, vote=released) != y).view_as(farthest)
+
+            # Keep the smallest misclassified iterate.
             size = norms(delta)
             better = wrong & (size < smallest)
-            best, smallest = (
-                torch.where(better, delta, best),
-                torch.where(better, size, smallest),
-            )
-            moved = delta + (
-                0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + released) / steps))
-            ) * unit(gradient)
-            length = torch.minimum(
-                length * torch.where(wrong, 1.0 - GAMMA, 1.0 + GAMMA), farthest
-            )
-            reached = x + length * unit(moved)
-            delta = (_rounded(reached) if released else reached).clamp(0.0, 1.0) - x
-    best = within_ball(best, eps)
-    return Attacked(x + (_rounded(best) if released else best), right)
+            best = torch.where(better, delta, best)
+            smallest = torch.where(better, size, smallest)
+
+            # 0.01 + 0.99 (1 + cos(pi i / T)) / 2
+            step = 0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + released) / steps))
+            direction = unit(delta + step * unit(gradient))
+            factor = torch.where(wrong, 1.0 - GAMMA, 1.0 + GAMMA)
+            norm = torch.minimum(norm * factor, farthest)
+            delta = round_as_released(x + norm * direction).clamp(0.0, 1.0) - x
+    return Attacked(x + round_as_released(within_ball(best, eps)), right)
 
 
 def _prediction(logits: Tensor, *, vote: bool) -> Tensor:
-    """(B,) the class that the m noises of logits (m, B, K) give: that of the mean softmax, or by a vote."""
+    """Return (B,) the class that the m noises of logits (m, B, K) give.
+
+    It is that of the mean softmax, or by a vote.
+    """
     if vote:
-        return (
-            F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).sum(dim=0).argmax(dim=-1)
-        )
+        classes = logits.shape[-1]
+        votes = F.one_hot(logits.argmax(dim=-1), classes).sum(dim=0)
+        return votes.argmax(dim=-1)
     return logits.softmax(dim=-1).mean(dim=0).argmax(dim=-1)
 
 
-def _rounded(v: Tensor) -> Tensor:
-    """To steps of 1/255."""
+def _rounded_to_255ths(v: Tensor) -> Tensor:
+    """Return `v` rounded to multiples of 1/255."""
     return (v * 255.0).round() / 255.0
 
 
-def _gradient(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """The objective's gradient by each image, and the logits (m, B, K) there."""
-    return shared.climb(under.logits, shared.mean_cross_entropy, y, at)
+def _as_it_is(v: Tensor) -> Tensor:
+    return v
+
+
+def _gradient(noises: FixedNoise, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the objective's gradient by each image, and the logits (m, B, K) there."""
+    return shared.climb(noises.logits, shared.mean_cross_entropy, y, x)
 
 
 @torch.no_grad()
-def _estimate(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """What `gradient_free` takes for the gradient by each image, and the logits (m, B, K) there."""
-    logits = under.logits(at)
-    own = logits.softmax(dim=-1).gather(
-        -1, y.expand(logits.shape[:-1])[..., None]
-    )  # (m, B, 1)
-    return -(own.view(*own.shape[:2], *(1,) * (at.dim() - 1)) * under.noise).mean(
-        dim=0
-    ), logits
+def _estimate(noises: FixedNoise, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what `gradient_free` takes for the gradient, and the logits (m, B, K)."""
+    logits = noises.logits(x)
+    label = y.expand(logits.shape[:-1])[..., None]
+    p_y = logits.softmax(dim=-1).gather(-1, label)  # (m, B, 1)
+    p_y = p_y.view(*p_y.shape[:2], *(1,) * (x.dim() - 1))
+    return -(p_y * noises.noise).mean(dim=0), logits
 
 
 def _climb(
-    look: Look,
-    under: FixedNoise,
+    find_gradient: FindGradient,
+    noises: FixedNoise,
     x: Tensor,
     y: Tensor,
-    at: Tensor,
+    *,
+    start: Tensor,
     steps: int,
     step: float,
     eps: float,
 ) -> Attacked:
-    """From `at` by steps along the unit gradient that `look` finds, each into [0, 1] and the ball around x."""
-    with frozen(under.model):
+    """Climb by steps along the unit gradient, each into [0, 1] and the ball around x."""
+    points = start
+    with frozen(noises.model):
         for i in range(steps):
-            gradient, logits = look(under, at, y)
+            gradient, logits = find_gradient(noises, points, y)
             if i == 0:
                 right = logits.argmax(dim=-1) == y
-            at = (at + step * unit(gradient)).clamp(0.0, 1.0)
-            at = (
-                at if math.isinf(eps) else x + within_ball(at - x, eps)
-            )  # nearer to x, and so still in [0, 1]
-    return Attacked(at, right)
+            points = (points + step * unit(gradient)).clamp(0.0, 1.0)
+            if not math.isinf(eps):
+                # Nearer to x, and so still in [0, 1].
+                points = x + within_ball(points - x, eps)
+    return Attacked(points, right)
 
 
 def ball_attack(
@@ -247,19 +281,24 @@ def ball_attack(
 ) -> Attacked:
     """Climb each noise's loss within a ball around it, keeping its mean and standard deviation.
 
-    Steps along the unit gradient have length 2 eps / T. After each, the noise is projected to the ball of radius
-    eps around its start, then shifted and scaled to the mean and standard deviation that it had at the start.
+    Steps along the unit gradient have length 2 eps / T. After each, the noise is
+    projected to the ball of radius eps around its start, then shifted and scaled to the
+    mean and standard deviation that it had at the start.
 
     Args:
         model: gives logits (N, K); it is frozen during the attack.
         x: (N, C, H, W) images. noise: (N, C, H, W), one noise per image.
-        target: (N,) labels, to climb the cross-entropy; or (N, K) probabilities, to climb KL(target || prediction).
+        target: (N,) labels, to climb the cross-entropy; or (N, K) probabilities, to
+            climb KL(target || prediction).
         steps: T. eps: the L2 radius.
-        damp: added to the gradient's norm, which the gradient is divided by; m * 1e-8 in the authors' code.
-        rms: scale by root mean squares, as the authors' code does where the paper says standard deviations.
+        damp: added to the gradient's norm, which the gradient is divided by; m * 1e-8
+            in the authors' code.
+        rms: scale by root mean squares, as the authors' code does where the paper says
+            standard deviations.
 
     Returns:
-        Attacked: the noises; `right` compares with the label, or with the target's top class.
+        Attacked: the noises; `right` compares with the label, or with the target's top
+            class.
 
     Raises:
         Problem: no step, or eps that is not a finite number above 0.
@@ -274,25 +313,30 @@ def ball_attack(
         True
     """
     check(steps, eps=eps)
-    loss = (
-        shared.cross_entropy
-        if target.dim() == 1
-        else lambda logits, wanted: shared.divergence(wanted, logits)
-    )
-    top = target if target.dim() == 1 else target.argmax(dim=-1)
+    label = target
+    loss: Loss = shared.cross_entropy
+    if target.dim() == 2:
+        label = target.argmax(dim=-1)
+        loss = _divergence_from_target
     moved = noise
     with frozen(model):
         for i in range(steps):
             gradient, logits = shared.climb(
-                lambda at: shared.at_least_float32(model(at)), loss, target, x + moved
+                lambda noisy: shared.at_least_float32(model(noisy)),
+                loss,
+                target,
+                x + moved,
             )
             if i == 0:
-                right = logits.argmax(dim=-1) == top
-            moved = noise + within_ball(
-                moved + 2.0 * eps / steps * unit(gradient, damp) - noise, eps
-            )
+                right = logits.argmax(dim=-1) == label
+            stepped = moved + 2.0 * eps / steps * unit(gradient, damp)
+            moved = noise + within_ball(stepped - noise, eps)
             moved = shared.with_moments_of(moved, noise, rms=rms)
     return Attacked(moved, right)
+
+
+def _divergence_from_target(logits: Tensor, target: Tensor) -> Tensor:
+    return shared.divergence(target, logits)
 
 
 def sphere_attack(
@@ -306,22 +350,28 @@ def sphere_attack(
     norm: Literal["l2", "linf"] = "l2",
     damp: float = 0.0,
 ) -> Attacked:
-    """Increase the cross-entropy of each noise on the sphere of its norm, until the noisy image is misclassified.
+    """Increase the cross-entropy of each noise on the sphere of its norm.
 
-    A noise that makes its image misclassified, at the start or later, is not moved any further and not evaluated
+    It ends when the noisy image is misclassified. A noise that makes its image
+    misclassified, at the start or later, is not moved any further and not evaluated
     again, so the attack costs less as it succeeds.
 
     Args:
         model: gives logits (B, K); it is frozen during the attack.
-        x: (B, C, H, W) images. y: (B,) labels. noise: (B, C, H, W), one noise per image.
+        x: (B, C, H, W) images. y: (B,) labels. noise: (B, C, H, W), one noise per
+            image.
         steps: T, the most steps that a noise takes.
-        eps: length of a step along the unit gradient; for "linf", of each sign step of eps / sqrt(d).
-        damp: added to the gradient's norm, which the gradient is divided by; m * 1e-8 in the authors' code. Above 0
-            the gradient is that of the usual cross-entropy with its rounding: where the label's probability rounds to
-            1, steps grow short and lose the label's part, so noises with a margin beyond about 20 hardly move.
+        eps: length of a step along the unit gradient; for "linf", of each sign step of
+            eps / sqrt(d).
+        damp: added to the gradient's norm, which the gradient is divided by; m * 1e-8
+            in the authors' code. Above 0 the gradient is that of the usual
+            cross-entropy with its rounding: where the label's probability rounds to 1,
+            steps grow short and lose the label's part, so noises with a margin beyond
+            about 20 hardly move.
 
     Returns:
-        Attacked: the noises, with the norms that they had, and which were classified correctly before.
+        Attacked: the noises, with the norms that they had, and which were classified
+            correctly before.
 
     Raises:
         Problem: no step, eps that is not a finite number above 0, or another `norm`.
@@ -337,9 +387,8 @@ def sphere_attack(
     """
     check(steps, eps=eps)
     check_known("norm", ("l2", "linf"), norm)
-    usual = partial(
-        F.cross_entropy, reduction="none"
-    )  # whose gradient rounds where the label is sure
+    # The usual form's gradient rounds where the label is sure.
+    usual = partial(F.cross_entropy, reduction="none")
     loss = usual if damp else shared.cross_entropy
     attacked = noise.clone()
     active = torch.arange(len(noise), device=noise.device)
@@ -348,22 +397,22 @@ def sphere_attack(
         for i in range(steps):
             noisy = x[active] + attacked[active]
             gradient, logits = shared.climb(
-                lambda at: shared.at_least_float32(model(at)), loss, y[active], noisy
+                lambda noisy: shared.at_least_float32(model(noisy)),
+                loss,
+                y[active],
+                noisy,
             )
             right = logits.argmax(dim=1) == y[active]
             if i == 0:
-                first = right
-            left = right.nonzero()[
-                :, 0
-            ]  # the only point of a step that waits for the device
-            active = active[left]
-            if not len(active):
+                right_at_first = right
+            # The only point of a step that waits for the device.
+            still_right = right.nonzero()[:, 0]
+            active = active[still_right]
+            if len(active) == 0:
                 break
-            up = gradient[left]
-            step = (
-                eps * unit(up, damp)
-                if norm == "l2"
-                else eps / up[0].numel() ** 0.5 * up.sign()
-            )
-            attacked[active] = unit(attacked[active] + step) * radius[active]
-    return Attacked(attacked, first)
+            gradient = gradient[still_right]
+            d = gradient[0].numel()
+            up = unit(gradient, damp) if norm == "l2" else gradient.sign()
+            step = eps if norm == "l2" else eps / d**0.5
+            attacked[active] = unit(attacked[active] + step * up) * radius[active]
+    return Attacked(attacked, right_at_first)

@@ -1,4 +1,6 @@
-"""What attacks share: losses of noisy logits, lengths image by image, networks left as they were, what is returned."""
+"""What attacks share: losses of noisy logits, lengths image by image, networks left as they
+were, and what is returned.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,8 +13,12 @@ from torch.nn import functional as F
 
 from randsmooth.errors import BadValue
 
-TINY = 1e-12
-DAMP = 1e-8  # what the released codes of CAT-RS and Sun et al. add to the norm of a gradient, of a loss divided by m
+# A length above 0 by which a row without a direction is divided.
+SHORTEST = 1e-12
+
+# What the released codes of CAT-RS and Sun et al. add to the norm of a gradient, of a loss
+# divided by m.
+DAMP = 1e-8
 
 
 class Attacked(NamedTuple):
@@ -20,8 +26,8 @@ class Attacked(NamedTuple):
 
     Attributes:
         points: the attacked images or noises, in the shape of what was attacked.
-        right: whether each sample was correct before the attack; (m, B) for images (B, ...) under m noises each,
-            (N,) for noises (N, ...).
+        right: whether each sample was correct before the attack; (m, B) for images (B,
+            ...) under m noises each, (N,) for noises (N, ...).
 
     Example:
         >>> import torch
@@ -50,7 +56,8 @@ def check(steps: int, **lengths: float) -> None:
 def frozen(model: nn.Module) -> Iterator[nn.Module]:
     """A context in which the model is in eval mode and its parameters take no gradient.
 
-    Afterwards both are as they were before, for each module and parameter, also where an exception ends the context.
+    Afterwards both are as they were before, for each module and parameter, also where
+    an exception ends the context.
 
     Example:
         >>> model = nn.Linear(2, 2)
@@ -73,7 +80,7 @@ def frozen(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def at_least_float32(logits: Tensor) -> Tensor:
-    """`logits` as float32 where they are bfloat16 or float16; others as they are.
+    """Return `logits` as float32 if they are bfloat16 or float16; others as they are.
 
     Example:
         >>> at_least_float32(torch.zeros(2, 3, dtype=torch.bfloat16)).dtype
@@ -83,7 +90,12 @@ def at_least_float32(logits: Tensor) -> Tensor:
 
 
 def noisy_logits(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
-    """(m, B, K) logits of the images x (B, C, H, W) under each of the noises (m, B, C, H, W), in at least float32.
+    """Return (m, B, K) logits of images under each of their noises, in at least float32.
+
+    Args:
+        model: gives logits (N, K).
+        x: (B, C, H, W) images.
+        noise: (m, B, C, H, W)
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3))
@@ -96,27 +108,33 @@ def noisy_logits(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
 
 
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
-    """(...,) cross-entropy of logits (..., K) and labels y, broadcast to (...,): log(1 + (1 - p_y) / p_y).
+    """Return (...,) cross-entropy as log(1 + (1 - p_y) / p_y).
 
-    Where the label's probability rounds to 1, the gradient of the usual form loses its part for the label. The
-    gradient of this form keeps its direction, and such images are the ones that an attack is for.
+    It is of logits (..., K) and labels y, broadcast to (...,). Where the label's
+    probability rounds to 1, the gradient of the usual form loses its part for the
+    label. The gradient of this form keeps its direction, and such images are the ones
+    that an attack is for.
     """
-    own = y.expand(logits.shape[:-1])[..., None]
-    others = logits.scatter(-1, own, -torch.inf).logsumexp(dim=-1)
-    return F.softplus(others - logits.gather(-1, own)[..., 0])
+    label = y.expand(logits.shape[:-1])[..., None]
+    logit_of_label = logits.gather(-1, label)[..., 0]
+    logit_of_others = logits.scatter(-1, label, -torch.inf).logsumexp(dim=-1)
+    return F.softplus(logit_of_others - logit_of_label)
 
 
 def mean_cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
-    """(B,) -log of the mean over m noises of the label's probability, from logits (m, B, K).
+    """Return (B,) -log of the mean over m noises of the label's probability.
 
-    It is the logarithm of a sum of logarithms' exponentials, so that it grows, and has a gradient, however small the
-    probability is. Source: Salman et al. 2019, eq. 6 (mean first, then the logarithm).
+    It is computed from logits (m, B, K). It is the logarithm of a sum of logarithms'
+    exponentials, so that it grows, and has a gradient, however small the probability
+    is. Source: Salman et al. 2019, eq. 6 (mean first, then the logarithm).
     """
     return math.log(len(logits)) - (-cross_entropy(logits, y)).logsumexp(dim=0)
 
 
 def divergence(target: Tensor, logits: Tensor) -> Tensor:
-    """(...,) KL(target || softmax(logits)) of target and logits (..., K), with gradients through both.
+    """Return (...,) KL(target || softmax(logits)) of target and logits (..., K).
+
+    Gradients go through both.
 
     Example:
         >>> divergence(torch.tensor([0.5, 0.5]), torch.zeros(2))
@@ -131,81 +149,96 @@ def climb(
     y: Tensor,
     at: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of loss(logits(at), y), added up, by the points `at`; and the logits there."""
+    """Return the gradient of loss(logits(at), y), added up, by the points `at`.
+
+    Returns:
+        gradient: in the shape of `at`.
+        logits: at these points.
+    """
     with torch.enable_grad():
         at = at.detach().requires_grad_()
-        found = logits(at)
-        (gradient,) = torch.autograd.grad(loss(found, y).sum(), at)
-    return gradient, found.detach()
+        logits_there = logits(at)
+        (gradient,) = torch.autograd.grad(loss(logits_there, y).sum(), at)
+    return gradient, logits_there.detach()
 
 
 def norms(v: Tensor) -> Tensor:
-    """L2 norm of each row, shaped (B, 1, ..., 1) to scale `v` (B, ...) by."""
+    """Return the L2 norm of each row, shaped (B, 1, ..., 1) to scale `v` (B, ...) by."""
     return v.flatten(1).norm(dim=1).view(-1, *(1,) * (v.dim() - 1))  # type: ignore[no-any-return]
 
 
 def unit(v: Tensor, damp: float = 0.0) -> Tensor:
-    """Each row of `v` (B, ...) scaled to L2 norm 1, however short it is; a row of zeros stays as it is.
+    """Return each row of `v` (B, ...) scaled to L2 norm 1, however short it is.
 
-    `damp` is added to the norm that a row is divided by, so that rows shorter than `damp` stay short.
+    A row of zeros stays as it is. `damp` is added to the norm that a row is divided by,
+    so that rows shorter than `damp` stay short.
     """
     if damp:
         return v / (norms(v) + damp)
+    # Scaled to a largest number of 1 at first, so that no square underflows.
     largest = v.flatten(1).abs().amax(dim=1).view(-1, *(1,) * (v.dim() - 1))
-    v = v / largest.clamp_min(
-        torch.finfo(v.dtype).tiny
-    )  # first, so that no square underflows
-    return v / norms(v).clamp_min(TINY)
+    v = v / largest.clamp_min(torch.finfo(v.dtype).tiny)
+    return v / norms(v).clamp_min(SHORTEST)
 
 
 def within_ball(v: Tensor, eps: float) -> Tensor:
-    """Each row of `v` (B, ...) shortened to L2 norm eps where it is longer.
+    """Return each row of `v` (B, ...), shortened to L2 norm eps where it is longer.
 
     Example:
         >>> within_ball(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)
         tensor([[0.6000, 0.8000],
                 [0.3000, 0.4000]])
     """
-    return v * (eps / norms(v).clamp_min(TINY)).clamp_max(1.0)
+    return v * (eps / norms(v).clamp_min(SHORTEST)).clamp_max(1.0)
 
 
 def with_moments_of(v: Tensor, model: Tensor, *, rms: bool = False) -> Tensor:
-    """Each row of `v` (B, ...) shifted and scaled to the mean and standard deviation of that row of `model`.
+    """Return each row of `v` (B, ...), shifted and scaled to the moments of another.
 
-    `rms`: scaled by the ratio of the two rows' root mean squares instead of their standard deviations.
+    Args:
+        v: rows that are changed.
+        model: (B, ...) rows whose mean and standard deviation they are given.
+        rms: scale by the ratio of the two rows' root mean squares instead of their
+            standard deviations.
     """
     dims = tuple(range(1, v.dim()))
-    (std, mean), (std0, mean0) = (
-        torch.std_mean(w, dim=dims, correction=0, keepdim=True) for w in (v, model)
+    std, mean = torch.std_mean(v, dim=dims, correction=0, keepdim=True)
+    std_of_model, mean_of_model = torch.std_mean(
+        model, dim=dims, correction=0, keepdim=True
     )
     if rms:
-        std, std0 = (w.square().mean(dim=dims, keepdim=True).sqrt() for w in (v, model))
-    return (v - mean) * (std0 / std.clamp_min(TINY)) + mean0
+        std = v.square().mean(dim=dims, keepdim=True).sqrt()
+        std_of_model = model.square().mean(dim=dims, keepdim=True).sqrt()
+    return (v - mean) * (std_of_model / std.clamp_min(SHORTEST)) + mean_of_model
 
 
 class FixedNoise:
     """The logits of images under the same noises, time and again, as `noisy_logits` gives them up to rounding.
 
-    A network that begins with a convolution makes conv(x) + W * noise of x + noise, so on a CPU its first layer is
-    computed at the B images, not at the m * B noisy ones, and so is its gradient by the image. In LeNet these take a
-    third of an attack's step.
+    A network that begins with a convolution makes conv(x) + W * noise of x + noise, so
+    on a CPU its first layer is computed at the B images, not at the m * B noisy ones,
+    and so is its gradient by the image. In LeNet these take a third of an attack's
+    step.
     """
 
     def __init__(self, model: nn.Module, noise: Tensor) -> None:
-        """`model` is not changed as long as this is used, and `noise` is (m, B, C, H, W)."""
-        self.model, self.noise = model, noise
-        apart = getattr(
-            type(model), "apart", None
-        )  # a compiled model has none, though it passes on the attribute
-        self.parts = (
-            apart(model)
-            if apart and noise.device.type == "cpu" and len(noise) > 1
-            else None
-        )
+        """Prepare the first layer, where a model has one apart.
+
+        Args:
+            model: is not changed as long as this is used.
+            noise: (m, B, C, H, W)
+        """
+        self.model = model
+        self.noise = noise
+        self.parts = None
+        # A compiled model's type has no such method, though it passes on the attribute.
+        apart = getattr(type(model), "apart", None)
+        if apart and noise.device.type == "cpu" and len(noise) > 1:
+            self.parts = apart(model)
         if self.parts is not None:
-            first = self.parts[0]
+            first, _ = self.parts
             with torch.no_grad():
-                there = F.conv2d(
+                of_noise = F.conv2d(
                     noise.flatten(0, 1),
                     first.weight,
                     None,
@@ -213,17 +246,17 @@ class FixedNoise:
                     first.padding,
                     first.dilation,
                 )
-            self.moved_by = there.permute(0, 2, 3, 1).unflatten(
-                0, noise.shape[:2]
-            )  # (m, B, H, W, C)
+            channels_last = of_noise.permute(0, 2, 3, 1)
+            # (m, B, H, W, C)
+            self.first_layer_of_noise = channels_last.unflatten(0, noise.shape[:2])
 
     def logits(self, x: Tensor) -> Tensor:
-        """(m, B, K) at the images x (B, C, H, W), in at least float32."""
+        """Return (m, B, K) at the images x (B, C, H, W), in at least float32."""
         if self.parts is None:
             return noisy_logits(self.model, x, self.noise)
         first, rest = self.parts
-        hidden = first(x).permute(0, 2, 3, 1)[None] + self.moved_by
+        first_layer_of_x = first(x).permute(0, 2, 3, 1)[None]
+        hidden = (first_layer_of_x + self.first_layer_of_noise).flatten(0, 1)
         m, images = self.noise.shape[:2]
-        return at_least_float32(rest(hidden.flatten(0, 1).permute(0, 3, 1, 2))).view(
-            m, images, -1
-        )
+        logits = rest(hidden.permute(0, 3, 1, 2))
+        return at_least_float32(logits).view(m, images, -1)
