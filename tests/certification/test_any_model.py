@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -477,6 +478,44 @@ def test_names_that_a_model_does_not_know_are_refused_unless_their_order_is_stat
         assert rs.certify(network, (x[rows], stated), **how).correct.all()
     unlabelled = rs.data.load(tmp_path / "list.csv", "test", label_column="none")
     assert len(rs.certify(network, unlabelled, **how)) == 10
+
+
+def test_an_estimator_fitted_with_negative_numbers_gets_them_by_name(
+    tmp_path: Path,
+) -> None:
+    """-1 alone stands for no label; beside 1, or as a category, it is a class."""
+    x, y = digits()
+    x, y = x[:60].flatten(1).numpy(), y[:60] % 2
+    how: dict[str, Any] = {"sigma": 0.001, "n": 100, "identity": "a"}
+    signs = 2 * y - 1
+    table = pd.DataFrame(x).add_prefix("p").assign(label=signs)
+    table.to_csv(tmp_path / "signs.csv", index=False)
+    signed = LogisticRegression(C=100.0, max_iter=2000)
+    for fitted_with in (signs, signs.astype(float), signs.astype(str)):
+        model = copy.deepcopy(signed).fit(x, fitted_with)
+        labelled = [
+            (x, signs),
+            (x, signs.astype(str)),
+            (x, np.array(["-1", "1"])[y]),
+            tmp_path / "signs.csv",
+        ]
+        for source in labelled:
+            found = rs.certify(model, source, **how)
+            assert found.correct.all() and found.header.classes == ("-1", "1")
+            assert found.label.tolist() == y.tolist()
+    with pytest.raises(NotComparable, match=r"-1, 1.*names\[y\]"):
+        rs.certify(model, (x, y), **how)
+    network = nn.Sequential(nn.Flatten(), nn.Linear(64, 2)).eval()
+    with pytest.raises(NotComparable, match=r"-1, 1.*model's numbers"):
+        rs.certify(network, (x, signs), **how)
+
+    three = np.arange(60) % 3 - 1
+    nearest = KNeighborsClassifier(1).fit(x, three)
+    with pytest.raises(Problem, match=r"label -1.*pd\.Categorical\(y\.astype\(str\)\)"):
+        rs.certify(nearest, (x, three), **how)
+    stated = pd.Categorical(three.astype(str))
+    assert rs.certify(nearest, (x, stated), **how).correct.all()
+    assert not rs.data.load((x, -np.ones(60, int)), "test").labelled
 
 
 def test_names_that_say_their_order_or_that_the_model_knows_are_taken() -> None:

@@ -15,6 +15,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import NotFound, WrongData
 
 NO_LABEL = -1  # in place of every label of images that have none
+SIGNS = ("-1", "1")  # two classes that are told apart by a sign
 MOST_CLASSES = 100_000
 LONGEST_NAME = 1000  # characters of the name of a class
 NUMBER = re.compile(r"-?[0-9]{1,18}")
@@ -63,7 +64,7 @@ def no_labels(total: int) -> Tensor:
 def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, Classes]:
     """Labels (N,) int64 from an array of whole numbers (N,) or (N, 1), or of texts (see `from_texts`), and their names.
 
-    If all are -1, there are none.
+    If all are -1, there are none. If all are -1 or 1, these are the names of two classes.
 
     Raises:
         Problem: another type or shape, or a number that is no label; the message says which image has it.
@@ -88,9 +89,14 @@ def labels_of(found: NDArray[Any], where: Where, source: str) -> tuple[Tensor, C
         raise WrongData(
             f"the labels of {source} have type {found.dtype}; expected whole numbers from 0: {way}"
         )
-    return check_labels(
-        torch.from_numpy(found.astype(np.int64)), MOST_CLASSES, where
-    ), None
+    return _of_numbers(torch.from_numpy(found.astype(np.int64)), where)
+
+
+def _of_numbers(numbers: Tensor, where: Where) -> tuple[Tensor, Classes]:
+    """Labels (N,) from whole numbers; -1 and 1 are the names of two classes, as in the literature of SVMs."""
+    if set(numbers.unique().tolist()) == {*map(int, SIGNS)}:
+        return (numbers > 0).long(), SIGNS
+    return check_labels(numbers, MOST_CLASSES, where), None
 
 
 def _all_missing(values: NDArray[Any], where: Where) -> bool:
@@ -122,7 +128,7 @@ def of_categories(
     """Return labels (N,) and class names of pandas' categories, in the order of these; None for anything else.
 
     So "low", "mid" and "high" are 0, 1 and 2 where the user put them in that order. Categories of numbers are no names:
-    the values themselves are the labels.
+    the values themselves are the labels. Texts of numbers below 0, which are no labels, are names.
 
     Raises:
         Problem: a value is missing beside others, or a category cannot name a class.
@@ -135,7 +141,7 @@ def of_categories(
     if names is None or codes is None:
         return None
     if not all(isinstance(name, str) for name in names) or all(
-        NUMBER.fullmatch(name) for name in names
+        NUMBER.fullmatch(name) and not name.startswith("-") for name in names
     ):
         return None
     places = np.asarray(codes, np.int64)
@@ -153,6 +159,8 @@ def from_texts(
 ) -> tuple[Tensor, Classes]:
     """Labels (N,) from texts: numbers as they are; names as places in alphabetical order, with these names.
 
+    -1 and 1 are names of two classes, too.
+
     Raises:
         Problem: an empty text beside others, a number below 0, or names that cannot name classes.
     """
@@ -167,9 +175,7 @@ def from_texts(
         (row for row, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), None
     )
     if odd is None:
-        return check_labels(
-            torch.tensor([int(cell) for cell in cells]), MOST_CLASSES, where
-        ), None
+        return _of_numbers(torch.tensor([int(cell) for cell in cells]), where)
     try:
         np.array(cells, dtype=np.float64)
     except ValueError:
@@ -230,7 +236,8 @@ def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
     if len(wrong) and bool((labels != NO_LABEL).any()):
         index = int(wrong[0])
         why = (
-            "; -1, for images without a label, must stand for all of them"
+            "; -1, for images without a label, must stand for all of them; where it is "
+            "a class, give pd.Categorical(y.astype(str))"
             if labels[index] == NO_LABEL
             else ""
         )

@@ -346,10 +346,8 @@ class EstimatorModel(PythonModel):
         self.estimator, self.known = copy.deepcopy(estimator), np.asarray(known)
         numbers = _numbers(self.known)
         self.numbered = numbers is not None
-        self.names = tuple(
-            composed(str(each))
-            for each in (self.known if numbers is None else numbers).tolist()
-        )
+        called = _plain(self.known) if numbers is None else numbers
+        self.names = tuple(composed(str(each)) for each in called.tolist())
         self.places = np.arange(len(self.known)) if numbers is None else numbers
         self.num_classes = max(2, int(self.places.max()) + 1)
         self.classes = (
@@ -497,6 +495,12 @@ def _hash_of(value: object) -> str:
     except Exception:  # an estimator's own way of being pickled may raise anything
         return ""
     return hashed.hexdigest()
+
+
+def _plain(known: np.ndarray) -> np.ndarray:
+    """Classes as they are written, whole numbers without a point: -1.0 is the class -1."""
+    whole = known.dtype.kind == "f" and bool((known == np.floor(known)).all())
+    return known.astype(np.int64) if whole else known
 
 
 def _numbers(known: np.ndarray) -> NDArray[np.int64] | None:
