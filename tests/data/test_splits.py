@@ -15,7 +15,7 @@ from data.making import png, random_images, refuses, tar, write_folder, write_pa
 from randsmooth import data
 from randsmooth.data import tables
 from randsmooth.data.splits import array_parts, split_in, split_of
-from randsmooth.errors import MissingValue, Note
+from randsmooth.errors import MissingValue, Note, UnknownName
 
 # Ten images of each split, told apart by their pixels: all are 100 in the first, 200 in the second, 250 in the third.
 BRIGHTNESS = {"train": 100, "val": 200, "test": 250}
@@ -134,6 +134,39 @@ def test_arrays_of_any_spelling_in_any_order(tmp_path: Path) -> None:
         image_column="X_Valid",
         label_column="y_Test",
     )
+
+
+def test_a_folder_in_one_of_its_own_name_is_read_as_that_folder(tmp_path: Path) -> None:
+    """As an archive has it that is unpacked into a folder called like it."""
+    names = ["ant", "bee", "bee", "cat"]
+    for split, word in (("train", "seg_train"), ("test", "seg_test")):
+        write_folder(tmp_path / "splits" / word / word, PIXELS[split], names)
+    (tmp_path / "splits" / "seg_train" / "notes.doc").write_text("more")
+    write_folder(tmp_path / "splits" / "seg_pred" / "seg_pred", PIXELS["val"], names)
+    with pytest.warns(Note, match=r"seg_train: 1 file .*notes\.doc"):
+        splits = [data.load(tmp_path / "splits", split) for split in ("train", "test")]
+    for images, split in zip(splits, ("train", "test"), strict=True):
+        x, y = images.batch(torch.arange(len(images)))
+        assert images.split == split and images.spec.classes == ("ant", "bee", "cat")
+        assert y.tolist() == [0, 1, 1, 2]
+        assert (x * 255).round().unique().tolist() == [BRIGHTNESS[split]]
+    write_folder(tmp_path / "photos" / "photos", PIXELS["val"], names)
+    whole = data.load(tmp_path / "photos", "test")
+    assert whole.spec.name == "photos" and whole.labels.tolist() == [0, 1, 1, 2]
+    write_folder(tmp_path / "cats", PIXELS["val"], ["cats"] * 4)
+    assert data.load(tmp_path / "cats", "test").spec.classes == ("cats",)
+
+
+def test_other_words_for_a_split_are_understood_where_one_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    path = write_npz(tmp_path, {"train": "train", "valid": "val", "test": "test"})
+    for word in ("val", "valid", "dev", "Validation"):
+        found = data.load(path, word)
+        assert found.split == "validation" and is_split(found, "val"), word
+    assert is_split(data.load(path, "training"), "train")
+    with pytest.raises(UnknownName, match="'best'"):
+        data.load(path, "best")
 
 
 def test_arrays_of_two_words_are_paired_or_asked_about_and_never_left_out(

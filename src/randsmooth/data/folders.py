@@ -231,7 +231,34 @@ def splits_in(folder: Path) -> dict[str, list[Path]]:
         found = {each.name: [each] for each in folders if each.name in alike}
     if found:
         _tell_beside(folder, found, images, folders)
-    return found
+    return {
+        name: [within_itself(path) for path in paths] for name, paths in found.items()
+    }
+
+
+def within_itself(folder: Path) -> Path:
+    """Return the folder of class folders that lies in one of its own name, as archives are often unpacked.
+
+    That is `folder` itself, unless it holds only another of its name, in which there are folders and no images.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     Path(place, "photos", "photos", "cat").mkdir(parents=True)
+        ...     within_itself(Path(place, "photos")).relative_to(place).as_posix()
+        'photos/photos'
+    """
+    images, folders = scan(folder)
+    alone = not images and len(folders) == 1
+    if not alone or folders[0].name != folder.resolve().name or lists_in(folder):
+        return folder
+    images_within, folders_within = scan(folders[0])
+    if images_within or not folders_within:
+        return folder
+    left = LeftOut(folder)
+    scan(folder, left)
+    left.tell()
+    return folders[0]
 
 
 def _tell_beside(

@@ -28,7 +28,13 @@ from randsmooth.data.feature_tables import (
     is_feature_table,
     read_feature_table,
 )
-from randsmooth.data.folders import open_files, open_named, open_whole, splits_in
+from randsmooth.data.folders import (
+    open_files,
+    open_named,
+    open_whole,
+    splits_in,
+    within_itself,
+)
 from randsmooth.data.images import (
     Device,
     Images,
@@ -90,10 +96,10 @@ def load(
             arrays or tensors (x, y) or x alone; a torch Dataset or DataLoader; a `datasets` Dataset or DatasetDict; a
             DataFrame of numbers. Arrays and items that are no images, such as (N, d) or (N, C, T), are features of any
             scale.
-        split: "train", "validation" or "test". Where there is no test split, the
-            validation split is taken for it, which the images say (`Images.split`). What
-            has no splits is what its name says, such as "val" of a folder, or else what
-            is asked for.
+        split: "train", "validation" or "test", or another word for one of these, such
+            as "val". Where there is no test split, the validation split is taken for it,
+            which the images say (`Images.split`). What has no splits is what its name
+            says, such as "val" of a folder, or else what is asked for.
         device: where batches are to be.
         image_column, label_column: the columns, arrays or extensions that hold the images and the labels, where their
             names are not the usual ones; label_column="none" says that there are no labels.
@@ -117,6 +123,7 @@ def load(
         >>> load(x, "test").labelled
         False
     """
+    split = split_of(str(split)) or split
     check_known("split", ASKED, split)
     columns, fit = ColumnNames(image_column, label_column), Fit.of(resize, crop)
     return _loaded(dataset, Request(split, columns, fit, device, stream, categories))
@@ -187,6 +194,7 @@ def _from_path(path: Path, request: Request) -> Images:
     if path.is_dir() and is_saved(path):
         return _from_datasets(from_disk(path), request, path.resolve().name)
     check_itself(path)
+    path = within_itself(path)
     if path.suffix.lower() == ".npz" and not path.is_dir():
         return read_npz(path, request)
     if not path.is_dir() and is_feature_table(path, request.columns):
