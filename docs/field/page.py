@@ -14,7 +14,7 @@ from docs.field.pairs import judged_of, setting_of
 from docs.field.rows import ACCURACY, ACR, P_A, Row, read_csv
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.logs.inferred import CORRUPTED
+from randsmooth.certificates.logs.paths import CORRUPTED
 from randsmooth.escape import say
 from randsmooth.metrics import P_A_LEVELS
 from randsmooth.report import web

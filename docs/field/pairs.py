@@ -10,7 +10,7 @@ from docs.field.judging import Judged, network, p_a_values
 from docs.field.rows import JUDGED, Row
 
 from randsmooth import metrics
-from randsmooth.certificates.logs.inferred import CORRUPTED
+from randsmooth.certificates.logs.paths import CORRUPTED
 from randsmooth.progress import Progress
 from randsmooth.report.grouping import gathered
 

@@ -24,7 +24,8 @@ from randsmooth.certificates import (
     read_folder,
     unplaced,
 )
-from randsmooth.certificates.logs.inferred import infer, possible_budgets
+from randsmooth.certificates.logs.budgets import possible_budgets
+from randsmooth.certificates.logs.inferred import infer
 from randsmooth.noise import Gaussian
 
 PLACES: dict[

@@ -20,7 +20,7 @@ from randsmooth.certificates import (
     write_tsv,
 )
 from randsmooth.certificates.logs import lines
-from randsmooth.certificates.logs.inferred import CLASSES, DATASETS
+from randsmooth.certificates.logs.paths import CLASSES, DATASETS
 from randsmooth.cli import certificate_files
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"

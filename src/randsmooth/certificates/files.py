@@ -13,12 +13,13 @@ import numpy as np
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import CLOPPER_PEARSON, guarantee_of
 from randsmooth.certificates.journal import UNFINISHED, Journal, read_unfinished
-from randsmooth.certificates.logs.inferred import in_repository, infer
+from randsmooth.certificates.logs.inferred import infer
 from randsmooth.certificates.logs.lines import (
     TSV_COLUMNS,
     PredictionLog,
     looks_like_log,
 )
+from randsmooth.certificates.logs.paths import in_repository
 from randsmooth.certificates.logs.tsv import read_tsv
 from randsmooth.certificates.selection import images_planned
 from randsmooth.certificates.table import Certificates

@@ -15,7 +15,7 @@ from randsmooth.certificates import (
     as_certificates,
     rule_of,
 )
-from randsmooth.certificates.logs.inferred import LOOSEST
+from randsmooth.certificates.logs.reach import LARGEST_ALPHA
 from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.errors import BadValue
 from randsmooth.noise import NORMS, Gaussian
@@ -80,7 +80,7 @@ def largest_possible(table: Certificates) -> float:
     # largest of both.
     if not header.settled:
         n = header.n or MOST_SAMPLES
-        alpha = header.alpha or LOOSEST
+        alpha = header.alpha or LARGEST_ALPHA
         return max(certified, table.smoothing.largest_radius(n, alpha))
 
     if header.bound != "randomised":

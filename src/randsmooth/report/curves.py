@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.logs.inferred import ROUNDED
+from randsmooth.certificates.logs.budgets import ROUNDED
 from randsmooth.errors import Problem, WrongTable
 from randsmooth.noise import NORMS
 from randsmooth.report.baseline import find_baseline

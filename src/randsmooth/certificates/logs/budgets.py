@@ -1,0 +1,134 @@
+"""The budget that a log was certified with, by its largest radii.
+
+n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more: many images reach that, so
+the largest radius of a log reveals its budget. 3.81 sigma is n = 100,000 at alpha 0.001,
+and 3.91 sigma is the same n at alpha 0.01.
+"""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from randsmooth import bounds
+from randsmooth.certificates.evidence import Floats
+from randsmooth.noise import Gaussian, check_sigma
+
+USUAL_N = (
+    *(100, 200, 500),
+    *(1000, 2000, 5000),
+    *(10_000, 20_000, 50_000),
+    *(100_000, 200_000, 500_000),
+    1_000_000,
+)
+USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1)
+
+# How many of the largest radii that a budget gives are compared with a log's: smaller
+# ones lie too close together.
+COMPARED_RADII = 64
+
+# Share by which a radius may be off: a log prints three significant digits, perhaps
+# rounded up.
+ROUNDED = 0.005
+
+# What `write_tsv` rounds down to, in the units of the radius.
+FINEST = 1e-6
+
+# Decimals: with as many or more, a radius may be off by FINEST.
+FINE_DECIMALS = 7
+
+Budget = tuple[int, float]
+
+
+def possible_budgets(
+    radius: Floats,
+    sigma: float | Floats,
+    n: int | None = None,
+    alpha: float | None = None,
+) -> list[Budget]:
+    """Return the usual budgets (n, alpha) whose largest radii are those of a log.
+
+    Args:
+        radius: (N,) as the log prints them. If a single image has the largest, no budget is inferred.
+        sigma: of the log, or (N,) of each image.
+        n, alpha: if known, only budgets with these are tried.
+
+    Example:
+        >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)  # 1.91 is 3.81 sigma
+        [(100000, 0.001)]
+    """
+    for value in np.unique(sigma).tolist():
+        check_sigma(value)
+    budgets = list(product([n] if n else USUAL_N, [alpha] if alpha else USUAL_ALPHA))
+
+    # Only sigmas that stand in a column may be rounded as the radii are: those as they
+    # stand are tried first.
+    for rounded in (False, True) if np.ndim(sigma) else (False,):
+        scaled, tolerance = in_sigmas(radius, sigma, rounded=rounded)
+        if len(scaled) == 0:
+            continue
+        at_the_end = (radius / sigma >= scaled[0] - tolerance[0]).sum()
+        if at_the_end < 2:
+            continue
+        explaining = [
+            budget
+            for budget in budgets
+            # Few budgets are near, and only those are looked at more closely.
+            if abs(largest_radii(*budget)[0] - scaled[0]) <= tolerance[0]
+            and explains(largest_radii(*budget), scaled, tolerance)
+        ]
+        if explaining:
+            return explaining
+    return []
+
+
+def in_sigmas(
+    radius: Floats, sigma: float | Floats, *, rounded: bool = True
+) -> tuple[Floats, Floats]:
+    """Return the radii above 0 in units of sigma, each once, the largest first; and by how much each may be off.
+
+    The sigmas (N,) of images may be `rounded` as the radii are.
+    """
+    above = radius > 0.0
+    sigmas = np.broadcast_to(sigma, radius.shape)[above]
+    scaled, rows = np.unique(radius[above] / sigmas, return_index=True)
+    tolerance = rounding(radius[above])[rows] / sigmas[rows]
+    if np.ndim(sigma) and rounded:
+        share = np.minimum(rounding(sigmas)[rows] / sigmas[rows], ROUNDED)
+        tolerance += scaled * share
+    return scaled[::-1], tolerance[::-1]
+
+
+def explains(possible: Floats, radii: Floats, tolerance: Floats) -> bool:
+    """Return whether those of `radii` that lie near the largest `possible` ones equal one of these within `tolerance`.
+
+    All are in units of sigma, the largest first.
+    """
+    near = radii >= possible[-1]
+    distance = np.abs(radii[near][:, None] - possible).min(axis=1)
+    return bool(np.all(distance <= tolerance[near]))
+
+
+@cache
+def largest_radii(n: int, alpha: float) -> Floats:
+    """Return the radii, in units of sigma, that n, n - 1, ... of n successes certify."""
+    successes = np.arange(n, max(n // 2, n - COMPARED_RADII), -1)
+    return Gaussian(1.0).radius(bounds.q_upper(successes, n, alpha))
+
+
+def rounding(values: Floats) -> Floats:
+    """Return by how much each value may be off as printed.
+
+    That is half a unit of the last digit that any value of its magnitude shows.
+    """
+    # (FINE_DECIMALS + 1, N): whether a value has no more than so many decimals.
+    shown_by = [
+        np.abs(np.round(values, decimals) - values) <= 1e-12 * values
+        for decimals in range(FINE_DECIMALS)
+    ]
+    shown_by.append(values > 0.0)
+    decimals = np.argmax(np.array(shown_by), axis=0)
+    magnitude = np.floor(np.log10(values))
+    printed = np.array([decimals[magnitude == m].max() for m in magnitude])
+    # A little more than half a unit, since the values are floats.
+    return np.asarray(np.maximum(0.5 * 10.0**-printed, FINEST) * (1.0 + 1e-6))

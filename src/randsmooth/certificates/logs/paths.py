@@ -1,0 +1,465 @@
+"""What the path of a log says: repository, sigma, data set, method and settings."""
+
+import csv
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+from randsmooth.escape import printable, shortened
+
+HERE = resources.files("randsmooth.certificates.logs")
+KNOWN = tomllib.loads(HERE.joinpath("known.toml").read_text(encoding="utf-8"))
+CLASSES: dict[str, int] = KNOWN["classes"]
+DATASETS: dict[str, str] = {name: name for name in CLASSES} | KNOWN["dataset_aliases"]
+
+# The data sets whose files are called by the corruption.
+CORRUPTED = ("cifar10c", "mnistc")
+
+NUMBER = r"\d+(?:\.\d+)?"
+
+# How a part of a path writes sigma, noise, n and alpha.
+FACTS = {
+    name: re.compile(form.replace("{X}", NUMBER))
+    for name, form in KNOWN["facts"].items()
+}
+
+# A folder of a user whose logs are called by their method.
+USER_FOLDER = re.compile(rf"(?P<dataset>.+)-sigma(?P<sigma>{NUMBER})")
+
+ARCH = re.compile(
+    r"(?:cifar_|cifar100_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE
+)
+SEVERITY = re.compile(r"severity_(\d)")
+
+# Which of several runs a log is of: `noise_0.50_4490`, and folders that are but a number.
+RUN = re.compile(r"_?(\d+)(?:_o)?")
+
+# The suffixes of logs; `sigma_0.25` has none.
+SUFFIXES = {".tsv", ".txt", ".csv", ".log"}
+
+PHRASES = {
+    "sigma": "sigma",
+    "n": "n",
+    "alpha": "alpha",
+    "dataset": "data set",
+    "split": "split",
+    "method": "method",
+}
+
+# By what the released codes divide the size of an attack.
+PIXEL_RANGE = 256.0
+
+Settings = dict[str, float | str]
+T = TypeVar("T")
+
+
+def _read_notations() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Read the notations of settings, and the method that each names.
+
+    A group is called as the setting is here; `*_256` is a size in 1/256 of a pixel's
+    range, {X} a number, as in known.toml.
+    """
+    with HERE.joinpath("notations.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    return tuple(
+        (re.compile(line["form"].replace("{X}", NUMBER), re.IGNORECASE), line["method"])
+        for line in lines
+    )
+
+
+NOTATIONS = _read_notations()
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository of certification logs.
+
+    Attributes:
+        name: OWNER/NAME on GitHub.
+        method: the one that it is about, which a log is of whose path names none.
+        shared: folder -> what all logs below it share and their paths do not say.
+    """
+
+    name: str
+    method: str
+    shared: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
+
+
+REPOSITORIES = tuple(Repository(**facts) for facts in KNOWN["repositories"])
+NOWHERE = Repository("", "")
+
+
+def split_at_repository(parts: Sequence[str]) -> tuple[Repository, list[str]]:
+    """Return the repository that a path lies in, or NOWHERE, and the parts below the repository's folder.
+
+    The folder is called OWNER+NAME, or NAME as a clone is, or NAME-main as an archive; a
+    NAME must have one of the folders below it that these repositories have, as
+    `smoothmix` is also the name of a method. Without a repository, all parts are given
+    back.
+
+    Example:
+        >>> found, below = split_at_repository(["logs", "smoothmix", "data", "certify", "mnist", "log"])
+        >>> found.name, below
+        ('jh-jeong/smoothmix', ['data', 'certify', 'mnist', 'log'])
+    """
+    for place, part in enumerate(parts):
+        below = list(parts[place + 1 :])
+        folder = re.sub("-(main|master)$", "", part.lower())
+        known_top = bool(below) and below[0] in KNOWN["tops"]
+        for repository in REPOSITORIES:
+            owner, _, name = repository.name.lower().partition("/")
+            cloned = folder == name and known_top
+            if cloned or folder == f"{owner}+{name}":
+                return repository, below
+    return NOWHERE, list(parts)
+
+
+def in_repository(path: Path) -> Path:
+    """Return `path` as it lies in its repository, `OWNER+NAME/data/...`; itself where it lies in none.
+
+    A user may stand in the clone.
+
+    Example:
+        >>> print(in_repository(Path("smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25")))
+        locuslab+smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25
+    """
+    repository, below = split_at_repository(path.absolute().parts)
+    if repository is NOWHERE:
+        return path
+    return Path(repository.name.replace("/", "+"), *below)
+
+
+@dataclass(frozen=True)
+class PathFacts:
+    """The facts in a path; None or empty where it says nothing, or contradicts itself.
+
+    Attributes:
+        sigma: of the certification.
+        training_sigma: that of the training: where the path names both, or in a repository, where one is of both.
+        n: samples per image.
+        alpha: probability that a certificate is wrong.
+        dataset, split, method: by their names here; the split of corrupted images is the corruption and its severity.
+        arch: the architecture.
+        settings: hyperparameters, by their names here.
+        run: which of several runs with the same settings, such as its seed.
+        repository: OWNER/NAME of the released repository that the path lies in.
+        by_repository: which of these facts all logs there share, so that the path need not say them.
+        other_parts: parts of the path that say something else, such as a variation of the method.
+        filed_by_user: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user filed it.
+
+    Example:
+        >>> print(path_facts(Path("cifar10-sigma0.5/macer.tsv")).in_words())
+        sigma 0.5, data set cifar10, method macer as the path says
+    """
+
+    sigma: float | None = None
+    training_sigma: float | None = None
+    n: int | None = None
+    alpha: float | None = None
+    dataset: str = ""
+    split: str = ""
+    method: str = ""
+    arch: str = ""
+    settings: Settings = field(default_factory=dict)
+    run: str = ""
+    repository: str = ""
+    by_repository: tuple[str, ...] = ()
+    other_parts: tuple[str, ...] = ()
+    filed_by_user: bool = False
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """What is known of the base classifier, for a header; empty facts are left out."""
+        facts: dict[str, Any] = {
+            "method": self.method,
+            "hyperparameters": dict(self.settings),
+            "arch": self.arch,
+            "run": self.run,
+            "variation": shortened(printable(", ".join(self.other_parts))),
+            "repository": self.repository,
+            "sigma": self.training_sigma,
+        }
+        return {
+            name: value for name, value in facts.items() if value not in (None, "", {})
+        }
+
+    def in_words(self) -> str:
+        """Return the facts in one phrase, `sigma 0.5, data set cifar10 as the path says`; empty without any."""
+        by_path = [name for name in PHRASES if name not in self.by_repository]
+        shared = [name for name in PHRASES if name in self.by_repository]
+        phrases = [
+            self._phrase(by_path, "as the path says"),
+            self._phrase(shared, f"as all logs there of {self.repository} have it"),
+        ]
+        return "; ".join(phrase for phrase in phrases if phrase)
+
+    def _phrase(self, names: Iterable[str], source: str) -> str:
+        """Return these facts in words, and their `source`; empty where none of them is known."""
+        values = {name: getattr(self, name) for name in names}
+        words = [
+            f"{PHRASES[name]} {_fact_in_words(value)}"
+            for name, value in values.items()
+            if value not in (None, "")
+        ]
+        return f"{', '.join(words)} {source}" if words else ""
+
+
+def _fact_in_words(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:g}"
+
+
+def stem_of(path: Path) -> str:
+    """Return what a log is called: its name without its suffix.
+
+    Example:
+        >>> stem_of(Path("runs/macer.tsv")), stem_of(Path("runs/sigma_0.25"))
+        ('macer', 'sigma_0.25')
+    """
+    return path.stem if path.suffix in SUFFIXES else path.name
+
+
+def path_facts(path: Path) -> PathFacts:
+    """Return the facts in `path`.
+
+    It is like `cifar10-sigma0.5/macer.tsv`, or as the released repositories lay out
+    theirs. Where both `noise_` and `sigma_` occur, the first is of the training and the second
+    of the certification.
+
+    Example:
+        >>> facts = path_facts(Path("logs/cifar10/noise_0.50/consistency/num_2/lbd_10.0/N_1000.tsv"))
+        >>> facts.dataset, facts.sigma, facts.n, facts.method, facts.settings
+        ('cifar10', 0.5, 1000, 'consistency', {'m': 2, 'lbd': 10.0})
+        >>> path_facts(Path("jh-jeong+smoothmix/data/certify/mnist/cohen/noise_0.25_393")).model
+        {'method': 'gaussian', 'run': '393', 'repository': 'jh-jeong/smoothmix', 'sigma': 0.25}
+    """
+    parts = [*path.parts[:-1], stem_of(path)]
+    user_folder = USER_FOLDER.fullmatch(path.parent.name)
+    if user_folder is not None:
+        return PathFacts(
+            sigma=float(user_folder["sigma"]),
+            dataset=_dataset(user_folder["dataset"]),
+            method=method_named(parts[-1]),
+            filed_by_user=True,
+        )
+
+    repository, parts = split_at_repository(parts)
+    shared: dict[str, Any] = {}
+    for part in parts:
+        shared |= repository.shared.get(part, {})
+
+    dataset = shared.get("dataset") or _dataset_in(parts)
+    sigma, training_sigma = _sigmas_in(parts, repository, shared)
+    n = _only_one({int(text) for text in _texts_in(parts, "n")})
+    alpha = _only_one({float(text) for text in _texts_in(parts, "alpha")})
+    named_method = _method(parts, repository.method)
+    settings, run, other_parts = _settings(parts, dataset)
+
+    # In a repository, results go into `test/certify`, whatever the split.
+    parts_with_split = parts[1:] if repository.name else parts
+
+    by_repository = tuple(shared)
+    if repository.method and not named_method:
+        by_repository = (*by_repository, "method")
+    return PathFacts(
+        sigma=sigma,
+        training_sigma=training_sigma,
+        n=n,
+        alpha=alpha,
+        dataset=dataset,
+        split=_split(parts_with_split, dataset),
+        method=named_method or repository.method,
+        arch=_arch_in(parts),
+        settings=settings,
+        run=run,
+        repository=repository.name,
+        by_repository=by_repository,
+        other_parts=other_parts,
+    )
+
+
+def _sigmas_in(
+    parts: Sequence[str], repository: Repository, shared: Mapping[str, Any]
+) -> tuple[float | None, float | None]:
+    """Return the sigma of the certification and that of the training, as far as the path or its repository says."""
+    sigma = _only_one({float(text) for text in _texts_in(parts, "sigma")})
+    noise = _only_one({float(text) for text in _texts_in(parts, "noise")})
+    if sigma is not None:
+        return sigma, noise
+    # `noise_0.00` is of a training without noise.
+    sigma_of_both = noise or shared.get("sigma")
+    return sigma_of_both, sigma_of_both if repository.name else None
+
+
+def _texts_in(parts: Sequence[str], fact: str) -> list[str]:
+    """Return the numbers that the parts of a path give for one of FACTS."""
+    return [text for part in parts for text in FACTS[fact].findall(part)]
+
+
+def _arch_in(parts: Sequence[str]) -> str:
+    """Return the one architecture that the path names; empty where it names none, or several."""
+    matches = [ARCH.fullmatch(part) for part in parts]
+    return _only_one({match[1].lower() for match in matches if match}) or ""
+
+
+def _dataset_in(parts: Sequence[str]) -> str:
+    """Return the one data set that the path names; empty where it names none, or several."""
+    return _only_one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
+
+
+def method_named(name: str) -> str:
+    """Return the name that a method has here, for the `name` that a log or a paper gives it.
+
+    Example:
+        >>> method_named("Cohen"), method_named("consistency")
+        ('gaussian', 'consistency')
+    """
+    plain = name.lower().strip()
+    return str(KNOWN["method_aliases"].get(plain, plain))
+
+
+def _dataset(name: str) -> str:
+    return DATASETS.get(name.lower(), name)
+
+
+def _only_one(values: set[T]) -> T | None:
+    """Return the value if there is just one."""
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def _split(parts: Sequence[str], dataset: str) -> str:
+    """Return the split that the path names; of corrupted images, the corruption and its severity."""
+    if dataset not in CORRUPTED:
+        return _only_one({part for part in parts if part in ("train", "test")}) or ""
+    matches = [SEVERITY.fullmatch(part) for part in parts]
+    severity = _only_one({int(match[1]) for match in matches if match})
+    corruption = parts[-1]
+    return corruption if severity is None else f"{corruption}, severity {severity}"
+
+
+def _method(parts: Sequence[str], repository_method: str) -> str:
+    """Return the one method that the path names. Consistency stands before what it is added to."""
+    named = {_method_in(part, repository_method) for part in parts} - {""}
+    if named == {"consistency", "smoothadv"}:
+        return "smoothadv+consistency"
+    if "consistency" in named:
+        named.discard("gaussian")
+    return _only_one(named) or ""
+
+
+def _method_in(part: str, repository_method: str) -> str:
+    """Return the method that a part names; "ours" is the method of the repository."""
+    method = _notation(part)[1]
+    if method:
+        return method
+    name = repository_method if part.lower() == "ours" else method_named(part)
+    return name if name in KNOWN["methods"] else ""
+
+
+def _settings(
+    parts: Sequence[str], dataset: str
+) -> tuple[Settings, str, tuple[str, ...]]:
+    """Return the settings, the run and the other parts, from the data set or method on: anything may stand before."""
+    left = _from_first_known(parts)
+    if dataset in CORRUPTED:
+        # The split says the corruption, by which the file is called, and its severity.
+        left = [part for part in left[:-1] if not SEVERITY.fullmatch(part)]
+
+    settings = Settings()
+    runs = list[str]()
+    others = list[str]()
+    for part in left:
+        rest = part
+        for form in FACTS.values():
+            rest = form.sub("", rest)
+        given = _notation(rest)[0]
+        settings |= given
+        run = RUN.fullmatch(rest)
+        if given:
+            continue
+        if run:
+            runs.append(run[0].strip("_"))
+        elif not (_says_nothing_more(rest) or ARCH.fullmatch(rest)):
+            others.append(rest.strip("_"))
+    return settings, "-".join(runs), tuple(others)
+
+
+def _from_first_known(parts: Sequence[str]) -> Sequence[str]:
+    """Return the parts from the first that names a data set, method or setting; none where no part does."""
+    for place, part in enumerate(parts):
+        names_data = part.lower() in DATASETS or part == "ablation"
+        if names_data or _method_in(part, "") or _notation(part)[0]:
+            return parts[place:]
+    return []
+
+
+def _says_nothing_more(part: str) -> bool:
+    """Return whether a part is empty, or says a data set or method, which are read elsewhere."""
+    plain = part.lower()
+    known = (
+        KNOWN["plain"],
+        DATASETS,
+        KNOWN["methods"],
+        KNOWN["method_aliases"],
+    )
+    return not plain or any(plain in names for names in known)
+
+
+@lru_cache(maxsize=4096)
+def _notation(part: str) -> tuple[Settings, str]:
+    """Return the settings that a part of a path gives and the method that it names; nothing where it is no notation.
+
+    Example:
+        >>> _notation("pgd_255.0_10_10")
+        ({'eps': 0.99609375, 'T': 10, 'warmup': 10}, '')
+        >>> _notation("smix_1.0_8_m1")
+        ({'alpha': 1.0, 'T': 8, 'start': 1.0}, 'smoothmix')
+        >>> _notation("mnist")
+        ({}, '')
+    """
+    for form, method in NOTATIONS:
+        match = form.fullmatch(part)
+        if match is None:
+            continue
+        groups = {
+            name: text for name, text in match.groupdict().items() if text is not None
+        }
+        if "attack" in groups and "several" not in groups:
+            # One noise an image, by the names of such logs.
+            groups["m"] = "1"
+        settings = [
+            _setting(name, text, groups)
+            for name, text in groups.items()
+            if name != "several"
+        ]
+        return dict(settings), method
+    return {}, ""
+
+
+def _setting(
+    name: str, text: str, groups: Mapping[str, str]
+) -> tuple[str, float | str]:
+    """Return the name here and the value of one group."""
+    if name == "more":
+        return name, "self-training"
+    if not text.replace(".", "", 1).isdigit():
+        return name, text if name == "pretrained" else text.lower().replace("_", " ")
+
+    value = float(text) if "." in text else int(text)
+    if name == "start_steps":
+        # How far SmoothMix moves the clean end: that many steps of size alpha.
+        return "start", value * float(groups["alpha"])
+    if name == "deferred":
+        # So many epochs pass without MACER's robustness term.
+        return "lbd_from", value + 1
+    if name.endswith("_256"):
+        return name.removesuffix("_256"), value / PIXEL_RANGE
+    return name, value
