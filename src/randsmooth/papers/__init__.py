@@ -1,4 +1,4 @@
-"""The published tables and figures as data and as functions, and `reproduce`, which draws them anew.
+"""The published tables and figures, and `reproduce`, which draws them anew.
 
 No torch here: modules that need it are imported by the functions that use them.
 """

@@ -68,7 +68,7 @@ class CertificateFile:
 
     @property
     def log(self) -> bool:
-        """Whether it is a published log, about whose model only its path says anything."""
+        """Whether it is a published log, of whose model only its path tells."""
         return self.place is not None
 
 

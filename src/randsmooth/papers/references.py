@@ -1,4 +1,4 @@
-"""The papers, data sets and programs that can be cited: the entries of references.bib."""
+"""The papers, data sets and programs to cite: the entries of references.bib."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""The rows that the published numbers of one model make, and the presets that train them."""
+"""The rows of the published tables, a model each, and the presets that train them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a table, a model or a name stands on: methods, rules, data sets, networks, parts."""
+"""What a table, a model or a name stands on."""
 
 import re
 from collections.abc import Iterator, Mapping

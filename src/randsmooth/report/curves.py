@@ -3,6 +3,7 @@
 They are drawn as charts of a page, or as figures of their own.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -191,7 +192,8 @@ def draw_radius_accuracy(
 
     Args:
         path: of a PNG, PDF, SVG or HTML file.
-        baseline: name of the table that is drawn in grey; None looks for the Gaussian one.
+        baseline: name of the table that is drawn in grey; None looks for the Gaussian
+            one.
 
     Raises:
         Problem: no table, none with labels, an unknown baseline, or another suffix.
@@ -201,9 +203,11 @@ def draw_radius_accuracy(
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
-        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> counts0 = np.array([[9, 1], [4, 6]])
+        >>> counts = np.array([[90, 10], [40, 60]])
         >>> idx = np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> columns = {"counts0": counts0, "counts": counts, "seconds": idx * 1.0}
+        >>> table = from_evidence(header, idx=idx, label=idx, **columns)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     draw_radius_accuracy([table], Path(folder) / "radius.svg")
         ...     [file.name for file in Path(folder).iterdir()]
@@ -223,23 +227,27 @@ def draw_p_a_curves(
 ) -> None:
     """Draw the share of images whose p_A reaches each value, with pointwise 95% bands.
 
-    A log gives p_A from 1/2 upward only; the figure says so rather than drawing the rest. Tables under different
-    noises, whose radii may be in different norms, are drawn together: each p_A is under the table's own noise.
+    A log gives p_A from 1/2 upward only; the figure says so rather than drawing the
+    rest. Tables under different noises, whose radii may be in different norms, are
+    drawn together: each p_A is under the table's own noise.
 
     Args:
         path, baseline: as in `draw_radius_accuracy`.
 
     Raises:
-        Problem: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not known.
+        Problem: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not
+            known.
 
     Example:
         >>> import tempfile
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
-        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> counts0 = np.array([[9, 1], [4, 6]])
+        >>> counts = np.array([[90, 10], [40, 60]])
         >>> idx = np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> columns = {"counts0": counts0, "counts": counts, "seconds": idx * 1.0}
+        >>> table = from_evidence(header, idx=idx, label=idx, **columns)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     draw_p_a_curves([table], Path(folder) / "p_a.png")
         ...     [file.name for file in Path(folder).iterdir()]
@@ -255,7 +263,7 @@ def draw_p_a_curves(
 def _named(
     tables: Sequence[Certificates], baseline: str | None
 ) -> tuple[list[Certificates], list[Look]]:
-    """The tables under distinct names, and the looks of their curves."""
+    """Return the tables under distinct names, and the looks of their curves."""
     named = with_distinct_names(tables)
     return named, looks(len(named), find_baseline(named, baseline))
 
@@ -273,18 +281,23 @@ def _draw(chart: Axes, path: Path | str) -> None:
 
 
 def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
-    """The tables of each method that has tables under several noises; of each kind of noise, if there are several.
+    """Return the tables of each method that has tables under several noises.
 
-    A method goes by the preset in the header, or by its name where there is no preset. A log names neither.
+    Where there are several kinds of noise, these are grouped apart. A method goes by
+    the preset in the header, or by its name where there is no preset. A log names
+    neither.
 
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> def certified(sigma, right):
-        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
-        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     model = {"method": "macer"}
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model=model)
+        ...     counts0 = np.array([[9, 1], [4, 6]])
+        ...     counts = np.array([[right, 100 - right], [40, 60]])
         ...     idx = np.arange(2)
-        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        ...     columns = {"counts0": counts0, "counts": counts, "seconds": idx * 1.0}
+        ...     return from_evidence(header, idx=idx, label=idx, **columns)
         >>> tables = [certified(0.25, 99), certified(1.0, 90)]
         >>> {method: len(group) for method, group in group_by_method(tables).items()}
         {'macer': 2}
@@ -324,7 +337,9 @@ def _method(table: Certificates) -> str:
 def draw_envelopes(
     groups: Mapping[str, Sequence[Certificates]], path: Path | str
 ) -> None:
-    """Draw each group's best certified accuracy, and the sigma or other width that gives it, against the radius.
+    """Draw each group's best certified accuracy against the radius.
+
+    And the sigma, or other width of the noise, that gives it.
 
     Raises:
         Problem: no method, a suffix that is no figure's, or as `metrics.envelope`.
@@ -334,10 +349,13 @@ def draw_envelopes(
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> def certified(sigma, right):
-        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
-        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     model = {"method": "macer"}
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model=model)
+        ...     counts0 = np.array([[9, 1], [4, 6]])
+        ...     counts = np.array([[right, 100 - right], [40, 60]])
         ...     idx = np.arange(2)
-        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        ...     columns = {"counts0": counts0, "counts": counts, "seconds": idx * 1.0}
+        ...     return from_evidence(header, idx=idx, label=idx, **columns)
         >>> tables = [certified(0.25, 99), certified(1.0, 90)]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     draw_envelopes({"macer": tables}, Path(folder) / "best.svg")
@@ -348,10 +366,10 @@ def draw_envelopes(
 
 
 def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
-    """The two panels of `draw_envelopes`; none for no method.
+    """Return the two panels of `draw_envelopes`; none for no method.
 
-    Bands are pointwise, of 95%. A curve falls to 0 where no image is certified any more, and ends where the tables'
-    noises can certify no farther.
+    Bands are pointwise, of 95%. A curve falls to 0 where no image is certified any
+    more, and ends where the tables' noises can certify no farther.
 
     Raises:
         Problem: as `metrics.envelope`.
@@ -360,10 +378,13 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> def certified(sigma, right):
-        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
-        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     model = {"method": "macer"}
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model=model)
+        ...     counts0 = np.array([[9, 1], [4, 6]])
+        ...     counts = np.array([[right, 100 - right], [40, 60]])
         ...     idx = np.arange(2)
-        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        ...     columns = {"counts0": counts0, "counts": counts, "seconds": idx * 1.0}
+        ...     return from_evidence(header, idx=idx, label=idx, **columns)
         >>> tables = [certified(0.25, 99), certified(1.0, 90)]
         >>> [panel.title for panel in envelope_axes({"macer": tables})]
         ["The best sigma at each radius: no one classifier's", 'That sigma']
@@ -412,7 +433,12 @@ def _share_line(
 
 
 def _width(table: Certificates) -> float:
-    """The number of the noise: sigma, lam, b or k; NaN where it is not one, or not known."""
+    """Return the number of the noise: sigma, lam, b or k.
+
+    It is NaN where it is not one number, or not known.
+    """
     facts = table.header.distribution or {"sigma": table.header.sigma}
     width = next(value for fact, value in facts.items() if fact != "name")
-    return float(width) if isinstance(width, int | float) else np.nan
+    if not isinstance(width, int | float):
+        return math.nan
+    return float(width)

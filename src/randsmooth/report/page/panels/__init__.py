@@ -77,8 +77,10 @@ class PanelView:
     """What one panel shows.
 
     Attributes:
-        content: what its template prints, by the names that it has there, beside `sheet` and `looks`.
-        charts: what is drawn, by the id of the element of the template that it is drawn in.
+        content: what its template prints, by the names that it has there, beside
+            `sheet` and `looks`.
+        charts: what is drawn, by the id of the element of the template that it is
+            drawn in.
         data: what the panel's script reads as `report.data.panels.NAME`: anything that
             JSON can say.
 
