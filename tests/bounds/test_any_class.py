@@ -13,7 +13,7 @@ from models.refusing import check_refusals
 from randsmooth import bounds
 from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
 from randsmooth.bounds.binomial import Ints
-from randsmooth.bounds.boundaries import PREMIUM, _grows
+from randsmooth.bounds.boundaries import SHARE_OF_OTHER_CLASSES, _grows
 from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule
 
@@ -86,7 +86,7 @@ def test_the_level_is_kept_and_used_at_every_radius() -> None:
                 table = any_class_boundary(q0, n, alpha)
                 claim = table.claim
                 assert np.all(table.give_up < claim) and table.alpha == pytest.approx(
-                    (1.0 - PREMIUM) * alpha
+                    (1.0 - SHARE_OF_OTHER_CLASSES) * alpha
                 )
                 level = crossing_probability(claim, n, q0) + crossing_probability(
                     claim, n, 1.0 - q0

@@ -11,9 +11,9 @@ from scipy import special, stats
 from bounds.paths import naive_claim
 from randsmooth.bounds import claims_by_deadline, looks
 from randsmooth.bounds.boundaries import (
-    BETA,
-    POWER,
-    SHARE,
+    GIVE_UP_BETA,
+    SPENT_POWER,
+    SPENT_SHARE,
     _spent,
     boundary,
     crossing_probability,
@@ -86,7 +86,10 @@ def test_one_success_less_at_any_look_breaks_the_budget() -> None:
     for q0, cap in [(0.5, 1_000), (0.1, 2_000), (0.02, 2_000), (0.5, 20)]:
         for alpha in ALPHAS:
             n = np.append(np.arange(8, cap, 8 + cap // 40), cap)
-            claim, spent = boundary(q0, n, alpha).claim, _spent(n, alpha, SHARE, POWER)
+            claim, spent = (
+                boundary(q0, n, alpha).claim,
+                _spent(n, alpha, SPENT_SHARE, SPENT_POWER),
+            )
             for k in range(n.size):
                 assert (
                     crossing_probability(claim[: k + 1], n[: k + 1], q0)
@@ -147,7 +150,10 @@ def test_giving_up_keeps_its_level() -> None:
             given_up = crossing_probability(
                 (n - table.give_up)[:-1], n[:-1], float(table.claim[-1] / n[-1])
             )
-            assert given_up <= BETA and np.all(table.give_up < table.claim), (r, alpha)
+            assert given_up <= GIVE_UP_BETA and np.all(table.give_up < table.claim), (
+                r,
+                alpha,
+            )
 
 
 def test_smallest_cap_is_the_first_that_can_claim() -> None:

@@ -1,4 +1,5 @@
-"""Exact group-sequential boundaries: when one looks, and how many successes then certify, or are too few to go on.
+"""Exact group-sequential boundaries: when one looks, and how many successes then certify, or
+are too few to go on.
 
 For one class (`boundary`), for whichever class crosses (`any_class_boundary`), and for a test that spends its level by
 a deadline (`claims_by_deadline`).
@@ -14,25 +15,43 @@ from randsmooth.bounds.binomial import Floats, Ints
 from randsmooth.bounds.levels import GRAIN, check_alpha, check_level, check_probability
 from randsmooth.errors import BadValue
 
-RATIO = 1.1  # from one look to the next
-SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
-CUT = 1e-13  # part of the level at which a binomial's tail is cut away, and counted as crossed
-NEGLIGIBLE = 1e-30
-PREMIUM = (
-    0.001  # share of alpha that may go to classes other than the most probable one
-)
-DEADLINE_POWER = 4.0  # of n / deadline: most of the level is left for the last looks before the deadline
+# The ratio of the sample counts of a look and the one before it.
+RATIO_OF_LOOKS = 1.1
 
-# Up to a look at n of N samples, SHARE * alpha (n / N)^POWER may be spent, and all that is left at N. Any spending is
-# sound; this one comes within a tenth of the fewest samples of any test with these errors
-# (results/bench/fewest-samples.json). BETA is the probability of giving up at some look when p is c_K / N, the share
-# that still claims at N; it costs certificates, not soundness. What runs long lies near its threshold, and most of that
-# is better given up before N: an image with that p, which N samples would certify every other time, every fifth time.
-SHARE, POWER, BETA = 0.4, 0.7, 0.2
+# The part of the level that is left unspent, against rounding (which is below 1e-10 at a
+# million samples).
+UNSPENT_SHARE = 1e-9
+
+# The part of the level at which a binomial's tail is cut away, and counted as crossed.
+TAIL_SHARE = 1e-13
+
+# A probability that `crossing_probability` cuts away, and counts as crossed.
+NEGLIGIBLE = 1e-30
+
+# The share of alpha that may go to classes other than the most probable one.
+SHARE_OF_OTHER_CLASSES = 0.001
+
+# The power of n / deadline: most of the level is left for the last looks before the
+# deadline.
+DEADLINE_POWER = 4.0
+
+# Up to a look at n of N samples, SPENT_SHARE * alpha (n / N)^SPENT_POWER may be spent, and
+# all that is left at N. Any spending is sound; this one comes within a tenth of the fewest
+# samples of any test with these errors (results/bench/fewest-samples.json).
+SPENT_SHARE = 0.4
+SPENT_POWER = 0.7
+
+# The probability of giving up at some look when p is c_K / N, the share that still claims
+# at N; it costs certificates, not soundness. What runs long lies near its threshold, and
+# most of that is better given up before N: an image with that p, which N samples would
+# certify every other time, every fifth time.
+GIVE_UP_BETA = 0.2
 
 
 def looks(cap: int) -> Ints:
-    """Cumulative sample counts n_1 < n_2 < ... < n_K = cap, which grow by a tenth and are whole batches of 32.
+    """Return cumulative sample counts n_1 < n_2 < ... < n_K = cap of the looks.
+
+    They grow by a tenth and are whole batches of 32.
 
     Args:
         cap: the most samples that may be drawn; the last look, and the only one that may be no whole batch.
@@ -49,16 +68,20 @@ def looks(cap: int) -> Ints:
     """
     if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
         raise BadValue(f"cap={cap!r} must be a whole number of samples, at least 1")
-    steps = max(0, math.floor(math.log(cap / GRAIN) / math.log(RATIO))) + 1
-    batches = np.ceil(RATIO ** np.arange(steps) - 1e-9).astype(
-        np.int64
-    )  # rounding puts no power above its batch
-    rounded = np.unique(batches) * GRAIN
-    return np.append(rounded[rounded < cap], np.int64(cap))
+    ratios_to_cap = math.log(cap / GRAIN) / math.log(RATIO_OF_LOOKS)
+    powers = np.arange(max(0, math.floor(ratios_to_cap)) + 1)
+    # Less a little, so that rounding puts no power above its batch.
+    batches = np.ceil(RATIO_OF_LOOKS**powers - 1e-9).astype(np.int64)
+    counts = np.unique(batches) * GRAIN
+    return np.append(counts[counts < cap], np.int64(cap))
 
 
 def check_looks(looks: ArrayLike) -> Ints:
-    """`looks` as integers (K,); Problem unless they are whole numbers >= 1 that increase, at least one."""
+    """Return `looks` as integers (K,).
+
+    Raises:
+        Problem: they are not whole numbers >= 1 that increase, at least one.
+    """
     values = np.asarray(looks)
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
     if not whole or values[0] < 1 or np.any(values[1:] <= values[:-1]):
@@ -95,10 +118,11 @@ class Boundary:
 
 
 def boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
-    """The exact boundary for p > p0 = 1 - q0 that spends `alpha` over `looks`.
+    """Return the exact boundary for p > p0 = 1 - q0 that spends `alpha` over `looks`.
 
-    P(successes >= claim at any look) <= alpha for every p <= p0, whether one obeys `give_up` or not, and whether
-    one leaves out looks or not. It does not hold at sample counts that are not among the looks.
+    P(successes >= claim at any look) <= alpha for every p <= p0, whether one obeys
+    `give_up` or not, and whether one leaves out looks or not. It does not hold at
+    sample counts that are not among the looks.
 
     Args:
         q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
@@ -117,34 +141,39 @@ def boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     check_probability("q0", q0)
     check_level(alpha)
     looks = check_looks(looks)
-    failures = largest_counts(q0, 1.0 - q0, looks, _spent(looks, alpha, SHARE, POWER))
+    alpha_spent = _spent(looks, alpha, SPENT_SHARE, SPENT_POWER)
+    failures = largest_counts(q0, 1.0 - q0, looks, alpha_spent)
     claim = looks - failures
-    give_up = np.minimum(
-        _given_up(int(failures[-1]), looks, _spent(looks, BETA, 1.0, 1.0)), claim - 1
-    )
-    return Boundary(q0, alpha, looks, claim, give_up)
+
+    beta_spent = _spent(looks, GIVE_UP_BETA, 1.0, 1.0)
+    give_up = _given_up(int(failures[-1]), looks, beta_spent)
+    return Boundary(q0, alpha, looks, claim, np.minimum(give_up, claim - 1))
 
 
 def _spent(looks: Ints, level: float, share: float, power: float) -> Floats:
-    """How much of `level` may be spent up to each look (K,)."""
+    """Return (K,) how much of `level` may be spent up to each look."""
     spent = share * level * (looks / looks[-1]) ** power
     spent[-1] = level
     return np.asarray(spent)
 
 
 def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
-    """The boundary that any of K classes may cross: a false claim, of any class at any look, has probability <= alpha.
+    """Return the boundary that any of K classes may cross.
 
-    The boundary of `boundary` holds for one class that was picked without these samples. It holds for all classes at
-    once if a little of alpha is kept back. Let f(p) be the probability that a class of probability p crosses at some
-    look, and p0 = 1 - q0 > 1/2. Then, however many classes there are, some class with p <= p0 crosses with probability
-    f(p0) + f(q0) at most, which two classes with probabilities p0 and q0 reach but for sequences in which both cross.
-    The second term is what the choice costs. It may take a thousandth of alpha (`PREMIUM`); where it would take more,
-    as near radius 0, where it takes half, other samples should pick the class.
+    A false claim, of any class at any look, has probability <= alpha. The boundary of
+    `boundary` holds for one class that was picked without these samples. It holds for
+    all classes at once if a little of alpha is kept back. Let f(p) be the probability
+    that a class of probability p crosses at some look, and p0 = 1 - q0 > 1/2. Then,
+    however many classes there are, some class with p <= p0 crosses with probability
+    f(p0) + f(q0) at most, which two classes with probabilities p0 and q0 reach but for
+    sequences in which both cross. The second term is what the choice costs. It may take
+    a thousandth of alpha (`SHARE_OF_OTHER_CLASSES`); where it would take more, as near
+    radius 0, where it takes half, other samples should pick the class.
 
-    Proof. Whether a sequence of successes and failures crosses does not depend on p, so that f(p) is a sum, over the
-    points (n, S) of a first crossing, of h(p) = p^S (1 - p)^(n - S), each with a weight that does not depend on p.
-    There S >= c, the claim of its look. Two conditions on every claim are checked:
+    Proof. Whether a sequence of successes and failures crosses does not depend on p, so
+    that f(p) is a sum, over the points (n, S) of a first crossing, of h(p) = p^S (1 -
+    p)^(n - S), each with a weight that does not depend on p. There S >= c, the claim of
+    its look. Two conditions on every claim are checked:
 
     1. c > n / 2. Then h(p) / p grows up to p = 1/2, since S - 1 >= (n - 1) / 2. So of classes that share a probability
        of t <= 1/2 some one crosses with probability at most the sum of f(p) <= (p / t) f(t), which is f(t). If no class
@@ -155,8 +184,9 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
        artanh(x / d) / artanh(2 x) grows with x, as 2 d <= 1 (the coefficients of the two series have growing
        quotients), and falls as d grows, so that the condition at p0 and c covers all smaller p and larger S.
 
-    Hence f(p) + f(1 - p) grows from 2 f(1/2) to f(p0) + f(q0). If one class has 1/2 < p <= p0, it and the others cross
-    with probability f(p) + f(1 - p) at most; if it has p > p0, only the others would be false, with f(q0) at most.
+    Hence f(p) + f(1 - p) grows from 2 f(1/2) to f(p0) + f(q0). If one class has 1/2 < p
+    <= p0, it and the others cross with probability f(p) + f(1 - p) at most; if it has p
+    > p0, only the others would be false, with f(q0) at most.
 
     Args:
         q0: failure probability at the threshold, in (0, 1/2): the noise's `tail(r)` for a radius r.
@@ -170,12 +200,12 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
         >>> table.claim.tolist()  # of the most frequent class
         [29, 54, 76]
     """
-    table = boundary(q0, looks, (1.0 - PREMIUM) * alpha)
+    table = boundary(q0, looks, (1.0 - SHARE_OF_OTHER_CLASSES) * alpha)
     # f(q0): where one class has p0, another may have q0.
     price = crossing_probability(table.claim, table.looks, 1.0 - q0)
     if (
         not q0 < 0.5
-        or price > PREMIUM * alpha
+        or price > SHARE_OF_OTHER_CLASSES * alpha
         or not _grows(table.claim, table.looks, q0)
     ):
         said = f"at q0={q0:.4g}, so near 1/2, other classes would take more than a thousandth of alpha={alpha:g}"
@@ -186,23 +216,24 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
 
 
 def _grows(claim: Ints, looks: Ints, q0: float) -> bool:
-    """Whether both conditions of the proof hold at every look that can claim."""
-    can = claim <= looks
-    c, n, p0 = claim[can].astype(np.float64), looks[can].astype(np.float64), 1.0 - q0
+    """Return whether both conditions of the proof hold at every look that can claim."""
+    can_claim = claim <= looks
+    c = claim[can_claim].astype(np.float64)
+    n = looks[can_claim].astype(np.float64)
+    p0 = 1.0 - q0
     if np.any(2.0 * c <= n) or np.any(c <= n * p0):
         return False
-    return bool(
-        np.all(
-            np.log(c - n * q0) - np.log(c - n * p0)
-            <= (2.0 * c - n) * np.log1p((p0 - q0) / q0)
-        )
-    )
+    # (c - n q0) / (c - n p0) <= (p0 / q0)^(2c - n), as logarithms
+    log_quotient = np.log(c - n * q0) - np.log(c - n * p0)
+    log_power = (2.0 * c - n) * np.log1p((p0 - q0) / q0)
+    return bool(np.all(log_quotient <= log_power))
 
 
 def smallest_cap(q0: float, alpha: float) -> int:
-    """The smallest cap N at which N of N successes claim p > p0 = 1 - q0, that is p0^N <= alpha.
+    """Return the smallest cap N at which N of N successes claim p > p0 = 1 - q0.
 
-    No look before it can claim, so its boundary still has all of alpha at the cap.
+    That is p0^N <= alpha. No look before it can claim, so its boundary still has all of
+    alpha at the cap.
 
     Example:
         >>> smallest_cap(0.5, alpha=0.05)  # 2^-5 < 0.05 < 2^-4
@@ -210,18 +241,21 @@ def smallest_cap(q0: float, alpha: float) -> int:
     """
     check_probability("q0", q0)
     check_alpha(alpha)
-    return max(1, math.ceil(math.log(alpha * (1.0 - SAFETY)) / math.log1p(-q0)))
+    log_level = math.log(alpha * (1.0 - UNSPENT_SHARE))
+    return max(1, math.ceil(log_level / math.log1p(-q0)))
 
 
 def claims_by_deadline(
     q0: float, looks: ArrayLike, alpha: float, deadline: int
 ) -> Ints:
-    """The smallest successes (K,) that claim p > p0 = 1 - q0 at each look, `alpha` being spent by `deadline` samples.
+    """Return the smallest successes (K,) that claim p > p0 = 1 - q0 at each look.
 
-    P(successes >= claim at any look) <= alpha for every p <= p0, whichever looks are left out, as for `boundary`. Up to
-    n samples alpha (n / deadline)^4 may be spent. A test of images that nearly all stop about the deadline so comes
-    close to Clopper-Pearson there, and still allows some to be claimed earlier. After it there is left to spend what
-    whole numbers of successes could not.
+    `alpha` is spent by `deadline` samples. P(successes >= claim at any look) <= alpha
+    for every p <= p0, whichever looks are left out, as for `boundary`. Up to n samples
+    alpha (n / deadline)^4 may be spent. A test of images that nearly all stop about the
+    deadline so comes close to Clopper-Pearson there, and still allows some to be
+    claimed earlier. After it there is left to spend what whole numbers of successes
+    could not.
 
     Args:
         q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
@@ -248,17 +282,20 @@ def claims_by_deadline(
     looks = check_looks(looks)
     if not 1 <= deadline <= looks[-1]:
         raise BadValue(
-            f"deadline={deadline} must lie between the first sample and the last look, {looks[-1]}"
+            f"deadline={deadline} must lie between the first sample and the last look, "
+            f"{looks[-1]}"
         )
     spent = alpha * np.minimum(1.0, looks / deadline) ** DEADLINE_POWER
     return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, spent))
 
 
 def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
-    """P(successes >= claim at some look) at failure probability `q`, computed independently of `boundary` to check it.
+    """Return P(successes >= claim at some look) at failure probability `q`.
 
-    Successes are followed by plain convolution with SciPy's probabilities. Those below 1e-30 are cut off and added
-    to the answer, which is thus an upper bound, to within float64 rounding (a relative 1e-10).
+    It is computed independently of `boundary`, to check it. Successes are followed by
+    plain convolution with SciPy's probabilities. Those below 1e-30 are cut off and
+    added to the answer, which is thus an upper bound, to within float64 rounding (a
+    relative 1e-10).
 
     Args:
         claim: smallest successes that count as crossing (K,).
@@ -272,89 +309,127 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
         >>> round(crossing_probability([5], [5], q=0.5), 5)  # five heads in five tosses
         0.03125
     """
-    from scipy import stats  # here, since it takes long to load
+    # SciPy's distributions take long to load.
+    from scipy import stats
 
-    looks, claim = check_looks(looks), np.asarray(claim)
+    looks = check_looks(looks)
+    claim = np.asarray(claim)
     check_probability("q", q)
     if claim.shape != looks.shape:
         raise BadValue(
-            f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} looks"
+            f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} "
+            "looks"
         )
-    alive, start, crossed = (
-        np.ones(1),
-        0,
-        0.0,
-    )  # density of the successes of paths that have not crossed
-    for c, m in zip(claim.tolist(), np.diff(looks, prepend=0).tolist(), strict=True):
-        least, most = _window(m, q, 1.0 - q, NEGLIGIBLE)  # of the failures
-        alive, start = (
-            np.convolve(alive, stats.binom.pmf(np.arange(most, least - 1, -1), m, q)),
-            start + m - most,
-        )
+
+    # The density of the successes of paths that have not crossed, from `start` on.
+    alive = np.ones(1)
+    start = 0
+    crossed = 0.0
+    samples = np.diff(looks, prepend=0)
+    for c, m in zip(claim.tolist(), samples.tolist(), strict=True):
+        fewest_failures, most_failures = _window(m, q, 1.0 - q, NEGLIGIBLE)
+        failures = np.arange(most_failures, fewest_failures - 1, -1)
+        alive = np.convolve(alive, stats.binom.pmf(failures, m, q))
+        start += m - most_failures
+
         kept = np.flatnonzero(alive[: max(0, c - start)] > NEGLIGIBLE)
-        low, high = (int(kept[0]), int(kept[-1]) + 1) if kept.size else (0, 0)
+        low = int(kept[0]) if kept.size else 0
+        high = int(kept[-1]) + 1 if kept.size else 0
         crossed += float(alive[:low].sum() + alive[high:].sum()) + 2.0 * NEGLIGIBLE
-        alive, start = alive[low:high], start + low
+        alive = alive[low:high]
+        start += low
         if not kept.size:
             break
     return min(1.0, crossed)
 
 
 def largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
-    """Largest count, at each look, of an event of probability `p` = 1 - `q` that crosses (K,); -1 where none.
+    """Return (K,) the largest count of an event that crosses at each look; -1 where none.
 
-    The recursion: the count's density over the paths that have not crossed yet, convolved with the next samples'
-    binomial; as much of its lower end crosses as `spent` (K,) allows in all. A count that had crossed before
-    crosses again, as no path reaches it anew: hence looks may be left out.
+    The recursion: the count's density over the paths that have not crossed yet is
+    convolved with the next samples' binomial; as much of its lower end crosses as
+    `spent` allows in all. A count that had crossed before crosses again, as no path
+    reaches it anew: hence looks may be left out.
+
+    Args:
+        p: probability of the event.
+        q: 1 - p, with all its digits.
+        looks: (K,) samples so far.
+        spent: (K,) how much of the level may be spent up to each look.
     """
-    cut = CUT * float(spent[-1])
-    budget = (1.0 - SAFETY) * spent
+    cut = TAIL_SHARE * float(spent[-1])
+    budget = (1.0 - UNSPENT_SHARE) * spent
     counts = np.full(looks.shape, -1)
-    alive, start, crossed, largest = np.ones(1), 0, 0.0, -1
-    for k, (n, m) in enumerate(
-        zip(looks.tolist(), np.diff(looks, prepend=0).tolist(), strict=True)
-    ):
-        step, fewest = _binomial(m, p, q, cut)
-        alive, start = np.convolve(alive, step), start + fewest
+
+    # The density of the counts of paths that have not crossed, from `start` on.
+    alive = np.ones(1)
+    start = 0
+    crossed = 0.0
+    largest = -1
+    samples = np.diff(looks, prepend=0)
+    for k, (n, m) in enumerate(zip(looks.tolist(), samples.tolist(), strict=True)):
+        density_of_samples, fewest = _binomial(m, p, q, cut)
+        alive = np.convolve(alive, density_of_samples)
+        start += fewest
+
         low, high = _window(n, p, q, cut)
-        alive, start = alive[max(0, low - start) : high + 1 - start], max(low, start)
-        crossed += 4.0 * cut  # two tails of the samples, two of the sum
-        mass = np.cumsum(alive) + crossed
+        alive = alive[max(0, low - start) : high + 1 - start]
+        start = max(low, start)
+        # Two tails of the samples were cut away, and two of the sum.
+        crossed += 4.0 * cut
+
         if crossed <= budget[k]:
-            crossing = int(np.searchsorted(mass, budget[k], side="right"))
+            crossed_up_to = np.cumsum(alive) + crossed
+            crossing = int(np.searchsorted(crossed_up_to, budget[k], side="right"))
             largest = max(largest, start + crossing - 1)
-            crossed = float(mass[crossing - 1]) if crossing else crossed
-            alive, start = alive[crossing:], start + crossing
+            if crossing > 0:
+                crossed = float(crossed_up_to[crossing - 1])
+            alive = alive[crossing:]
+            start += crossing
         counts[k] = largest
     return counts
 
 
 def _given_up(failures: int, looks: Ints, spent: Floats) -> Ints:
-    """Largest successes at which one gives up (K,), where `failures` is the most that still claims at the cap."""
+    """Return (K,) the largest successes at which one gives up.
+
+    Args:
+        failures: the most that still claim at the cap; below 0, nothing can claim.
+        looks: (K,) samples so far.
+        spent: (K,) how much of beta may be spent up to each look.
+    """
     if failures < 0:
-        return looks  # nothing can claim
+        return looks
     if failures == 0:
-        return looks - 1  # one failure is too many
+        one_failure = looks - 1
+        return one_failure
     n = int(looks[-1])
     return largest_counts((n - failures) / n, failures / n, looks, spent)
 
 
 def _window(n: int, p: float, q: float, cut: float) -> tuple[int, int]:
-    """The lowest and highest count outside of which Binomial(n, p) has at most `cut` on each side (Bernstein)."""
+    """Return the lowest and highest count that matter of Binomial(n, p).
+
+    Outside of them it has at most `cut` on each side, by Bernstein's inequality.
+    """
     third = -math.log(cut) / 3.0
     reach = third + math.sqrt(third * third + 6.0 * third * n * p * q)
     return max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
 
 
 def _binomial(m: int, p: float, q: float, cut: float) -> tuple[Floats, int]:
-    """Probabilities of Binomial(m, p) within its window, from the ratios of neighbours, and the lowest count.
+    """Return probabilities of Binomial(m, p) within its window, and the lowest count.
 
-    They add to 1, so that each is a little too large, if anything. The logarithms of factorials would lose digits.
+    They come from the ratios of neighbours, as the logarithms of factorials would lose
+    digits. They add to 1, so that each is a little too large, if anything.
     """
     low, high = _window(m, p, q, cut)
     mode = min(high, max(low, math.floor((m + 1) * p)))
     k = np.arange(low, high, dtype=np.float64)
-    ratio = (m - k) / (k + 1.0) * (p / q)  # of the probability of k + 1 to that of k
-    down = np.cumprod(1.0 / ratio[: mode - low][::-1])[::-1]
-    weights = np.concatenate([down, [1.0], np.cumprod(ratio[mode - low :])])
+    # P(k + 1) / P(k)
+    ratio = (m - k) / (k + 1.0) * (p / q)
+    # Relative to the probability of the mode, which is 1 here.
+    below_mode = np.cumprod(1.0 / ratio[: mode - low][::-1])[::-1]
+    above_mode = np.cumprod(ratio[mode - low :])
+    weights = np.concatenate([below_mode, [1.0], above_mode])
     return weights / weights.sum(), low
