@@ -209,7 +209,8 @@ def test_names_and_folders(tmp_path: Path) -> None:
     ):
         refuses(told, name)
         assert told in refusal(lambda name=name: data.describe(name))
-    refuses(("'valid'", "test, train"), "digits", "valid")
+    refuses(("'best'", "test, train"), "digits", "best")
+    refuses(("no split 'validation'", "train, test"), "digits", "valid")
     for made in ("empty", "classless/train/cat"):
         (tmp_path / made).mkdir(parents=True)
     write_parquet(tmp_path / "half" / "train.parquet", DIGITS, [0, 1, 2, 3])
