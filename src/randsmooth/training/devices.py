@@ -1,7 +1,7 @@
-"""On which devices a run is trained, and the processes that share its batches: one for each device, the ranks.
+"""On which devices a run is trained, and the processes that share its batches.
 
-torchrun starts them on several machines; on this one torch.multiprocessing does, from the process that was asked to
-train.
+These are the ranks, one for each device. torchrun starts them on several machines; on
+this one torch.multiprocessing does, from the process that was asked to train.
 """
 
 import os
@@ -38,11 +38,14 @@ from randsmooth.training.recipe import Recipe
 
 T = TypeVar("T")
 
-WAITING = timedelta(
-    hours=2
-)  # for a rank that is busy with something else, such as a callback
-PATIENCE = 10.0  # seconds in which the others end, when one has: loggers are told so
-MEET = "RANDSMOOTH_RANKS_MEET"  # the variable that tells a rank which we started where all of them meet
+# How long ranks wait for one that is busy with something else, such as a callback.
+RANK_TIMEOUT = timedelta(hours=2)
+# Seconds in which the other ranks end, when one has: loggers are told so.
+GRACE_SECONDS = 10.0
+# The variable that tells a rank which we started where all of them meet.
+MEETING_PLACE = "RANDSMOOTH_RANKS_MEET"
+# What a rank exits with that has left a file that says why it failed.
+EXIT_TOLD = 1
 
 
 class RankLost(RuntimeError):
@@ -72,38 +75,34 @@ class Placement(FrozenRecord):
 
     @property
     def number(self) -> int:
-        """How many processes train the run."""
+        """Count the processes that train the run."""
         return self.devices * self.nodes
 
     @property
     def own_device(self) -> torch.device:
-        """The device of this process."""
-        kind = models.pick_device(self.device)
-        return (
-            torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-            if started() and kind.type == "cuda"
-            else kind
-        )
+        """Return the device of this process."""
+        device = models.pick_device(self.device)
+        if started() and device.type == "cuda":
+            return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        return device
 
     def notes(self) -> list[str]:
-        """What the user may want to know about it, where there are several devices."""
-        kind = (
-            "processes on the CPU"
-            if models.pick_device(self.device).type == "cpu"
-            else "GPUs"
-        )
-        return [f"{self.number} {kind} share every batch"] if self.number > 1 else []
+        """Return what the user may want to know, where there are several devices."""
+        if self.number == 1:
+            return []
+        on_cpu = models.pick_device(self.device).type == "cpu"
+        kind = "processes on the CPU" if on_cpu else "GPUs"
+        return [f"{self.number} {kind} share every batch"]
 
 
 def started() -> bool:
-    """Whether this process is one of several ranks, which torchrun or `launch` started."""
-    return int(os.environ.get("WORLD_SIZE", 1)) > 1 and (
-        "TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ
-    )
+    """Return whether this is one of several ranks, which torchrun or `launch` started."""
+    by_us_or_torchrun = {"TORCHELASTIC_RUN_ID", MEETING_PLACE} & {*os.environ}
+    return int(os.environ.get("WORLD_SIZE", 1)) > 1 and bool(by_us_or_torchrun)
 
 
 def leads() -> bool:
-    """Whether this process writes and reports: the first rank, or one that is no rank."""
+    """Return whether this process writes and reports: the first rank, or no rank at all."""
     return not started() or os.environ["RANK"] == "0"
 
 
@@ -113,7 +112,11 @@ def placed(
     nodes: int = 1,
     sync_batch_norm: bool = False,
 ) -> Placement:
-    """The placement that a user asks for; `devices` None: as many as torchrun started on each machine, else one.
+    """Return the placement that a user asks for.
+
+    Args:
+        device, nodes, sync_batch_norm: as in `train`.
+        devices: None: as many as torchrun started on each machine, else one.
 
     Raises:
         Problem: this machine has no such devices, or nobody started the processes on the other machines.
@@ -126,25 +129,31 @@ def placed(
         ...
         randsmooth.errors.BadValue: devices=0 must be greater than or equal to 1
     """
-    started_here, of_node = (
-        int(os.environ[name]) if started() else 1
-        for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")
-    )
+    started_ranks = 1
+    ranks_of_node = 1
+    if started():
+        started_ranks = int(os.environ["WORLD_SIZE"])
+        ranks_of_node = int(os.environ["LOCAL_WORLD_SIZE"])
     if devices is None:
-        devices, nodes = of_node, started_here // of_node if nodes == 1 else nodes
+        devices = ranks_of_node
+        if nodes == 1:
+            nodes = started_ranks // ranks_of_node
     asked = Placement(
         device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm
     )
-    if (started() or nodes > 1) and started_here != devices * nodes:
+    if (started() or nodes > 1) and started_ranks != devices * nodes:
         raise BadValue(
-            f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of which {started_here} were "
-            f"started: `torchrun --nnodes {nodes} --nproc-per-node {devices} -m randsmooth ...` on each node does"
+            f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of "
+            f"which {started_ranks} were started: `torchrun --nnodes {nodes} "
+            f"--nproc-per-node {devices} -m randsmooth ...` on each node does"
         )
-    kind, seen = models.pick_device(device).type, torch.cuda.device_count()
-    if devices > 1 and kind == "cuda" and (seen < devices or ":" in device):
+    kind = models.pick_device(device).type
+    gpus = torch.cuda.device_count()
+    if devices > 1 and kind == "cuda" and (gpus < devices or ":" in device):
         raise BadValue(
-            f"devices={devices} asks for {devices} GPUs by device={device!r}, and torch sees {seen}: take "
-            f"device='cuda' and at most devices={seen}, or processes on the CPU: device='cpu'"
+            f"devices={devices} asks for {devices} GPUs by device={device!r}, and torch "
+            f"sees {gpus}: take device='cuda' and at most devices={gpus}, or processes on "
+            "the CPU: device='cpu'"
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
         raise BadValue(
@@ -154,56 +163,81 @@ def placed(
 
 
 def make_fabric(recipe: Recipe, placement: Placement | None = None) -> Fabric:
-    """The device and precision that this process trains with. Raises Problem if this machine has no such device."""
+    """Return the device and precision that this process trains with.
+
+    Raises:
+        Problem: this machine has no such device.
+    """
     device = (placement or Placement(device=recipe.device)).own_device
-    devices = 1 if device.index is None else [device.index]
-    # The plugin keeps Fabric from looking for a launcher, and from asking for srun wherever Slurm is installed.
-    how: Any = {"precision": recipe.precision, "plugins": [LightningEnvironment()]}
-    return Fabric(accelerator=device.type, devices=devices, **how)
+    return Fabric(
+        accelerator=device.type,
+        devices=1 if device.index is None else [device.index],
+        precision=recipe.precision,
+        # It keeps Fabric from looking for a launcher, and from asking for srun wherever
+        # Slurm is installed.
+        plugins=[LightningEnvironment()],
+    )
 
 
 class Ranks:
-    """The processes of a run, of which this one has the number `rank`: the first, 0, alone writes and reports."""
+    """The processes of a run, of which the first, 0, alone writes and reports.
+
+    Attributes:
+        rank: the number of this process.
+        number: how many there are.
+        device: of this process.
+        is_first: whether this is the first.
+        alone: whether there is no other.
+    """
 
     def __init__(
         self, rank: int = 0, number: int = 1, device: torch.device | str = "cpu"
     ) -> None:
-        self.rank, self.number, self.device = rank, number, torch.device(device)
-        self.is_first, self.alone = rank == 0, number == 1
+        self.rank = rank
+        self.number = number
+        self.device = torch.device(device)
+        self.is_first = rank == 0
+        self.alone = number == 1
 
     def rows(self, total: int) -> slice:
-        """Which images of a batch of `total` this rank takes.
+        """Return which images of a batch of `total` this rank takes.
 
         Example:
             >>> [Ranks(rank, 3).rows(8) for rank in range(3)]
             [slice(0, 2, None), slice(2, 5, None), slice(5, 8, None)]
         """
-        return slice(
-            self.rank * total // self.number, (self.rank + 1) * total // self.number
-        )
+        first = self.rank * total // self.number
+        beyond = (self.rank + 1) * total // self.number
+        return slice(first, beyond)
 
     def sum(self, values: Tensor) -> Tensor:
-        """The sum of the `values` of all ranks, on the device. They may be overwritten."""
+        """Return the sum of the `values` of all ranks, on the device.
+
+        The values may be overwritten.
+        """
         if self.alone:
             return values
-        there = values.to(self.device)
-        _together(lambda: torch.distributed.all_reduce(there))
-        return there
+        total = values.to(self.device)
+        _together(lambda: torch.distributed.all_reduce(total))
+        return total
 
     @torch.no_grad()
     def join_step(
         self, model: nn.Module, logged: dict[str, Tensor], share: float
     ) -> dict[str, Tensor]:
-        """The means over the whole batch of what is `logged`; the gradients become those of the whole batch, too.
+        """Make the gradients those of the whole batch, by one sum over all ranks.
 
-        DistributedDataParallel would sum them during the backward pass, but it refuses the gradients by the input that
-        attacks take.
+        DistributedDataParallel would sum them during the backward pass, but it refuses the
+        gradients by the input that attacks take.
 
         Args:
-            model: with gradients of the loss times `share`. Running statistics of batch normalisation become their
-                weighted mean, so that all ranks have the same.
+            model: with gradients of the loss times `share`. Running statistics of batch
+                normalisation become their weighted mean, so that all ranks have the same.
             logged: means over this rank's part of the batch.
             share: of the batch's images, this rank's.
+
+        Returns:
+            The means over the whole batch of what is `logged`.
         """
         if self.alone:
             return logged
@@ -212,47 +246,46 @@ class Ranks:
             for parameter in model.parameters()
             if parameter.grad is not None
         ]
-        statistics = [
-            each
-            for module in batch_norms(model)
-            for each in (module.running_mean, module.running_var)
-        ]
-        weighted = [
-            torch.stack([*logged.values()]),
-            *(each for each in statistics if each is not None),
-        ]
-        pieces = [*gradients, *(each.mul_(share) for each in weighted)]
-        summed = self.sum(torch.cat([piece.flatten() for piece in pieces])).split(
-            [piece.numel() for piece in pieces]
-        )
-        for piece, total in zip(pieces, summed, strict=True):
+        means = torch.stack([*logged.values()])
+        weighted = [means, *_running_statistics(model)]
+        for tensor in weighted:
+            tensor.mul_(share)
+
+        # One tensor of all, so that ranks wait for each other once a step.
+        pieces = [*gradients, *weighted]
+        flat = torch.cat([piece.flatten() for piece in pieces])
+        sums = self.sum(flat).split([piece.numel() for piece in pieces])
+        for piece, total in zip(pieces, sums, strict=True):
             piece.copy_(total.view_as(piece))
-        return dict(zip(logged, weighted[0], strict=True))
+        return dict(zip(logged, means, strict=True))
 
     def first(self, act: Callable[[], T]) -> T:
-        """What `act` gives to the first rank, which alone calls it, for all ranks; its error is raised by all of them.
+        """Let the first rank alone call `act`, and return to all ranks what it gives.
 
-        Before the others have joined, this is `act` itself.
+        All ranks raise its error. Before the others have joined, this is `act` itself.
         """
         if self.alone:
             return act()
-        told: list[Any] = [None]
+        outcome: list[Any] = [None]
         if self.is_first:
             try:
-                told = [act()]
+                outcome = [act()]
+            except (Problem, OSError) as error:
+                outcome = [error]
             except Exception as error:
-                told = [
-                    error
-                    if isinstance(error, Problem | OSError)
-                    else RuntimeError(str(error))
-                ]
-        _together(lambda: torch.distributed.broadcast_object_list(told, src=0))
-        if isinstance(told[0], Exception):
-            raise told[0]
-        return cast(T, told[0])
+                # Another rank may not be able to make an error of this class.
+                outcome = [RuntimeError(str(error))]
+        _together(lambda: torch.distributed.broadcast_object_list(outcome, src=0))
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return cast(T, outcome[0])
 
     def check_alike(self, facts: Mapping[str, str]) -> None:
-        """Raise Problem on a rank whose `facts` by name, a version or a hash, are not those of the first."""
+        """Raise Problem on a rank whose `facts` are not those of the first.
+
+        Args:
+            facts: name -> a version or a hash.
+        """
         expected = self.first(lambda: facts)
         differ = [
             f"{name} {fact}, and not {expected[name]}"
@@ -270,12 +303,26 @@ ALONE = Ranks()
 
 
 def batch_norms(model: nn.Module) -> list[_BatchNorm]:
-    """The modules of `model` that normalise by a batch's statistics."""
+    """Return the modules of `model` that normalise by a batch's statistics."""
     return [module for module in model.modules() if isinstance(module, _BatchNorm)]
 
 
+def _running_statistics(model: nn.Module) -> list[Tensor]:
+    """Return the running means and variances of the batch norms that keep some."""
+    statistics = []
+    for module in batch_norms(model):
+        for tensor in (module.running_mean, module.running_var):
+            if tensor is not None:
+                statistics.append(tensor)
+    return statistics
+
+
 def _together(act: Callable[[], object]) -> None:
-    """Do what all ranks do at once. Raises RankLost if one of them is gone."""
+    """Do what all ranks do at once.
+
+    Raises:
+        RankLost: one of them is gone.
+    """
     try:
         act()
     except (RuntimeError, ValueError) as error:
@@ -283,13 +330,16 @@ def _together(act: Callable[[], object]) -> None:
 
 
 def ended(who: str, how: str) -> str:
-    """The sentence for the end of a run whose rank `who` ended early."""
-    return f"{who} was {how}, and the run ended with it; to go on after its last checkpoint: resume=True"
+    """Return the sentence for the end of a run whose rank `who` ended early."""
+    return (
+        f"{who} was {how}, and the run ended with it; to go on after its last "
+        "checkpoint: resume=True"
+    )
 
 
 @contextmanager
 def joined(placement: Placement) -> Iterator[Ranks]:
-    """The ranks of the run, for as long as the context lasts.
+    """Give the ranks of the run, for as long as the context lasts.
 
     Raises:
         RankLost: the others did not come, or this process belongs to a process group already.
@@ -297,20 +347,18 @@ def joined(placement: Placement) -> Iterator[Ranks]:
     if not started():
         yield ALONE
         return
-    device, rank = placement.own_device, int(os.environ["RANK"])
-    where: dict[str, Any] = {
-        "init_method": os.environ.get(MEET, "env://"),
-        "rank": rank,
-        "timeout": WAITING,
-    }
-    where |= {
-        "backend": "nccl" if device.type == "cuda" else "gloo",
-        "world_size": placement.number,
-    }
+    device = placement.own_device
+    rank = int(os.environ["RANK"])
     if device.type == "cuda":
         torch.cuda.set_device(device)
     try:
-        torch.distributed.init_process_group(**where)
+        torch.distributed.init_process_group(
+            backend="nccl" if device.type == "cuda" else "gloo",
+            init_method=os.environ.get(MEETING_PLACE, "env://"),
+            rank=rank,
+            world_size=placement.number,
+            timeout=RANK_TIMEOUT,
+        )
     except (RuntimeError, ValueError) as error:
         raise RankLost(
             f"the {placement.number} ranks of the run did not find each other: {error}"
@@ -324,32 +372,35 @@ def joined(placement: Placement) -> Iterator[Ranks]:
 def launch(number: int, work: Callable[[], object], callback: object) -> None:
     """Let `number` processes do `work`; when one fails, all end.
 
-    They run no script again: a notebook, or a script without `if __name__ == "__main__"`, can start them.
+    They run no script again: a notebook, or a script without `if __name__ == "__main__"`,
+    can start them.
 
     Raises:
-        Problem: `work`, which calls the user's `callback`, cannot be given to another process.
-        RankLost: one of them ended early; the sentence says which and how. Any error that one of them met is raised
-            here.
+        Problem: `work`, which calls the user's `callback`, cannot be given to another
+            process.
+        RankLost: one of them ended early; the sentence says which and how. Any error that
+            one of them met is raised here.
     """
-    import cloudpickle  # takes closures, and what a notebook defines, too
+    # Unlike pickle it takes closures, and what a notebook defines.
+    import cloudpickle
 
-    given = f"the run, with callback={shown(repr(callback))}, cannot be given to {number} processes"
     with refused(
-        f"{given}: let it hold no files, locks or generators, or train on one device"
+        f"the run, with callback={shown(repr(callback))}, cannot be given to {number} "
+        "processes: let it hold no files, locks or generators, or train on one device"
     ):
-        told = cloudpickle.dumps((warnings.formatwarning, work))
+        pickled_work = cloudpickle.dumps((warnings.formatwarning, work))
     with tempfile.TemporaryDirectory(prefix="randsmooth-ranks-") as place:
         main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType(
-            "__main__"
-        )  # without a file, which a started process would run again
+        # A module without a file, which a started process would run again.
+        sys.modules["__main__"] = ModuleType("__main__")
+        arguments = (number, place, pickled_work)
         try:
             with without_current_folder():
-                context = spawn(be_a_rank, (number, place, told), number, join=False)
+                context = spawn(be_a_rank, arguments, number, join=False)
         finally:
             sys.modules["__main__"] = main
         try:
-            while not context.join(grace_period=PATIENCE):
+            while not context.join(grace_period=GRACE_SECONDS):
                 pass
         except ProcessException as error:
             codes = [process.exitcode or 0 for process in context.processes]
@@ -360,47 +411,50 @@ def launch(number: int, work: Callable[[], object], callback: object) -> None:
                 process.join()
 
 
-def be_a_rank(local: int, number: int, place: str, told: bytes) -> None:
-    """Do the work that `launch` gives to the rank `local`, and leave in the folder `place` how it failed, if it did."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_DFL
-    )  # at once, wherever it waits; on Linux the launcher's end sends it too
-    numbers = {
-        "RANK": local,
-        "LOCAL_RANK": local,
-        "WORLD_SIZE": number,
-        "LOCAL_WORLD_SIZE": number,
-    }
-    os.environ.update(
-        {name: str(value) for name, value in numbers.items()},
-        **{MEET: Path(place, "meet").as_uri()},
-    )
-    warnings.formatwarning, work = pickle.loads(told)  # by our own process
+def be_a_rank(rank: int, number: int, place: str, pickled_work: bytes) -> None:
+    """Do the work that `launch` gives to one of `number` ranks.
+
+    If it fails, it leaves its error in the folder `place`.
+    """
+    # An interrupt ends it at once, wherever it waits; on Linux the launcher's end sends
+    # one too.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ["RANK"] = str(rank)
+    os.environ["LOCAL_RANK"] = str(rank)
+    os.environ["WORLD_SIZE"] = str(number)
+    os.environ["LOCAL_WORLD_SIZE"] = str(number)
+    os.environ[MEETING_PLACE] = Path(place, "meet").as_uri()
+    # It was pickled by our own process.
+    warnings.formatwarning, work = pickle.loads(pickled_work)
     torch.set_num_threads(max(1, torch.get_num_threads() // number))
-    if local:
-        warnings.simplefilter("ignore")  # the first rank gives them
+    if rank > 0:
+        # The first rank gives the warnings of all.
+        warnings.simplefilter("ignore")
     try:
         work()
     except BaseException as error:
         error.add_note(traceback.format_exc())
-        write_atomically(Path(place) / f"error-{local}", pickle.dumps(error))
-        sys.exit(1)
+        write_atomically(Path(place) / f"error-{rank}", pickle.dumps(error))
+        sys.exit(EXIT_TOLD)
 
 
 def _failure(place: Path, failed: int, codes: list[int]) -> BaseException:
-    """Why ranks with these exit codes ended: the error that one of them told, or how one, `failed` first, was ended."""
+    """Return why ranks with these exit codes ended.
+
+    It is the error that one of them left, or else how one was ended, `failed` first.
+    """
     for path in sorted(place.glob("error-*")):
-        if not isinstance(error := pickle.loads(path.read_bytes()), RankLost):
-            return error  # type: ignore[no-any-return]
-    rank = next(
-        (rank for rank in (failed, *range(len(codes))) if codes[rank] not in (0, 1)),
-        failed,
-    )  # 1: it told why
-    how = (
-        f"killed by {signal.Signals(-codes[rank]).name}"
-        if codes[rank] < 0
-        else f"ended with status {codes[rank]}"
-    )
-    return RankLost(
-        ended(f"rank {rank} of {len(codes)} on {socket.gethostname()}", how)
-    )
+        error: BaseException = pickle.loads(path.read_bytes())
+        if not isinstance(error, RankLost):
+            return error
+    ended_ranks = [
+        rank
+        for rank in (failed, *range(len(codes)))
+        if codes[rank] not in (0, EXIT_TOLD)
+    ]
+    rank = ended_ranks[0] if ended_ranks else failed
+    how = f"ended with status {codes[rank]}"
+    if codes[rank] < 0:
+        how = f"killed by {signal.Signals(-codes[rank]).name}"
+    here = f"rank {rank} of {len(codes)} on {socket.gethostname()}"
+    return RankLost(ended(here, how))
