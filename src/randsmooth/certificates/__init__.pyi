@@ -15,10 +15,10 @@ from .files import unplaced as unplaced
 from .files import (
     write_tsv as write_tsv,
 )
-from .from_counts import CertificatesLike as CertificatesLike
-from .from_counts import as_certificates as as_certificates
 from .from_counts import from_counts as from_counts
-from .from_counts import from_radii as from_radii
+from .from_radii import CertificatesLike as CertificatesLike
+from .from_radii import as_certificates as as_certificates
+from .from_radii import from_radii as from_radii
 from .header import BATCH_MATTERS as BATCH_MATTERS
 from .header import Header as Header
 from .header import Machine as Machine

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from randsmooth.atomic import opened_anew, sync_folder
+from randsmooth.certificates.counts_given import whole_numbers
 from randsmooth.certificates.evidence import ADDRESS, COLUMNS, Ints
-from randsmooth.certificates.from_counts import whole_numbers
 from randsmooth.certificates.header import Header, Machine, parse_header
 from randsmooth.certificates.rows import numbered
 from randsmooth.certificates.sameness import check_same_run
