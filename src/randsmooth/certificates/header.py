@@ -24,13 +24,13 @@ from randsmooth.errors import (
 from randsmooth.noise import NOISES, NORMS, Gaussian, Noise, noise_from
 from randsmooth.rules import RULES, Rule, make_rule
 
-VERSION = 1  # of the format of tables and journals
+# The format of tables and journals.
+VERSION = 1
+
 CLOPPER_PEARSON = "clopper-pearson"
-OF_THE_MACHINE = (
-    "device",
-    "instructions",
-    "versions",
-)  # the facts that a header and a machine tell
+
+# The facts that both a header and a machine tell.
+OF_THE_MACHINE = ("device", "instructions", "versions")
 
 LABEL_AWARE = (
     " For evaluation only: images whose picked class is not the label were given up."
@@ -38,20 +38,21 @@ LABEL_AWARE = (
 LABEL_TESTED = (
     " For evaluation only: no class was picked, the samples test each image's label."
 )
-FOREIGN = " That holds if the counts, which another program made, are of independent samples of {}"
 BATCH_MATTERS = (
     "the base classifier's answer for a noisy image depends, if little, on the others in its batch (a layer that "
     "scales by the batch, or rounds by the place in it?), which no certificate allows for"
 )
-PICKED = ", and the class was picked without them"
 
-_X = r"\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?"
-_NOTE = re.compile(
-    rf"n {_X} thinned to {_X}, seed -?\d{{1,20}}|alpha {_X} recomputed as {_X}",
+# The notes on what was done to a table since it was made (see `Certificates.at`).
+_NUMBER = r"\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?"
+_NOTE_OF_OURS = re.compile(
+    rf"n {_NUMBER} thinned to {_NUMBER}, seed -?\d{{1,20}}"
+    rf"|alpha {_NUMBER} recomputed as {_NUMBER}",
     re.ASCII,
 )
 
-Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only
+# JSON has lists only.
+Texts = Annotated[tuple[str, ...], Strict(False)]
 
 
 class Machine(Facts):
@@ -76,20 +77,24 @@ class Machine(Facts):
 
     @classmethod
     def of(cls, header: Header, host: str | None = None) -> Self:
-        """The machine that `header` tells."""
+        """Return the machine that `header` tells."""
         return cls(
-            host=host, **{name: getattr(header, name) for name in OF_THE_MACHINE}
+            host=host,
+            device=header.device,
+            instructions=header.instructions,
+            versions=header.versions,
         )
 
     @classmethod
     def here(cls, header: Header) -> Self:
-        """This machine, in a process that made `header`.
+        """Return this machine, in a process that made `header`.
 
         Example:
             >>> Machine.here(Header(device="cpu")).device
             'cpu'
         """
-        return cls.of(header, hashlib.sha256(platform.node().encode()).hexdigest()[:8])
+        name = platform.node()
+        return cls.of(header, host=hashlib.sha256(name.encode()).hexdigest()[:8])
 
 
 class Header(Facts):
@@ -235,9 +240,9 @@ class Header(Facts):
             >>> Header(sigma=0.5).noise_words, Header(distribution={"name": "uniform", "lam": 0.6}).noise_words
             ('sigma 0.5', 'uniform 0.6 (L1)')
         """
-        return self.noise_name + (
-            f" ({NORMS[self.norm].label})" if self.distribution is not None else ""
-        )
+        if self.distribution is None:
+            return self.noise_name
+        return f"{self.noise_name} ({NORMS[self.norm].label})"
 
     @property
     def gives_up_others(self) -> bool:
@@ -265,14 +270,14 @@ class Header(Facts):
         facts = {
             name: getattr(self, name) for name in CertificationSettings.model_fields
         }
-        facts |= {"bound": self.bound or CLOPPER_PEARSON, "noise": self.distribution}
-        return CertificationSettings(
-            **facts | {"precision": precision_named(self.precision or "")}
-        )
+        facts["noise"] = self.distribution
+        facts["bound"] = self.bound or CLOPPER_PEARSON
+        facts["precision"] = precision_named(self.precision or "")
+        return CertificationSettings(**facts)
 
 
 def rule_of(header: Header) -> Rule:
-    """The rule that `header` names.
+    """Return the rule that `header` names.
 
     Raises:
         Problem: the noise, n or alpha is unknown, or there is no such rule or bound.
@@ -292,7 +297,7 @@ def rule_of(header: Header) -> Rule:
 
 
 def guarantee_of(header: Header) -> str:
-    """What a certificate under `header` guarantees, and a second sentence where that depends on more than its rule.
+    """Return what a certificate under `header` guarantees; further sentences say on what more it depends.
 
     Errors as `rule_of`.
 
@@ -300,27 +305,36 @@ def guarantee_of(header: Header) -> str:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
         Each certificate is wrong with probability at most 0.001: 1000 samples per image, p_A is bounded by ...
     """
-    aware = (
-        (LABEL_AWARE if header.n0 != 0 else LABEL_TESTED) if header.label_aware else ""
-    )
-    picked = "" if header.bound == "any-class" else PICKED
-    noise = (
-        "Gaussian noise of this sigma"
-        if header.distribution is None
-        else f"the noise {header.noise_name}"
-    )
+    guarantee = rule_of(header).guarantee()
+    if header.label_aware:
+        guarantee += LABEL_TESTED if header.n0 == 0 else LABEL_AWARE
     held = header.smoothing.held_columns
-    only = (
-        f" It is about changes of the other columns alone: {', '.join(held)} are held fixed."
-        if held
-        else ""
+    if held:
+        guarantee += (
+            " It is about changes of the other columns alone: "
+            f"{', '.join(held)} are held fixed."
+        )
+    if header.source:
+        guarantee += f" {_condition_on_counts(header)}"
+    return guarantee
+
+
+def _condition_on_counts(header: Header) -> str:
+    """Return what has to be so of counts of another program, which nobody can see from them."""
+    noise = "Gaussian noise of this sigma"
+    if header.distribution is not None:
+        noise = f"the noise {header.noise_name}"
+    picked = ", and the class was picked without them"
+    if header.bound == "any-class":
+        picked = ""
+    return (
+        "That holds if the counts, which another program made, are of independent samples "
+        f"of {noise}{picked}."
     )
-    foreign = f"{FOREIGN.format(noise)}{picked}." if header.source else ""
-    return rule_of(header).guarantee() + aware + only + foreign
 
 
 def parse_header(text: str | bytes, path: Path) -> Header:
-    """The header in `text`, which was read from `path`, with its guarantee and notes made anew.
+    """Return the header in `text`, which was read from `path`, with its guarantee and notes made anew.
 
     Raises:
         Problem: it is damaged, in another format, beyond the limits of a header, or names a rule of a package that
@@ -345,37 +359,49 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         raise WrongFile(f"{where} is no mapping of names to facts")
     version = raw.get("version")
     if type(version) is not int or version != VERSION:
-        found = shown(repr(version))
         raise WrongFile(
-            f"{path} is in format {found}; this randsmooth reads format {VERSION}: upgrade it"
+            f"{path} is in format {shown(repr(version))}; this randsmooth reads format "
+            f"{VERSION}: upgrade it"
         )
-    facts = raw.get("distribution")
-    noise = facts.get("name") if isinstance(facts, dict) else None
-    rule = str(raw.get("rule", "fixed")).partition("=")[0]
-    for kind, name, known in (("noise", noise, NOISES), ("rule", rule, RULES)):
-        if isinstance(name, str) and name not in known:
-            raise WrongFile(
-                f"{path}: {kind} {shown(repr(name))} is not installed: install the package that brings it"
-            )
+    _check_installed(raw, path)
     try:
         return _in_own_words(Header(**raw), path)
     except Problem as error:
         raise WrongFile(f"{path} has a damaged header: {error}") from error
 
 
+def _check_installed(raw: dict[str, Any], path: Path) -> None:
+    """Raise Problem for a noise or a rule of a package that is not installed."""
+    distribution = raw.get("distribution")
+    noise = distribution.get("name") if isinstance(distribution, dict) else None
+    rule = str(raw.get("rule", "fixed")).partition("=")[0]
+    for kind, name, known in (("noise", noise, NOISES), ("rule", rule, RULES)):
+        if isinstance(name, str) and name not in known:
+            raise WrongFile(
+                f"{path}: {kind} {shown(repr(name))} is not installed: install the package "
+                "that brings it"
+            )
+
+
 def _in_own_words(header: Header, path: Path) -> Header:
-    """`header` with its guarantee made anew and the notes that randsmooth writes; a `Note` counts those left out."""
+    """Return `header` with its guarantee made anew and the notes that randsmooth writes.
+
+    A `Note` counts the notes that are left out.
+    """
     if header.guarantee is None and not header.notes:
         return header
-    own = (BATCH_MATTERS, *rule_of(header).notes)
-    notes = tuple(note for note in header.notes if note in own or _NOTE.fullmatch(note))
-    if left := len(header.notes) - len(notes):
+    notes_of_the_run = (BATCH_MATTERS, *rule_of(header).notes)
+    notes = tuple(
+        note
+        for note in header.notes
+        if note in notes_of_the_run or _NOTE_OF_OURS.fullmatch(note)
+    )
+    left_out = len(header.notes) - len(notes)
+    if left_out:
         warnings.warn(
-            f"{path}: left out {left} of the header's notes, which randsmooth did not write",
+            f"{path}: left out {left_out} of the header's notes, which randsmooth did not write",
             Note,
             4,
         )
-    return header.replace(
-        guarantee=None if header.guarantee is None else guarantee_of(header),
-        notes=notes,
-    )
+    guarantee = None if header.guarantee is None else guarantee_of(header)
+    return header.replace(guarantee=guarantee, notes=notes)

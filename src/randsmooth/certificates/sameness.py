@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from randsmooth.certificates.header import OF_THE_MACHINE, Header
 from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.documents import shown
-from randsmooth.errors import (
-    OutputExists,
-)
+from randsmooth.errors import OutputExists
 
-ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
+ANOTHER_MODEL = "another model"
+ANOTHER_ARITHMETIC = "another arithmetic"
 
-# The settings that a user gives; `selection` stands for take and skip.
-OWN = [
-    name for name in CertificationSettings.model_fields if name != "noise"
-]  # which a header calls distribution
+# The settings that a user gives: a header calls the noise its distribution, and its
+# selection stands for take and skip.
 SETTINGS = (
-    *OWN,
+    *(name for name in CertificationSettings.model_fields if name != "noise"),
     "distribution",
-    "dataset",
-    "split",
-    "selection",
-    "shard",
-    "resize",
-    "crop",
+    *("dataset", "split", "selection", "shard", "resize", "crop"),
 )
-NOT_OF_THE_RUN = {
-    "machines",
-    "command",
-    "model",
-    "behaviour",
-}  # the last two are compared as the classifier's
-OF_THE_MODEL = (
-    "called",
-    "weights",
-    "mean",
-    "std",
-    "notes",
-)  # how equal models were trained may differ
+
+# Facts in which one run may differ; the last two are compared as the classifier's.
+NOT_OF_THE_RUN = {"machines", "command", "model", "behaviour"}
+
+# Facts of a model in which equal models agree: how they were trained may differ.
+OF_THE_MODEL = ("called", "weights", "mean", "std", "notes")
+
 ARITHMETIC = ("precision", "device", "instructions", "versions")
-FOLLOW = {
-    "data",
-    "classes",
-    "noise",
-    "guarantee",
-    "notes",
-}  # named only where no setting differs
+
+# Facts that follow from the settings: they are named only where no setting differs.
+FOLLOWING = {"data", "classes", "noise", "guarantee", "notes"}
+
+# Stands for a fact that one of two mappings does not have.
 ABSENT = object()
 
+# What to say after a value of the one header, and of the other.
 Sides = tuple[str, str]
 IN_THE_FILE = ("in the file", "asked for")
 
@@ -81,17 +66,19 @@ def check_same_run(
         Traceback (most recent call last):
         randsmooth.errors.OutputExists: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked ...
     """
-    if differs := evidence_difference(begun, now, IN_THE_FILE, several=several):
-        ways = "resume=True, with all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
-        raise OutputExists(
-            f"{path} was begun differently ({differs}). To go on with it: {ways}"
-        )
+    differences = evidence_difference(begun, now, IN_THE_FILE, several=several)
+    if differences is None:
+        return
+    raise OutputExists(
+        f"{path} was begun differently ({differences}). To go on with it: resume=True, with "
+        "all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
+    )
 
 
 def evidence_difference(
     one: Header, other: Header, sides: Sides, *, several: bool = True
 ) -> str | None:
-    """In what two headers differ that make different counts, a clause each; None if their rows may share a table.
+    """Return in what two headers differ that make different counts; None if their rows may share a table.
 
     The processor, its instructions and the versions may differ where the classifier's outputs are the same to the last
     bit. Settings come first. What only follows from another difference is left out.
@@ -108,30 +95,42 @@ def evidence_difference(
         >>> evidence_difference(one, one.replace(device="cuda", model={"weights": "sha256:bb"}), sides)
         "another model: weights 'sha256:aa' of node1, 'sha256:bb' of node2"
     """
-    names = dict.fromkeys((*SETTINGS, *Header.model_fields))
-    differ = [name for name in names if getattr(one, name) != getattr(other, name)]
-    left_out = {
-        *NOT_OF_THE_RUN,
-        *(OF_THE_MACHINE if several else ()),
-        *(FOLLOW if {*SETTINGS} & {*differ} else ()),
-    }
-    told = [name for name in differ if name not in left_out]
-    found = [
-        f"{name}: {_both(getattr(one, name), getattr(other, name), sides)}"
-        for name in told
+    differ = [
+        name
+        for name in dict.fromkeys((*SETTINGS, *Header.model_fields))
+        if getattr(one, name) != getattr(other, name)
     ]
-    if (classifier := classifier_difference(one, other, sides)) is not None:
-        found = [
-            *(each for each in found if each not in classifier.detail),
-            ": ".join(classifier),
-        ]
-    return "; ".join(found) or None
+    left_out = set(NOT_OF_THE_RUN)
+    if several:
+        left_out |= set(OF_THE_MACHINE)
+    if any(name in SETTINGS for name in differ):
+        left_out |= FOLLOWING
+    clauses = _clauses(
+        one, other, [name for name in differ if name not in left_out], sides
+    )
+
+    classifier = classifier_difference(one, other, sides)
+    if classifier is not None:
+        # What the classifier's difference says is not said twice.
+        clauses = [clause for clause in clauses if clause not in classifier.detail]
+        clauses.append(f"{classifier.kind}: {classifier.detail}")
+    return "; ".join(clauses) or None
+
+
+def _clauses(
+    one: Header, other: Header, names: Sequence[str], sides: Sides
+) -> list[str]:
+    """Return for each of these facts what it is in both headers."""
+    return [
+        f"{name}: {_both_values(getattr(one, name), getattr(other, name), sides)}"
+        for name in names
+    ]
 
 
 def classifier_difference(
     begun: Header, now: Header, sides: Sides = IN_THE_FILE
 ) -> ClassifierDifference | None:
-    """How the base classifiers of two tables differ; None if they are the same as far as both headers say.
+    """Return how the base classifiers of two tables differ; None if they are the same as far as both headers say.
 
     They are the same if name, weights and steps around them are, and their outputs for the same noisy images to the
     last bit. Headers that say nothing of their model are not compared, nor are outputs for other images or noise.
@@ -143,75 +142,84 @@ def classifier_difference(
         >>> classifier_difference(begun, Header(model={"weights": "sha256:bb"}))
         ClassifierDifference(kind='another model', detail="weights 'sha256:aa' in the file, 'sha256:bb' asked for")
     """
-    theirs, mine = (
-        {name: (header.model or {}).get(name, ABSENT) for name in OF_THE_MODEL}
-        for header in (begun, now)
-    )
-    if begun.model and now.model and theirs != mine:
-        return ClassifierDifference(ANOTHER_MODEL, _both(theirs, mine, sides))
+    if begun.model and now.model:
+        then = _facts_of_the_model(begun.model)
+        today = _facts_of_the_model(now.model)
+        if then != today:
+            detail = _both_values(then, today, sides)
+            return ClassifierDifference(ANOTHER_MODEL, detail)
     if not _outputs_differ(begun, now):
         return None
-    facts = [name for name in ARITHMETIC if getattr(begun, name) != getattr(now, name)]
-    if not facts:
-        why = "other code (of a noise, too), attributes or number of threads, or the images of the data set changed"
+
+    differ = [name for name in ARITHMETIC if getattr(begun, name) != getattr(now, name)]
+    if not differ:
         return ClassifierDifference(
-            ANOTHER_MODEL, f"its weights are the same but its outputs differ ({why})"
+            ANOTHER_MODEL,
+            "its weights are the same but its outputs differ (other code (of a noise, too), "
+            "attributes or number of threads, or the images of the data set changed)",
         )
-    arithmetic = "; ".join(
-        f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}"
-        for name in facts
-    )
-    if begun.model and "called" in begun.model:  # known by a name alone
-        detail = f"of this name ({_short(begun.model['called'])}), or its arithmetic differs ({arithmetic})"
-        return ClassifierDifference(ANOTHER_MODEL, detail)
+    arithmetic = "; ".join(_clauses(begun, now, differ, sides))
+    if begun.model and "called" in begun.model:
+        # The model is known by a name alone, which another model may have, too.
+        name = _short(begun.model["called"])
+        return ClassifierDifference(
+            ANOTHER_MODEL,
+            f"of this name ({name}), or its arithmetic differs ({arithmetic})",
+        )
     return ClassifierDifference(
         ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})"
     )
 
 
+def _facts_of_the_model(model: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: model.get(name, ABSENT) for name in OF_THE_MODEL}
+
+
 def _outputs_differ(begun: Header, now: Header) -> bool:
-    """Whether outputs for the same noisy images, computed in the same number format and batches, differ."""
-    if _way(begun) != _way(now):
+    """Return whether outputs for the same noisy images, computed in the same number format and batches, differ."""
+    if _made_by(begun) != _made_by(now):
         return False
-    then, today = begun.behaviour or {}, now.behaviour or {}
-    images = then.keys() & today.keys() - (
-        {"own images"} if begun.data != now.data else set()
-    )
+    then = begun.behaviour or {}
+    today = now.behaviour or {}
+    images = then.keys() & today.keys()
+    if begun.data != now.data:
+        images -= {"own images"}
     return any(then[name] != today[name] for name in images)
 
 
-def _way(of: Header) -> tuple[object, ...]:
-    """How the noisy images were made whose outputs a header has, and in which arithmetic they were computed."""
-    drawn_by = (
-        (of.noise or "").partition(" addressed")[0] if of.sound else ""
-    )  # others are drawn alike by all
+def _made_by(header: Header) -> tuple[object, ...]:
+    """Return how the noisy images were made whose outputs a header has, and in which arithmetic they were computed."""
+    # Only the exact noise of `sound` is drawn in ways that differ between versions.
+    drawn_by = (header.noise or "").partition(" addressed")[0] if header.sound else ""
+    number_format = (header.precision or "").partition(" ")[0]
     return (
-        of.sigma,
-        of.distribution,
-        of.sound,
+        header.sigma,
+        header.distribution,
+        header.sound,
         drawn_by,
-        of.backend,
-        of.batch,
-        (of.precision or "").partition(" ")[0],
+        header.backend,
+        header.batch,
+        number_format,
     )
 
 
-def _both(begun: Any, now: Any, sides: Sides) -> str:
-    """Both values of a fact; of two mappings only the entries that differ."""
-    if not (isinstance(begun, Mapping) and isinstance(now, Mapping)):
-        return f"{_short(begun)} {sides[0]}, {_short(now)} {sides[1]}"
-    pairs = {
-        key: (begun.get(key, ABSENT), now.get(key, ABSENT)) for key in {**begun, **now}
-    }
-    return "; ".join(
-        f"{key} {_both(*pair, sides)}"
-        for key, pair in pairs.items()
-        if pair[0] != pair[1]
-    )
+def _both_values(one: Any, other: Any, sides: Sides) -> str:
+    """Return both values of a fact in words; of two mappings only the entries that differ."""
+    if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
+        return f"{_short(one)} {sides[0]}, {_short(other)} {sides[1]}"
+    entries = []
+    for key in {**one, **other}:
+        left = one.get(key, ABSENT)
+        right = other.get(key, ABSENT)
+        if left != right:
+            entries.append(f"{key} {_both_values(left, right, sides)}")
+    return "; ".join(entries)
 
 
 def _short(value: Any) -> str:
+    """Return a value as it is shown; of a hash the first 12 digits."""
     if value is ABSENT:
         return "nothing"
-    hashed = isinstance(value, str) and value.startswith("sha256:")
-    return shown(repr(value[:19] if hashed else value))
+    if isinstance(value, str) and value.startswith("sha256:"):
+        value = value[: len("sha256:") + 12]
+    return shown(repr(value))
