@@ -26,10 +26,12 @@ from randsmooth.documents import parse_json, shown
 from randsmooth.errors import BadValue, Note, Problem, WrongFile
 from randsmooth.urls import Place
 
-UNFINISHED = ".partial"  # suffix of a journal
-SHARE = (
-    200  # the time between two syncs, in units of the time that the first of them took
-)
+# Suffix of a journal.
+UNFINISHED = ".partial"
+
+# The time between two syncs, in units of the time that the first of them took.
+SHARE = 200
+
 COUNTS = ("counts0", "counts", "path")
 
 
@@ -42,7 +44,7 @@ def check_parquet(out: Place) -> None:
 
 
 def journal_path(out: Path) -> Path:
-    """The journal of a run into the table `out`.
+    """Return the journal of a run into the table `out`.
 
     Example:
         >>> journal_path(Path("runs/mine.parquet")).name
@@ -52,7 +54,7 @@ def journal_path(out: Path) -> Path:
 
 
 def shards_path(out: Path) -> Path:
-    """The folder of the shards of a run into the table `out` that is shared out.
+    """Return the folder of the shards of a run into the table `out` that is shared out.
 
     Example:
         >>> shards_path(Path("runs/mine.parquet")).as_posix()
@@ -95,38 +97,35 @@ class JournalRow:
     u: float | None = None
 
     def slim(self) -> JournalRow:
-        """The same with its counts in the smallest types that hold them, so that many rows fit into memory."""
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in COUNTS}
-        slim = {
-            name: array.astype(np.min_scalar_type(array.max(initial=0)))
-            for name, array in arrays.items()
-        }
-        return replace(self, **slim)
+        """Return the same with its counts in the smallest types that hold them, so that many rows fit into memory."""
+        return replace(
+            self,
+            counts0=_in_smallest_type(self.counts0),
+            counts=_in_smallest_type(self.counts),
+            path=_in_smallest_type(self.path),
+        )
 
     def to_json(self) -> str:
-        """The row as a line."""
+        """Return the row as a line."""
         values: dict[str, Any] = {
             "idx": self.idx,
             "label": self.label,
             "seconds": self.seconds,
+            "counts0": self.counts0.tolist(),
+            "counts": self.counts.tolist(),
+            "path": self.path.tolist(),
         }
-        values |= {name: getattr(self, name).tolist() for name in COUNTS}
-        more = {
-            "machine": self.machine and self.machine.model_dump(),
-            "image": self.image and self.image.hex(),
-        }
-        return json.dumps(
-            values
-            | {
-                name: value
-                for name, value in (more | {"u": self.u}).items()
-                if value is not None
-            }
-        )
+        if self.machine is not None:
+            values["machine"] = self.machine.model_dump()
+        if self.image is not None:
+            values["image"] = self.image.hex()
+        if self.u is not None:
+            values["u"] = self.u
+        return json.dumps(values)
 
     @classmethod
     def from_json(cls, line: str | bytes, where: object = "the row") -> JournalRow:
-        """The row that `to_json` wrote as `line`; `where` names the line in errors.
+        """Return the row that `to_json` wrote as `line`; `where` names the line in errors.
 
         Raises:
             Problem: `to_json` cannot have written it.
@@ -138,23 +137,21 @@ class JournalRow:
             raise WrongFile(f"{where} is no row of a journal: {shown(error)}") from None
 
 
-READERS: dict[str, Any] = {
-    "machine": lambda x: Machine(**x),
-    "image": bytes.fromhex,
-    "seconds": float,
-    "u": float,
-}
+def _in_smallest_type(counts: Ints) -> Any:
+    return counts.astype(np.min_scalar_type(counts.max(initial=0)))
 
 
 def _of_json(name: str, value: Any) -> Any:
-    """What a line has as the `value` of a column: an array, a number, a machine or the bytes of an address."""
-    if name in READERS:
-        return READERS[name](value)
-    return (
-        whole_numbers(name, value, None)
-        if name in COUNTS
-        else int(whole_numbers(name, value))
-    )
+    """Return what a line has as the `value` of a column: an array, a number, a machine or the bytes of an address."""
+    if name in COUNTS:
+        return whole_numbers(name, value, None)
+    if name == "machine":
+        return Machine(**value)
+    if name == "image":
+        return bytes.fromhex(value)
+    if name in ("seconds", "u"):
+        return float(value)
+    return int(whole_numbers(name, value))
 
 
 @dataclass
@@ -201,20 +198,20 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """What the journal at `path` holds; None if not even its header was finished. Changes nothing on the disk.
+        """Return what the journal at `path` holds; None if not even its header was finished. Change nothing on disk.
 
         Raises:
             Problem: a finished line is damaged, lost, doubled or of another file.
         """
         journal = None
-        for place, (text, checksum, end) in enumerate(_lines(path), start=1):
+        for line_number, (text, checksum, end) in enumerate(_lines(path), start=1):
             if journal is None:
                 journal = cls(path, parse_header(text, path))
             else:
-                journal.rows.append(
-                    JournalRow.from_json(text, f"{path}, line {place}").slim()
-                )
-            journal.checksum, journal.size = checksum, end
+                row = JournalRow.from_json(text, f"{path}, line {line_number}")
+                journal.rows.append(row.slim())
+            journal.checksum = checksum
+            journal.size = end
         try:
             if journal is not None:
                 table_of(journal.header, journal.rows)
@@ -226,7 +223,7 @@ class Journal:
 
     @classmethod
     def resume(cls, path: Path, header: Header) -> Self:
-        """The journal at `path` with its finished rows, to go on with.
+        """Return the journal at `path` with its finished rows, to go on with.
 
         Raises:
             Problem: it belongs to a run with another header (all differences are named), a finished line is damaged,
@@ -237,15 +234,14 @@ class Journal:
                 f"{path} is a link, and a journal is not written elsewhere: put the file there itself"
             )
         journal = cls.read(path)
-        if journal is None:  # killed while the header was being written
+        if journal is None:
+            # The run was killed while the header was being written.
             return cls.create(path, header)
-        several = header.shard is not None or any(
-            row.machine for row in journal.rows
-        )  # which made each row
+        # Rows that say which machine made them may be of several.
+        several = header.shard is not None or any(row.machine for row in journal.rows)
         check_same_run(journal.header, header, path, several=several)
-        os.truncate(
-            path, journal.size
-        )  # not rewritten: a kill here loses no finished line
+        # The file is not rewritten: a kill here loses no finished line.
+        os.truncate(path, journal.size)
         journal._opened().sync()
         return journal
 
@@ -277,8 +273,9 @@ class Journal:
         os.fsync(self.file.fileno())
         end = time.monotonic()
         self.next_sync = end + SHARE * (end - start)
-        more, self.safe = len(self.rows) - self.safe, len(self.rows)
-        return more
+        newly_safe = len(self.rows) - self.safe
+        self.safe = len(self.rows)
+        return newly_safe
 
     def close(self) -> None:
         if self.file is not None:
@@ -296,18 +293,18 @@ class Journal:
             self.close()
 
     def table(self, order: Iterable[int], name: str = "") -> Certificates:
-        """The rows as a table, in the given `order` of image positions."""
-        place = {row.idx: row for row in self.rows}
-        return table_of(self.header, [place[index] for index in order], name)
+        """Return the rows as a table, in the given `order` of image positions."""
+        row_of = {row.idx: row for row in self.rows}
+        return table_of(self.header, [row_of[index] for index in order], name)
 
     def judge(self) -> Certificates:
-        """The rows that were not judged before, as a table. Errors as `from_evidence`.
+        """Return the rows that were not judged before, as a table. Errors as `from_evidence`.
 
         What `table` says can differ from it in the last bits: a rule may judge many images at once otherwise than few.
         """
-        new = table_of(self.header, self.rows[self.judged :])
+        table = table_of(self.header, self.rows[self.judged :])
         self.judged = len(self.rows)
-        return new
+        return table
 
     def _opened(self) -> Self:
         self.file = self.path.open("ab")
@@ -322,7 +319,7 @@ class Journal:
 
 
 def _link(before: str, line: bytes) -> str:
-    """The checksum of `line` and of all lines before it, whose checksum is `before`: 16 hexadecimal digits of sha256.
+    """Return the checksum of `line` and of all before it, whose checksum is `before`: 16 hexadecimal digits of sha256.
 
     Since each depends on the one before, it reveals a line that is damaged, lost, doubled, moved or of another file.
     """
@@ -330,7 +327,7 @@ def _link(before: str, line: bytes) -> str:
 
 
 def journal_header(path: Path) -> Header | None:
-    """The header of the journal at `path`, without its rows; None if it was not finished. Errors as `Journal.read`.
+    """Return the header of the journal at `path` without its rows; None if it was not finished. Errors as `read`.
 
     Example:
         >>> Journal.create(Path("run.partial"), Header(sigma=0.5, n0=100, n=100, alpha=0.001)).close()
@@ -341,63 +338,96 @@ def journal_header(path: Path) -> Header | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
-    """The finished lines of a journal without their checksums, the checksum of each, and the bytes up to its end.
+    """Yield the finished lines of a journal without their checksums, the checksum of each, and the bytes up to its end.
 
     Raises Problem at the first line whose checksum is not that of all up to it.
     """
-    checksum, end = "", 0
+    checksum = ""
+    end = 0
     with path.open("rb") as file:
-        for place, line in enumerate(file, start=1):
+        for line_number, line in enumerate(file, start=1):
             if not line.endswith(b"\n"):
                 return
             text, _, stored = line[:-1].rpartition(b"\t")
-            checksum, end = _link(checksum, text), end + len(line)
+            checksum = _link(checksum, text)
+            end += len(line)
             if stored != checksum.encode():
-                keep = f"delete all from this line on to --resume with the {place - 2} images before it, or "
-                why = "damaged (its checksum is not that of the lines up to it)"
-                raise WrongFile(
-                    f"{path}, line {place} is {why}: {keep * (place > 2)}use --overwrite to start again"
-                )
+                raise _damaged_line(path, line_number)
             yield text, checksum, end
+
+
+def _damaged_line(path: Path, line_number: int) -> WrongFile:
+    """Return the error for a line whose checksum is not right, with what to do about it."""
+    # Before it stand the header and so many images.
+    images = line_number - 2
+    keep = ""
+    if images > 0:
+        keep = (
+            "delete all from this line on to --resume with the "
+            f"{images} images before it, or "
+        )
+    return WrongFile(
+        f"{path}, line {line_number} is damaged (its checksum is not that of the lines up "
+        f"to it): {keep}use --overwrite to start again"
+    )
 
 
 def table_of(
     header: Header, rows: Sequence[JournalRow], name: str = ""
 ) -> Certificates:
-    """The table of `rows`. Errors as `from_evidence`."""
-    N, K = len(rows), header.columns or (len(rows[0].counts) if rows else 1)
-    if odd := next(
-        (row for row in rows if not len(row.counts0) == len(row.counts) == K), None
-    ):
-        raise WrongFile(f"image {odd.idx} counts {len(odd.counts)} classes, not {K}")
+    """Return the table of `rows`. Errors as `from_evidence`."""
+    _check_classes(header, rows)
+    columns = {
+        "idx": _column("idx", header, rows),
+        "label": _column("label", header, rows),
+        "counts0": _column("counts0", header, rows),
+        "counts": _column("counts", header, rows),
+        "seconds": _column("seconds", header, rows),
+    }
+    if header.bound == "randomised":
+        columns["u"] = _column("u", header, rows)
     machines, machine = numbered([row.machine for row in rows])
-    names = (
-        "idx",
-        "label",
-        "counts0",
-        "counts",
-        "seconds",
-        *["u"] * (header.bound == "randomised"),
-    )
-    columns: dict[str, Any] = {of: [getattr(row, of) for row in rows] for of in names}
-    for of, values in columns.items():
-        columns[of] = np.array(values, COLUMNS[of].dtype).reshape(
-            COLUMNS[of].shape(N, K)
-        )
-    images = b"".join(row.image or b"" for row in rows)
     if machines:
-        header, columns["machine"] = header.replace(machines=machines), machine
-    if len(images) not in (0, ADDRESS * N):
+        header = header.replace(machines=machines)
+        columns["machine"] = machine
+    images = b"".join(row.image or b"" for row in rows)
+    if len(images) not in (0, ADDRESS * len(rows)):
         raise WrongFile(
-            f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of {N:,} images"
+            f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of "
+            f"{len(rows):,} images"
         )
     if images:
-        columns["image"] = np.frombuffer(images, np.uint8).reshape(N, -1)
+        columns["image"] = np.frombuffer(images, np.uint8).reshape(len(rows), -1)
     return from_evidence(header, **columns, paths=[row.path for row in rows], name=name)
 
 
+def _number_of_classes(header: Header, rows: Sequence[JournalRow]) -> int:
+    """Return K, how many columns the counts have: by the header, or else by the first row."""
+    if header.columns:
+        return header.columns
+    return len(rows[0].counts) if rows else 1
+
+
+def _check_classes(header: Header, rows: Sequence[JournalRow]) -> None:
+    """Raise Problem for a row that counts another number of classes."""
+    K = _number_of_classes(header, rows)
+    for row in rows:
+        if not len(row.counts0) == len(row.counts) == K:
+            raise WrongFile(
+                f"image {row.idx} counts {len(row.counts)} classes, not {K}"
+            )
+
+
+def _column(name: str, header: Header, rows: Sequence[JournalRow]) -> Any:
+    """Return what all rows have under this name, in the shape and type of the table's column."""
+    column = COLUMNS[name]
+    values = [getattr(row, name) for row in rows]
+    array: Any = np.array(values, column.dtype)
+    return array.reshape(column.shape(len(rows), _number_of_classes(header, rows)))
+
+
 def read_unfinished(path: Path) -> Certificates:
-    """The table of the images that are finished in the journal at `path`, in the order of their positions.
+    """Return the table of the images that are finished in the journal at `path`, in the order of their positions.
 
     Its name says how many of how many they are, and so does a `Note`.
 
@@ -409,20 +439,20 @@ def read_unfinished(path: Path) -> Certificates:
         raise WrongFile(
             f"{path} is the journal of a run that has not finished any image yet"
         )
-    header, finished = journal.header, len(journal.rows)
+    header = journal.header
+    finished = len(journal.rows)
     planned = images_planned(header.selection, header.shard)
     known = f"{finished:,} of {planned:,}" if planned else f"the first {finished:,}"
-    table = journal.table(
-        sorted(row.idx for row in journal.rows), f"{Path(path.stem).stem} ({known})"
-    )
-    easy = (
-        f"; images that --rule {header.rule} decides early come first"
-        if table.rule.sequential
-        else ""
-    )
-    way = "The command that began it ends it, with --resume"
+    name = Path(path.stem).stem
+    positions = sorted(row.idx for row in journal.rows)
+    table = journal.table(positions, f"{name} ({known})")
+
+    easy_first = ""
+    if table.rule.sequential:
+        easy_first = f"; images that --rule {header.rule} decides early come first"
     warnings.warn(
-        f"{path}: the run is not finished, judged are {known} images{easy}. {way}",
+        f"{path}: the run is not finished, judged are {known} images{easy_first}. "
+        "The command that began it ends it, with --resume",
         Note,
         3,
     )
