@@ -182,7 +182,7 @@ def test_a_small_table_of_gigabytes_is_refused_before_they_are_made(
     said, mib = growth(
         "from randsmooth.certificates import read", f"read({str(path)!r})"
     )
-    assert "Problem" in said and "false.parquet states" in said and "takes" in said
+    assert "WrongFile" in said and "false.parquet states" in said and "takes" in said
     assert mib < MOST_GROWTH
 
 

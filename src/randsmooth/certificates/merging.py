@@ -43,13 +43,11 @@ from randsmooth.urls import (
     unsent_path,
 )
 
-SOME_FOLDER = "<FOLDER>/"  # stands in a command for the folder of a path, which shards do not name
-OF_A_SHARD = (
-    "shard",
-    "command",
-    "data",
-    "machines",
-)  # facts in which the shards of one run differ
+# Stands in a command for the folder of a path, which shards do not name.
+SOME_FOLDER = "<FOLDER>/"
+
+# Facts in which the shards of one run differ.
+OF_A_SHARD = ("shard", "command", "data", "machines")
 
 
 class NotWhole(WrongTable):
@@ -70,11 +68,9 @@ class NotWhole(WrongTable):
     def __init__(
         self, faults: list[str], missing: list[int], commands: list[str]
     ) -> None:
-        self.faults, self.missing, self.commands = (
-            tuple(faults),
-            tuple(missing),
-            tuple(commands),
-        )
+        self.faults = tuple(faults)
+        self.missing = tuple(missing)
+        self.commands = tuple(commands)
         way_out = ["To make what is missing:", *commands] if commands else []
         super().__init__("\n".join([*faults, *way_out]))
 
@@ -86,7 +82,7 @@ def merge(
     overwrite: bool = False,
     images: Sequence[int] | None = None,
 ) -> Certificates:
-    """The table of a whole run from its shards: the one that a single process would have made, in every count.
+    """Return the table of a whole run from its shards: the one that a single process would have made, in every count.
 
     Shards may be made on different machines as long as the classifier's outputs were the same to the last bit; the
     column `machine` says which made each row.
@@ -112,10 +108,8 @@ def merge(
         >>> rs.merge(["mine-1-of-2.parquet", "mine-2-of-2.parquet"], out="mine.parquet")
         Certificates('mine': 5 of digits test, sigma 0.25, n 100, rule fixed)
     """
-    places, chosen = (
-        [place_of(shard) for shard in shards],
-        None if images is None else np.array(images, np.int64),
-    )
+    places = [place_of(shard) for shard in shards]
+    chosen = None if images is None else np.array(images, np.int64)
     if out is None:
         return _merged(places, "", chosen)
     out = place_of(out)
@@ -134,21 +128,21 @@ def _merged(places: Sequence[Place], name: str, chosen: Ints | None) -> Certific
     parts, absent = _read_parts(places, chosen)
     _check_one_run(parts)
     _check_each_once(parts, absent)
-    return _together(parts, name)
+    return _put_together(parts, name)
 
 
 def _check_absent(out: Path, overwrite: bool) -> None:
     """Raise Problem for a table at `out`, and for the images of a run into it that is not finished."""
+    if overwrite:
+        return
     journal = journal_path(out)
-    if not overwrite and (
-        out.exists() or (journal.exists() and journal.stat().st_size)
-    ):
-        what = (
-            f"{out} exists"
-            if out.exists()
-            else f"{journal} holds the images of an unfinished run"
-        )
-        raise OutputExists(f"{what}; use overwrite=True, or another out (--out)")
+    if out.exists():
+        fault = f"{out} exists"
+    elif journal.exists() and journal.stat().st_size:
+        fault = f"{journal} holds the images of an unfinished run"
+    else:
+        return
+    raise OutputExists(f"{fault}; use overwrite=True, or another out (--out)")
 
 
 @dataclass(frozen=True)
@@ -168,7 +162,7 @@ class _Part:
 
     @classmethod
     def of(cls, path: Place, table: Certificates, chosen: Ints | None) -> _Part:
-        """Raises Problem for a table that is no shard, or has lost what a shard holds."""
+        """Return the part that `table` is. Problem where it is no shard, or has lost what a shard holds."""
         header = table.header
         chosen = chosen_by(header.selection) if chosen is None else chosen
         if header.shard is None or chosen is None:
@@ -203,82 +197,82 @@ class _Part:
     @property
     def machines(self) -> list[Machine]:
         """The machine that made each row."""
-        table, known = (
-            self.table,
-            (*self.table.header.machines, Machine.of(self.table.header)),
-        )
-        return [
-            known[number]
-            for number in (
-                np.full(len(table), -1) if table.machine is None else table.machine
-            )
-        ]
+        header = self.table.header
+        if self.table.machine is None:
+            return [Machine.of(header)] * len(self.table)
+        # -1 stands for the machine that the header itself tells: the last.
+        known = (*header.machines, Machine.of(header))
+        return [known[number] for number in self.table.machine]
 
     def difference(self, first: _Part) -> str | None:
-        """In what its run is another than that of the `first` part; None if they are the same."""
-        one, sides = (
-            first.table.header,
-            (f"in {name_of(first.path)}", f"in {name_of(self.path)}"),
-        )
-        alike = self.table.header.model_copy(
-            update={name: getattr(one, name) for name in OF_A_SHARD}
-        )
-        return evidence_difference(one, alike, sides)
+        """Return in what its run is another than that of the `first` part; None if they are the same."""
+        begun = first.table.header
+        shared = {name: getattr(begun, name) for name in OF_A_SHARD}
+        header = self.table.header.model_copy(update=shared)
+        sides = (f"in {name_of(first.path)}", f"in {name_of(self.path)}")
+        return evidence_difference(begun, header, sides)
 
     def has_other_images(self) -> bool:
-        """Whether the rows are all there, and not of the images that the run was begun with."""
+        """Return whether the rows are all there, and not of the images that the run was begun with."""
         if len(self.lacks):
             return False
         rows = self.table.rows(np.argsort(self.table.idx))
-        return (
-            hashed_images(
-                rows.label, [] if rows.image is None else map(bytes, rows.image)
-            )
-            != rows.header.data
-        )
+        addresses = [] if rows.image is None else map(bytes, rows.image)
+        return hashed_images(rows.label, addresses) != rows.header.data
 
 
 def _read_parts(
     places: Sequence[Place], chosen: Ints | None
 ) -> tuple[list[_Part], list[Place]]:
-    """The shards in these files, and the files that are not there; for a table that is not there its journal is read.
+    """Return the shards in these files, and the files that are not there.
+
+    For a table that is not there its journal is read.
 
     Raises:
         Problem: none is there, or some cannot be read as shards, all of which are named.
     """
-    found = {place: _there(place) for place in places}
-    absent = [path for path, at in found.items() if at is None]
-    files = {at for at in found.values() if at is not None}
-    files -= {
-        _journal(file) for file in files
-    }  # a kill may have come between writing a table and removing its journal
-    parts, faults = list[_Part](), list[str]()
+    files = set[Place]()
+    absent = list[Place]()
+    for place in dict.fromkeys(places):
+        file = _file_at(place)
+        if file is None:
+            absent.append(place)
+        else:
+            files.add(file)
+    # A kill may have come between writing a table and removing its journal.
+    files -= {_journal(file) for file in files}
+
+    parts = list[_Part]()
+    faults = list[str]()
     for file in sorted(files, key=str):
         try:
             table = _read(file)
-            parts += [] if table is None else [_Part.of(file, table, chosen)]
+            if table is not None:
+                parts.append(_Part.of(file, table, chosen))
         except (Problem, OSError) as error:
             faults.append(about(file, error))
     if faults:
         raise SeveralProblems(*map(Problem, faults))
     if not parts:
-        named = (
-            f"{absent[0]} is not there"
-            if absent
-            else "no shard is given, of which any image is finished"
-        )
-        raise WrongFile(f"{named}; `randsmooth certify --shard` writes shards")
-    return sorted(
-        parts, key=lambda part: (part.shard.of, part.shard.number, str(part.path))
-    ), absent
+        fault = "no shard is given, of which any image is finished"
+        if absent:
+            fault = f"{absent[0]} is not there"
+        raise WrongFile(f"{fault}; `randsmooth certify --shard` writes shards")
+    return sorted(parts, key=_order), absent
 
 
-def _there(place: Place) -> Place | None:
-    """The table at `place`, or its journal on this machine where the table is not there; None where neither is."""
-    there = kind_at(str(place)) == "file" if is_url(place) else Path(place).exists()
-    return (
-        place if there else journal if (journal := _journal(place)).exists() else None
-    )
+def _order(part: _Part) -> tuple[int, int, str]:
+    return part.shard.of, part.shard.number, str(part.path)
+
+
+def _file_at(place: Place) -> Place | None:
+    """Return `place` if a table is there, or its journal on this machine; None where neither is."""
+    if is_url(place) and kind_at(str(place)) == "file":
+        return place
+    if not is_url(place) and Path(place).exists():
+        return place
+    journal = _journal(place)
+    return journal if journal.exists() else None
 
 
 def _journal(place: Place) -> Path:
@@ -286,7 +280,7 @@ def _journal(place: Place) -> Path:
 
 
 def _read(place: Place) -> Certificates | None:
-    """The table in a file; None for a journal in which not even the header is finished."""
+    """Return the table in a file; None for a journal in which not even the header is finished."""
     if not str(place).endswith(UNFINISHED):
         return read_parquet(place)
     journal = Journal.read(Path(place))
@@ -295,125 +289,154 @@ def _read(place: Place) -> Certificates | None:
 
 def _check_one_run(parts: Sequence[_Part]) -> None:
     """Raise Problem unless all shards are of the run of the first, each about the images that it was begun with."""
-    first, *others = parts
-    odd = {part.path: how for part in others if (how := part.difference(first))}
-    faults = [
-        f"{path} is of another run than {first.path} ({how}): leave out one of them"
-        for path, how in odd.items()
-    ]
-    changed = "is about other images than it was begun with: they changed while it was made. Make it again"
-    if faults := faults + [
-        f"{part.path} {changed}" for part in parts if part.has_other_images()
-    ]:
+    first = parts[0]
+    faults = list[str]()
+    for part in parts[1:]:
+        difference = part.difference(first)
+        if difference is not None:
+            faults.append(
+                f"{part.path} is of another run than {first.path} ({difference}): "
+                "leave out one of them"
+            )
+    for part in parts:
+        if part.has_other_images():
+            faults.append(
+                f"{part.path} is about other images than it was begun with: they changed "
+                "while it was made. Make it again"
+            )
+    if faults:
         raise SeveralProblems(*map(Problem, faults))
 
 
 def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     """Raise `NotWhole` unless every image that was selected has one row."""
-    chosen, of, given = (
-        parts[0].chosen,
-        parts[0].shard.of,
-        {part.shard: part for part in parts},
-    )
+    _check_one_cut(parts)
+    missing = _missing_shards(parts)
     for part in parts:
-        if part.shard.of != of or given[part.shard] is not part:
-            held = f"{part.path} holds shard {part.shard}, {parts[0].path} {parts[0].shard}"
-            raise WrongFile(
-                f"{held}: give each share of one cut once, such as 1/2 and 2/2"
-            )
-    nowhere = [
-        shard
-        for number in range(1, of + 1)
-        if (shard := Shard(number, of)) not in given
-    ]
-    missing = [shard.share(chosen) for shard in nowhere]
-    faults = [f"shard {shard} is in none of these files" for shard in nowhere]
-    whole = whole_of(parts[0].out) or parts[0].out
-    commands = [
-        _command(parts, shard, shard.file(whole), "resume") for shard in nowhere
-    ]
-    for part in parts:
-        if len(lacks := part.lacks):
-            how = "" if part.finished else "is unfinished, and "
-            faults.append(
-                f"{part.path} {how}lacks {len(lacks):,} images: {name_images(lacks)}"
-            )
-            commands.append(
-                _command(
-                    parts,
-                    part.shard,
-                    part.out,
-                    "overwrite" if part.finished else "resume",
-                )
-            )
-            missing.append(lacks)
+        if len(part.lacks):
+            missing.append(_lacking_in(part, parts))
+    faults = [lack.fault for lack in missing]
     faults += [f"{path} is not there" for path in absent]
-    if faults:
-        lost = np.sort(np.concatenate([np.zeros(0, np.int64), *missing]))
-        faults.append(f"{len(lost):,} of {len(chosen):,} images are missing")
-        if named := sorted(
-            {
-                word.partition(SOME_FOLDER)[2]
-                for word in _words(parts) or ()
-                if SOME_FOLDER in word
-            }
-        ):
-            way = f"before you run the commands, put a folder in place of {SOME_FOLDER.rstrip('/')}"
-            faults.append(
-                f"shards do not name the folders of {', '.join(named)}: {way}"
+    if not faults:
+        return
+
+    images = [np.zeros(0, np.int64), *(lack.images for lack in missing)]
+    lost = np.sort(np.concatenate(images))
+    faults.append(f"{len(lost):,} of {len(parts[0].chosen):,} images are missing")
+    faults += _unnamed_folders(parts)
+    raise NotWhole(faults, lost.tolist(), [lack.command for lack in missing])
+
+
+def _check_one_cut(parts: Sequence[_Part]) -> None:
+    """Raise Problem where two parts hold the same share, or shares of different cuts."""
+    first = parts[0]
+    part_of = {part.shard: part for part in parts}
+    for part in parts:
+        if part.shard.of != first.shard.of or part_of[part.shard] is not part:
+            raise WrongFile(
+                f"{part.path} holds shard {part.shard}, {first.path} {first.shard}: give "
+                "each share of one cut once, such as 1/2 and 2/2"
             )
-        raise NotWhole(faults, lost.tolist(), commands)
+
+
+@dataclass(frozen=True)
+class _Lack:
+    """Images that no part holds: a `fault` in words, their positions and the command that makes them."""
+
+    fault: str
+    images: Ints
+    command: str
+
+
+def _missing_shards(parts: Sequence[_Part]) -> list[_Lack]:
+    """Return the shards that no part is of."""
+    first = parts[0]
+    out = whole_of(first.out) or first.out
+    given = {part.shard for part in parts}
+    every = [Shard(number, first.shard.of) for number in range(1, first.shard.of + 1)]
+    return [
+        _Lack(
+            fault=f"shard {shard} is in none of these files",
+            images=shard.share(first.chosen),
+            command=_command(parts, shard, shard.file(out), "resume"),
+        )
+        for shard in every
+        if shard not in given
+    ]
+
+
+def _lacking_in(part: _Part, parts: Sequence[_Part]) -> _Lack:
+    """Return what a part lacks of its share."""
+    lacks = part.lacks
+    state = "" if part.finished else "is unfinished, and "
+    flag = "overwrite" if part.finished else "resume"
+    return _Lack(
+        fault=f"{part.path} {state}lacks {len(lacks):,} images: {name_images(lacks)}",
+        images=lacks,
+        command=_command(parts, part.shard, part.out, flag),
+    )
+
+
+def _unnamed_folders(parts: Sequence[_Part]) -> list[str]:
+    """Return what has to be put into the commands by hand, if anything: folders, which shards do not name."""
+    words = [word for word in _words(parts) or () if SOME_FOLDER in word]
+    if not words:
+        return []
+    names = sorted({word.partition(SOME_FOLDER)[2] for word in words})
+    return [
+        f"shards do not name the folders of {', '.join(names)}: before you run the "
+        f"commands, put a folder in place of {SOME_FOLDER.rstrip('/')}"
+    ]
 
 
 def _words(parts: Sequence[_Part]) -> Sequence[str] | None:
-    """The words of the command that made one of the parts, where one says it."""
-    return next(
-        (command for part in parts if (command := part.table.header.command)), None
-    )
+    """Return the words of the command that made one of the parts, where one says it."""
+    for part in parts:
+        if part.table.header.command:
+            return part.table.header.command
+    return None
 
 
 def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:
-    """The command of one shard, as those that are there were made; `--resume` begins one that is not there, too."""
+    """Return the command of one shard, as the others were made; `--resume` begins one that is not there, too."""
     words = _words(parts)
-    if words is not None:
-        return shlex.join(
-            [
-                "randsmooth",
-                *words,
-                "--shard",
-                str(shard),
-                "--out",
-                str(out),
-                f"--{flag}",
-            ]
+    if words is None:
+        return (
+            f"rs.certify(..., shard={str(shard)!r}, out={str(out)!r}, {flag}=True)"
+            "  # the rest as for the other shards"
         )
-    return f"rs.certify(..., shard={str(shard)!r}, out={str(out)!r}, {flag}=True)  # the rest as for the other shards"
+    options = ["--shard", str(shard), "--out", str(out), f"--{flag}"]
+    return shlex.join(["randsmooth", *words, *options])
 
 
-def _together(parts: Sequence[_Part], name: str) -> Certificates:
-    """The table of parts that hold every image once."""
+def _put_together(parts: Sequence[_Part], name: str) -> Certificates:
+    """Return the table of parts that hold every image once."""
     parts = [part for part in parts if len(part.table)]
-    first, tables = parts[0].table, [part.table for part in parts]
+    tables = [part.table for part in parts]
+    first = tables[0]
     order = np.argsort(np.concatenate([table.idx for table in tables]))
-    there = [
-        column
+    columns = {
+        column: np.concatenate([getattr(table, column) for table in tables])[order]
         for column in ARRAYS
         if column != "machine" and getattr(first, column) is not None
-    ]
-    rows = {
-        column: np.concatenate([getattr(table, column) for table in tables])[order]
-        for column in there
     }
     paths = [path for table in tables for path in table.paths or ()]
     machines, machine = numbered(
         [machine for part in parts for machine in part.machines]
     )
-    data = hashed_images(rows["label"], map(bytes, rows.pop("image")))
-    whole = first.header.replace(shard=None, command=None, data=data, machines=machines)
+
+    # The whole table is about all images, and needs no hash of each.
+    addresses = map(bytes, columns.pop("image"))
+    header = first.header.replace(
+        shard=None,
+        command=None,
+        data=hashed_images(columns["label"], addresses),
+        machines=machines,
+    )
     return from_evidence(
-        whole,
-        **rows,
-        paths=[paths[place] for place in order],
+        header,
+        **columns,
+        paths=[paths[row] for row in order],
         machine=machine[order],
         name=name,
     )

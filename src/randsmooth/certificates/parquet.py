@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.evidence import (
     ADDRESS,
+    ARRAYS,
     COLUMNS,
     PUT_TOGETHER,
+    Column,
     check_images,
 )
 from randsmooth.certificates.header import parse_header
@@ -33,16 +35,24 @@ from randsmooth.rules import Evidence
 from randsmooth.urls import Place, delivered, fetched
 
 ANOTHER_COPY = f"Take another copy or certify again; {PUT_TOGETHER}"
-KEY, DIGESTS = (
-    b"randsmooth",
-    b"randsmooth.sha256",
-)  # in the metadata of the Parquet file
+
+# In the metadata of the Parquet file.
+KEY = b"randsmooth"
+DIGESTS = b"randsmooth.sha256"
+
 NUMBERS = pa.list_(pa.int64())
-OF = {"class": NUMBERS, "look": NUMBERS, "byte": pa.binary(ADDRESS)}
-TYPES = {
-    name: OF.get(column.of) or pa.from_numpy_dtype(column.dtype)
-    for name, column in COLUMNS.items()
-}
+
+
+def _type_of(column: Column) -> pa.DataType:
+    """Return the type of a column in a file."""
+    if column.of in ("class", "look"):
+        return NUMBERS
+    if column.of == "byte":
+        return pa.binary(ADDRESS)
+    return pa.from_numpy_dtype(column.dtype)
+
+
+TYPES = {name: _type_of(column) for name, column in COLUMNS.items()}
 
 # ImageNet has 1.28 million training images.
 MOST_ROWS = 2 * 10**6
@@ -55,9 +65,8 @@ MOST_VALUES = 2**28
 SMALL_BYTES = 2**28
 MOST_SWELLING = 2000
 
-Parts = dict[
-    str, list[NDArray[Any]]
-]  # the arrays of each column: of `path` lengths and numbers, of any other one
+# The arrays of each column: of `path` lengths and numbers, of any other one.
+Parts = dict[str, list[NDArray[Any]]]
 
 
 def write_parquet(table: Certificates, path: Place) -> None:
@@ -84,14 +93,12 @@ def write_parquet(table: Certificates, path: Place) -> None:
         )
     header = table.header.model_dump_json().encode()
     check_images(table.idx)
-    paths = Evidence.of(*table.evidence(), paths=table.paths).paths
-    columns = {
-        name: paths if name == "path" else getattr(table, name) for name in COLUMNS
-    }
+    columns: dict[str, Any] = {name: getattr(table, name) for name in ARRAYS}
+    columns["path"] = Evidence.of(*table.evidence(), paths=table.paths).paths
     stored = {
-        name: _to_arrow(name, values)
-        for name, values in columns.items()
-        if values is not None
+        name: _to_arrow(name, columns[name])
+        for name in COLUMNS
+        if columns[name] is not None
     }
     parts = _parts_of(stored, Path("the table"), table.header.columns)
     front = {name: stored.pop(name) for name in ("idx", "label")}
@@ -99,21 +106,26 @@ def write_parquet(table: Certificates, path: Place) -> None:
     arrow = arrow.replace_schema_metadata(
         {KEY: header, DIGESTS: digests(header, parts)}
     )
-    buffer = io.BytesIO()
-    pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
-    if layout_of(buffer).made > _most_bytes(
-        buffer.tell()
-    ):  # which would be taken for a false file
-        buffer = io.BytesIO()
-        pq.write_table(
-            arrow,
-            buffer,
-            compression="none",
-            use_dictionary=False,
-            write_page_checksum=True,
-        )
+    content = _in_a_file(arrow)
     with delivered(path, overwrite=True) as local:
-        write_atomically(local, buffer.getvalue())
+        write_atomically(local, content)
+
+
+def _in_a_file(table: pa.Table) -> bytes:
+    """Return the content of a file: compressed, unless that would be taken for a false file."""
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    if layout_of(buffer).made <= _most_bytes(buffer.tell()):
+        return buffer.getvalue()
+    buffer = io.BytesIO()
+    pq.write_table(
+        table,
+        buffer,
+        compression="none",
+        use_dictionary=False,
+        write_page_checksum=True,
+    )
+    return buffer.getvalue()
 
 
 def read_parquet(place: Place) -> Certificates:
@@ -136,17 +148,15 @@ def read_parquet(place: Place) -> Certificates:
     with open_parquet(path) as file:
         metadata = file.metadata.metadata or {}
         if KEY not in metadata:
-            raise _without_header(
-                path, {*metadata, *(name.encode() for name in file.schema_arrow.names)}
-            )
+            names = {name.encode() for name in file.schema_arrow.names}
+            raise _without_header(path, {*metadata, *names})
         header = parse_header(metadata[KEY], path)
         parts = _parts_in(file, path, header.columns)
     _check_digests(metadata, parts, path)
     columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
     looks, numbers = parts["path"]
-    paths = [
-        numbers[start:end] for start, end in pairwise([0, *np.cumsum(looks).tolist()])
-    ]
+    ends = [0, *np.cumsum(looks).tolist()]
+    paths = [numbers[start:end] for start, end in pairwise(ends)]
     try:
         return from_evidence(header, **columns, paths=paths, name=path.stem)
     except Problem as error:
@@ -154,7 +164,7 @@ def read_parquet(place: Place) -> Certificates:
 
 
 def digests(header: bytes, parts: Parts) -> bytes:
-    """One line `name sha256` for the stored `header` and one for each column.
+    """Return one line `name sha256` for the stored `header` and one for each column.
 
     Name, type and shape of each array are hashed with its little-endian bytes, so that numbers which change places
     change the digest.
@@ -171,20 +181,19 @@ def digests(header: bytes, parts: Parts) -> bytes:
 
 
 def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) -> None:
-    found, stored = (
-        digests(metadata[KEY], parts).split(b"\n"),
-        metadata.get(DIGESTS, b"").split(b"\n"),
-    )
-    wrong = [line.partition(b" ")[0].decode() for line in found if line not in stored]
-    if wrong or len(found) != len(stored):
-        what = ", ".join(wrong) or "list of columns"
+    """Raise Problem unless header and columns are those that were written."""
+    lines = digests(metadata[KEY], parts).split(b"\n")
+    stored = metadata.get(DIGESTS, b"").split(b"\n")
+    wrong = [line.partition(b" ")[0].decode() for line in lines if line not in stored]
+    if wrong or len(lines) != len(stored):
+        changed = ", ".join(wrong) or "list of columns"
         raise WrongFile(
-            f"{path} is damaged: not what was written, by sha256, is its {what}. {ANOTHER_COPY}"
+            f"{path} is damaged: not what was written, by sha256, is its {changed}. {ANOTHER_COPY}"
         )
 
 
 def _without_header(path: Path, holds: set[bytes]) -> Problem:
-    """The error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
+    """Return the error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
         return WrongFile(
             f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}"
@@ -230,10 +239,11 @@ def check_numeric(file: pq.ParquetFile, name: str, path: Path) -> None:
 
 
 def _to_arrow(name: str, values: Any) -> pa.Array:
+    """Return the values of a column as Arrow stores them."""
+    if name == "image":
+        return pa.array(list(map(bytes, values)), TYPES[name])
     if TYPES[name] != NUMBERS:
-        return pa.array(
-            list(map(bytes, values)) if name == "image" else values, TYPES[name]
-        )
+        return pa.array(values, TYPES[name])
     offsets = np.cumsum([0, *map(len, values)])
     _check_size(len(values), int(offsets[-1]), "the table")
     numbers = pa.array(np.concatenate([np.zeros(0, np.int64), *values]), pa.int64())
@@ -241,7 +251,7 @@ def _to_arrow(name: str, values: Any) -> pa.Array:
 
 
 def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
-    """The evidence in `file`, with as many classes as the first row counts; without a row, `classes`.
+    """Return the evidence in `file`, with as many classes as the first row counts; without a row, `classes`.
 
     Raises:
         Problem: a column is missing, occurs twice, has another type, or is larger than that of any table.
@@ -251,14 +261,11 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
         name for name in TYPES if name in schema.names or not COLUMNS[name].optional
     ]
     for name in names:
-        there = schema.get_all_field_indices(name)
-        if len(there) != 1 or schema.field(there[0]).type != TYPES[name]:
-            held = [str(schema.field(place).type) for place in there]
-            raise _broken(
-                path,
-                name,
-                f"holds {' and '.join(held) or 'nothing'}, not {TYPES[name]}",
-            )
+        places = schema.get_all_field_indices(name)
+        types = [schema.field(place).type for place in places]
+        if types != [TYPES[name]]:
+            held = " and ".join(map(str, types)) or "nothing"
+            raise _broken(path, name, f"holds {held}, not {TYPES[name]}")
     _check_numbers(read_layout(path, names), path, classes)
     table = file.read(columns=names)
     return _parts_of(
@@ -267,10 +274,12 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
 
 
 def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Parts:
+    """Return the arrays of each column, with as many classes as the first row counts; without a row, `classes`."""
+    width = classes or 1
     first = columns["counts"][:1].value_lengths().to_pylist()
-    width = (
-        max(1, first[0] or 0) if first else classes or 1
-    )  # whether that is right, the header tells
+    if first:
+        # Whether that is right, the header tells.
+        width = max(1, first[0] or 0)
     return {
         name: _from_arrow(name, column, width, path) for name, column in columns.items()
     }
@@ -279,29 +288,25 @@ def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Part
 def _from_arrow(
     name: str, column: pa.Array, width: int, path: Path
 ) -> list[NDArray[Any]]:
-    several = TYPES[name] == NUMBERS
-    if column.null_count or (several and column.flatten().null_count):
+    """Return the arrays of one column: of `path` lengths and numbers, of any other one."""
+    is_list = TYPES[name] == NUMBERS
+    if column.null_count or (is_list and column.flatten().null_count):
         raise _broken(path, name, "lacks a value")
     if name == "image":
-        return [
-            np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(
-                len(column), ADDRESS
-            )
-        ]
-    if not several:
+        content = b"".join(column.to_pylist())
+        return [np.frombuffer(content, np.uint8).reshape(len(column), ADDRESS)]
+    if not is_list:
         return [column.to_numpy().copy()]
-    lengths, numbers = (
-        column.value_lengths().to_numpy().astype(np.int64),
-        column.flatten().to_numpy().copy(),
-    )
+
+    lengths = column.value_lengths().to_numpy().astype(np.int64)
+    numbers = column.flatten().to_numpy().copy()
     if name == "path":
         return [lengths, numbers]
-    odd = np.flatnonzero(lengths != width)
-    if len(odd):
+    wrong = np.flatnonzero(lengths != width)
+    if len(wrong):
+        row = wrong[0]
         raise _broken(
-            path,
-            name,
-            f"counts {lengths[odd[0]]} classes in row {odd[0] + 1}, not {width}",
+            path, name, f"counts {lengths[row]} classes in row {row + 1}, not {width}"
         )
     return [numbers.reshape(len(lengths), width)]
 
@@ -340,7 +345,7 @@ def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
 
 
 def _most_bytes(packed: int) -> int:
-    """The most bytes that the columns of a file of `packed` bytes may hold."""
+    """Return the most bytes that the columns of a file of `packed` bytes may hold."""
     return max(SMALL_BYTES, MOST_SWELLING * packed)
 
 

@@ -37,17 +37,22 @@ if TYPE_CHECKING:
 
 Precision = Literal["32", "bf16", "fp16"]
 PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
-AskedPrecision = Literal[Precision, "auto"]  # "auto": the fastest of several is taken
-BLOCK, FINE = (
-    128,
-    32,
-)  # samples that share a noise stream; fewer for large images, whose batches may be smaller
-LARGE = 2**14  # an image of more values than this is large
+# "auto": the fastest of several is taken.
+AskedPrecision = Literal[Precision, "auto"]
+
+# Samples that share a noise stream: of large images, whose batches may be smaller, fewer.
+BLOCK = 128
+FINE = 32
+
+# An image of more values than this is large.
+LARGE = 2**14
+
+# The precisions as headers name them.
 ARITHMETICS: dict[Precision, str] = {
     "32": "float32",
     "bf16": "bfloat16",
     "fp16": "float16",
-}  # as headers name them
+}
 
 
 class CertificationOptions(TypedDict, total=False):
