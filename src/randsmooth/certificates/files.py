@@ -38,20 +38,15 @@ from randsmooth.urls import Place, delivered, fetched
 # Suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is.
 LOGS: dict[str, Callable[[Path], Certificates]] = {".tsv": read_tsv}
 SUFFIXES = (".parquet", *LOGS)
-OTHERS = (
-    ".html",
-    ".json",
-    ".md",
-    ".pdf",
-    ".png",
-    ".pt",
-    ".pth",
-    ".py",
-    ".safetensors",
-    ".tex",
-    ".yaml",
-)  # unopened
-AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
+
+# Suffixes of files that surely hold no certificates, and are not opened.
+UNOPENED = (
+    *(".html", ".json", ".md", ".pdf", ".png", ".tex", ".yaml"),
+    *(".pt", ".pth", ".py", ".safetensors"),
+)
+
+# Relative: radii computed on another processor or with another library agree to this.
+RADIUS_TOLERANCE = 1e-9
 
 
 def read(place: Place) -> Certificates:
@@ -71,41 +66,42 @@ def read(place: Place) -> Certificates:
     """
     path = fetched(place)
     if not path.is_file():
-        what = "no file of certificates" if path.exists() else "not there"
-        near = (
-            []
-            if path.exists()
-            else get_close_matches(
-                path.name, [one.name for one in path.parent.glob("*.*")], 1
-            )
-        )
-        hint = (
-            f"did you mean {path.with_name(near[0])}?"
-            if near
-            else "`randsmooth certify` writes them"
-        )
-        raise WrongFile(f"{path} is {what}; {hint}")
+        raise _no_file(path)
     if path.suffix == UNFINISHED:
         return read_unfinished(path)
     if path.suffix != ".parquet":
         return LOGS.get(path.suffix, read_tsv)(path)
-    from randsmooth.certificates.parquet import (
-        read_parquet,
-    )  # here, since logs need no Arrow
+    from randsmooth.certificates.parquet import read_parquet  # logs need no Arrow
 
     table = read_parquet(path)
     if table.header.shard is not None:
-        part = f"a part of a run: shard {table.header.shard} of {table.header.selection}, {len(table):,} images"
+        shard = f"shard {table.header.shard} of {table.header.selection}"
         warnings.warn(
-            f"{path} is {part}. `randsmooth merge` makes one table of all shards",
+            f"{path} is a part of a run: {shard}, {len(table):,} images. "
+            "`randsmooth merge` makes one table of all shards",
             Note,
             2,
         )
     return table
 
 
+def _no_file(path: Path) -> WrongFile:
+    """Return the error for a path that is no file, with the file of a similar name, if there is one."""
+    near: list[str] = []
+    if path.exists():
+        fault = f"{path} is no file of certificates"
+    else:
+        fault = f"{path} is not there"
+        names = [neighbour.name for neighbour in path.parent.glob("*.*")]
+        near = get_close_matches(path.name, names, 1)
+    hint = "`randsmooth certify` writes them"
+    if near:
+        hint = f"did you mean {path.with_name(near[0])}?"
+    return WrongFile(f"{fault}; {hint}")
+
+
 def find_certificates(folder: Path) -> list[Path]:
-    """The files at any depth below `folder` that may hold certificates, by suffix or by their first line, sorted.
+    """Return the files at any depth below `folder` that may hold certificates, by suffix or first line, sorted.
 
     Raises:
         Problem: no such folder.
@@ -122,18 +118,17 @@ def find_certificates(folder: Path) -> list[Path]:
         raise NotFound(
             f"{folder} is no folder; give one that holds certificates or logs"
         )
-    found = list[Path]()
+    files = list[Path]()
     for top, folders, names in os.walk(folder):
-        folders[:] = [
-            name for name in folders if name != ".git"
-        ]  # the history of a clone, which has thousands
-        found += [path for name in names if _may_hold(path := Path(top, name))]
-    return sorted(found)
+        # The history of a clone has thousands of files.
+        folders[:] = [name for name in folders if name != ".git"]
+        files += [Path(top, name) for name in names]
+    return sorted(path for path in files if _may_hold(path))
 
 
 def _may_hold(path: Path) -> bool:
-    """Whether a file may hold certificates; True for one that cannot be read, so that its reader names it."""
-    if path.suffix in OTHERS or not path.is_file():
+    """Return whether a file may hold certificates; True for one that cannot be read, so that its reader names it."""
+    if path.suffix in UNOPENED or not path.is_file():
         return False
     try:
         return path.suffix in SUFFIXES or looks_like_log(path)
@@ -205,7 +200,7 @@ def read_file_of(
     n: int | None = None,
     alpha: float | None = None,
 ) -> FolderFile:
-    """One file of `read_folder`: its table, or what is wrong with it.
+    """Return one file of `read_folder`: its table, or what is wrong with it.
 
     The other arguments are those of `read_folder`.
 
@@ -219,20 +214,17 @@ def read_file_of(
         table = infer(read(path), place, sigma=sigma, n=n, alpha=alpha)
         return FolderFile(path, place, table)
     except (Problem, OSError) as reason:
-        predictions, foreign = (
-            type(reason) is kind for kind in (PredictionLog, ForeignFile)
-        )
         return FolderFile(
             path,
             place,
             fault=about(path, reason),
-            predictions=predictions,
-            foreign=foreign,
+            predictions=type(reason) is PredictionLog,
+            foreign=type(reason) is ForeignFile,
         )
 
 
 def unplaced(table: Certificates) -> str:
-    """What neither a table nor its path says of data set, sigma and method, such as "sigma and method".
+    """Return what neither a table nor its path says of data set, sigma and method, such as "sigma and method".
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -252,20 +244,19 @@ def unplaced(table: Certificates) -> str:
 
 
 def grouped(faults: Mapping[Path, str]) -> dict[str, list[Path]]:
-    """The files by their reasons, which are told apart without the names of the files."""
-    reasons: dict[str, list[Path]] = {}
+    """Return the files by their reasons, which are told apart without the names of the files."""
+    files_by_reason: dict[str, list[Path]] = {}
     for path, reason in faults.items():
-        reasons.setdefault(
-            reason.replace(str(path), "").lstrip(",: ").rstrip(), []
-        ).append(path)
-    return reasons
+        without_name = reason.replace(str(path), "").lstrip(",: ").rstrip()
+        files_by_reason.setdefault(without_name, []).append(path)
+    return files_by_reason
 
 
 def names_of(paths: Sequence[Path | str], most: int = 3) -> str:
-    """The first of the paths, and how many more there are: `a, b, c and 4 more`."""
-    return ", ".join(map(str, paths[:most])) + (
-        f" and {len(paths) - most:,} more" if len(paths) > most else ""
-    )
+    """Return the first of the paths, and how many more there are: `a, b, c and 4 more`."""
+    names = ", ".join(map(str, paths[:most]))
+    others = len(paths) - most
+    return f"{names} and {others:,} more" if others > 0 else names
 
 
 def write_tsv(table: Certificates, path: Place) -> None:
@@ -363,7 +354,7 @@ def _check_table(path: Path) -> str:
         right, found = derived[name], stored[name].to_numpy()
         close = right.dtype.kind == found.dtype.kind == "f"
         wrong = np.flatnonzero(
-            ~np.isclose(found, right, rtol=AGREE, atol=AGREE)
+            ~np.isclose(found, right, rtol=RADIUS_TOLERANCE, atol=RADIUS_TOLERANCE)
             if close
             else found != right
         )

@@ -16,7 +16,7 @@ from randsmooth.certificates import (
     rule_of,
 )
 from randsmooth.certificates.logs.reach import LARGEST_ALPHA
-from randsmooth.certificates.logs.tsv import LARGEST
+from randsmooth.certificates.logs.tsv import LARGEST_RADIUS
 from randsmooth.errors import BadValue
 from randsmooth.noise import NORMS, Gaussian
 from randsmooth.rules import MOST_SAMPLES
@@ -62,7 +62,7 @@ def largest_possible(table: Certificates) -> float:
 
     An unknown n or alpha is taken to be one that certifies the most. Where the noise is
     unknown, the result is the largest radius of a right image; if there is none, it is
-    LARGEST, beyond which no log is read.
+    LARGEST_RADIUS, beyond which no log is read.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -74,7 +74,7 @@ def largest_possible(table: Certificates) -> float:
     certified = largest_certified(table)
 
     if not header.names_noise:
-        return certified or LARGEST
+        return certified or LARGEST_RADIUS
 
     # A log may have rounded a radius up, beyond what its budget can certify: hence the
     # largest of both.

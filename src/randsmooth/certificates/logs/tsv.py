@@ -31,17 +31,22 @@ SORTED = "its rows were sorted by idx"
 CLOCK = re.compile(
     r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII
 )
-LARGEST = 1000.0  # radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`)
+# Radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`).
+LARGEST_RADIUS = 1000.0
+
 MOST_CLASSES = 100_000
-MISCLASSIFIED = (
-    -2
-)  # in VERONA's logs: the class was wrong, so the image was not certified
-LAST = 10**9  # image
-LONGEST = 10**8  # seconds, three years
-TRUTH = {
-    "True": "1",
-    "False": "0",
-}  # as Python prints `correct` where nobody makes a number of it
+
+# In VERONA's logs: the class was wrong, so the image was not certified.
+MISCLASSIFIED = -2
+
+# Position of an image.
+LAST_IMAGE = 10**9
+
+# Three years.
+MOST_SECONDS = 10**8
+
+# As Python prints `correct` where nobody makes a number of it.
+TRUTH = {"True": "1", "False": "0"}
 
 
 def read_tsv(path: Path | str) -> Certificates:
@@ -72,14 +77,12 @@ def read_tsv(path: Path | str) -> Certificates:
     path = Path(path)
     lines = Lines.of(path)
     dataset = path_facts(path).dataset
-    last = CLASSES.get(dataset, MOST_CLASSES) - 1
-    why = (
-        f", the classes of {dataset}, which its path names"
-        if dataset in CLASSES
-        else ""
-    )
-    label = lines.integers("label", 0, last, why)
-    predict = lines.integers("predict", MISCLASSIFIED, last, why)
+    last_class = CLASSES.get(dataset, MOST_CLASSES) - 1
+    reason = ""
+    if dataset in CLASSES:
+        reason = f", the classes of {dataset}, which its path names"
+    label = lines.integers("label", 0, last_class, reason)
+    predict = lines.integers("predict", MISCLASSIFIED, last_class, reason)
     table = Certificates(
         header=Header(),
         idx=_positions(lines),
@@ -99,56 +102,44 @@ def _positions(lines: Lines) -> Ints:
     """(N,) the position of each image in its split; below 0 where the log does not say it."""
     if "idx" not in lines.columns:
         return -1 - np.arange(len(lines.places))
-    idx = lines.integers("idx", 0, LAST)
-    _, first, place = np.unique(idx, return_index=True, return_inverse=True)
-    twice = np.flatnonzero(first[place] < np.arange(len(idx)))
-    if len(twice):
-        lines.refuse(
-            "idx",
-            np.arange(len(idx)) == twice[0],
-            _twice(lines, idx, int(first[place[twice[0]]]), twice[0]),
-        )
+    idx = lines.integers("idx", 0, LAST_IMAGE)
+    _, first_rows, number = np.unique(idx, return_index=True, return_inverse=True)
+    first_row = first_rows[number]
+    again = np.flatnonzero(first_row < np.arange(len(idx)))
+    if len(again):
+        row = again[0]
+        fault = _stands_twice(lines, idx, int(first_row[row]), row)
+        lines.refuse("idx", np.arange(len(idx)) == row, fault)
     return idx
 
 
-def _twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
-    """What is said of an image that stands in two rows, `first` and `again`."""
-    said = f"stands twice, first in line {lines.places[first]}"
-    header = (
-        lines.headers[lines.part[again] - 1]
-        if lines.part[again] > lines.part[first]
-        else 0
-    )
-    if header:
-        said += f": line {header} is a header again, so a second run was appended to the first"
+def _stands_twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
+    """Return what is wrong with an image that stands in two rows, `first` and `again`."""
+    fault = f"stands twice, first in line {lines.places[first]}"
+    if lines.part[again] > lines.part[first]:
+        header = lines.headers[lines.part[again] - 1]
+        fault += f": line {header} is a header again, so a second run was appended to the first"
     elif idx[again] < idx[again - 1]:
-        said += ": a second run seems to have been appended to the first here"
-    return f"{said}. Keep one row an image, and make a file of each run"
+        fault += ": a second run seems to have been appended to the first here"
+    return f"{fault}. Keep one row an image, and make a file of each run"
 
 
 def _seconds_of(lines: Lines) -> Floats:
     """(N,) `time` as h:mm:ss with or without fractions, with days before it, or in plain seconds."""
     seconds = np.array([_seconds(cell) for cell in lines.columns["time"]], np.float64)
-    lines.refuse(
-        "time",
-        ~((seconds >= 0) & (seconds <= LONGEST)),
-        "is neither h:mm:ss nor seconds",
-    )
+    possible = (seconds >= 0) & (seconds <= MOST_SECONDS)
+    lines.refuse("time", ~possible, "is neither h:mm:ss nor seconds")
     return seconds
 
 
 def _seconds(cell: str) -> float:
-    found = CLOCK.fullmatch(cell)
-    if found is None:
+    """Return the seconds that a cell says; no number where it is no time."""
+    match = CLOCK.fullmatch(cell)
+    if match is None:
         return float(cell) if NUMBER.fullmatch(cell) else math.nan
-    days, hours, minutes, seconds = found.groups(default="0")
-    return round(
-        86400.0 * int(days)
-        + 3600.0 * int(hours)
-        + 60.0 * int(minutes)
-        + float(seconds),
-        9,
-    )
+    days, hours, minutes, seconds = match.groups(default="0")
+    whole = 86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes)
+    return round(whole + float(seconds), 9)
 
 
 def _stated_q(lines: Lines) -> Floats | None:
@@ -167,7 +158,7 @@ def _stated_q(lines: Lines) -> Floats | None:
 
 
 def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
-    """The table with the sigma that a column of the log states, or the sigmas, where images have several."""
+    """Return the table with the sigma that a column of the log states, or the sigmas, where images have several."""
     names = [name for name in SIGMA_COLUMNS if name in lines.columns]
     if len(names) > 1:
         raise WrongFile(
@@ -175,33 +166,29 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
         )
     if not names or len(table) == 0:
         return table
-    sigmas = lines.numbers(names[0])
+    name = names[0]
+    sigmas = lines.numbers(name)
     least, most = LENGTHS
-    lines.refuse(
-        names[0],
-        (sigmas < least) | (sigmas > most),
-        f"is no sigma; expected {least:g} to {most:g}",
-    )
-    low, high = float(sigmas.min()), float(sigmas.max())
+    outside = (sigmas < least) | (sigmas > most)
+    lines.refuse(name, outside, f"is no sigma; expected {least:g} to {most:g}")
+
+    low = float(sigmas.min())
+    high = float(sigmas.max())
+    header = table.header
     if low == high:
-        note = f"sigma {low:g} as its column {names[0]} says"
-        return replace(
-            table,
-            header=table.header.replace(sigma=low, notes=(*table.header.notes, note)),
-        )
+        note = f"sigma {low:g} as its column {name} says"
+        header = header.replace(sigma=low, notes=(*header.notes, note))
+        return replace(table, header=header)
     note = (
-        f"each image has a sigma of its own, {low:g} to {high:g}, as its column {names[0]} says: "
+        f"each image has a sigma of its own, {low:g} to {high:g}, as its column {name} says: "
         "a radius holds if that sigma is kept for all inputs, not chosen anew for each"
     )
-    return replace(
-        table,
-        sigmas=sigmas,
-        header=table.header.replace(notes=(*table.header.notes, note)),
-    )
+    header = header.replace(notes=(*header.notes, note))
+    return replace(table, sigmas=sigmas, header=header)
 
 
 def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
-    """What the header says of a log that is not as usual."""
+    """Return what the header says of a log that is not as usual."""
     notes = []
     if "idx" not in lines.columns:
         notes.append(UNNUMBERED)
@@ -221,7 +208,7 @@ def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
 
 
 def _in_order(table: Certificates) -> Certificates:
-    """The table with its images in ascending order, as far as it says which they are."""
+    """Return the table with its images in ascending order, as far as it says which they are."""
     if len(table) == 0 or table.idx[0] < 0 or np.all(np.diff(table.idx) > 0):
         return table
     noted = table.header.replace(notes=(*table.header.notes, SORTED))
@@ -230,9 +217,11 @@ def _in_order(table: Certificates) -> Certificates:
 
 def _check_rows(table: Certificates, lines: Lines) -> None:
     """Raise Problem for columns that contradict each other."""
-    impossible = (table.radius < 0) | (table.radius > LARGEST)
+    impossible = (table.radius < 0) | (table.radius > LARGEST_RADIUS)
     lines.refuse(
-        "radius", impossible, f"is below 0 or above {LARGEST:g}, which none can be"
+        "radius",
+        impossible,
+        f"is below 0 or above {LARGEST_RADIUS:g}, which none can be",
     )
     held = (table.predict == ABSTAIN) & (table.radius > 0)
     lines.refuse("radius", held, "stands where predict abstains; expected 0")
@@ -246,15 +235,15 @@ def _check_rows(table: Certificates, lines: Lines) -> None:
 
 
 def _counts_right_rows(correct: Ints, right: NDArray[np.bool_], lines: Lines) -> bool:
-    """Whether `correct` (N,) is a running total of the `right` rows (N,).
+    """Return whether `correct` (N,) is a running total of the `right` rows (N,).
 
     It counts through the whole file or from each header on; or rows were put in another order after they were counted.
     """
     total = np.cumsum(right)
     before_each_part = np.append(0, total)[lines.starts]
-    if np.array_equal(correct, total) or np.array_equal(
-        correct, total - before_each_part[lines.part]
-    ):
+    if np.array_equal(correct, total):
+        return True
+    if np.array_equal(correct, total - before_each_part[lines.part]):
         return True
     each_once = np.arange(1, right.sum() + 1)
     known_images = "idx" in lines.columns

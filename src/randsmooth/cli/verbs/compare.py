@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 
 from randsmooth import certificates, data, metrics, report
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.files import OTHERS, grouped, names_of
+from randsmooth.certificates.files import UNOPENED, grouped, names_of
 from randsmooth.cli import certificate_files
 from randsmooth.cli.options import Answered, Compared, Judged, as_typed
 from randsmooth.cli.output import note, writing
@@ -299,7 +299,7 @@ def _measured(settings: Leaderboard) -> tuple[list[report.Entry], dict[str, list
         Problem: no such folder, or no certificate in it.
     """
     entries, read = [], []
-    below = fetched(settings.folder, lambda path: path.suffix not in OTHERS)
+    below = fetched(settings.folder, lambda path: path.suffix not in UNOPENED)
     paths = certificates.find_certificates(below)
     progress = console if len(paths) >= MANY else silent
     with progress("reading certificates", len(paths), "files") as reporter:

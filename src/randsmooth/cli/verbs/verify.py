@@ -13,7 +13,7 @@ import typer
 from randsmooth import models
 from randsmooth.atomic import is_scrap
 from randsmooth.certificates import looks_like_log
-from randsmooth.certificates.files import LOGS, OTHERS
+from randsmooth.certificates.files import LOGS, UNOPENED
 from randsmooth.cli.command import settings_of
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import FAILURE
@@ -178,7 +178,7 @@ def _is_configuration(path: Path) -> bool:
 
 def _is_log(path: Path) -> bool:
     return path.is_file() and (
-        path.suffix in LOGS or (path.suffix not in OTHERS and looks_like_log(path))
+        path.suffix in LOGS or (path.suffix not in UNOPENED and looks_like_log(path))
     )
 
 
