@@ -239,5 +239,5 @@ def test_a_small_data_set_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -
         "from randsmooth import data; import randsmooth.data.tables",
         f"data.load({str(tmp_path)!r})",
     )
-    assert "Problem" in said and "train.parquet swells to more than" in said
+    assert "WrongData" in said and "train.parquet swells to more than" in said
     assert mib < MOST_GROWTH
