@@ -12,7 +12,7 @@ import pytest
 
 from randsmooth import atomic
 from randsmooth.atomic import claimed, write_atomically
-from randsmooth.errors import Busy, Problem
+from randsmooth.errors import OUT, Busy, Problem
 
 # A process that holds the lock of a path until its stdin ends; on another machine if it is given a name.
 HOLDER = """
@@ -80,7 +80,9 @@ def test_a_claimed_output_has_one_writer_and_none_of_the_scrap_of_a_killed_one(
         begun = time.monotonic()
         with pytest.raises(Busy) as refused, claimed(out):
             pass
-        assert "page[1].html" in str(refused.value) and "--out" in str(refused.value)
+        assert "page[1].html" in str(
+            refused.value
+        ) and refused.value.settings_in_fix == (OUT,)
         assert (
             time.monotonic() - begun < 1.0
         )  # the owner lives on this machine: no sign of life is waited for

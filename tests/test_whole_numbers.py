@@ -58,4 +58,4 @@ def test_settings_the_command_line_and_yaml_take_them(tmp_path: Path) -> None:
     values = read_config(tmp_path / "run.yaml", "certify")
     taken = validate(Certify, "certify", values | {"take": "2k"})
     assert (taken.n, taken.take) == (1000, 2000)
-    assert "--take 'ten'" in refusal(validate, Certify, "certify", values)
+    assert "take='ten'" in refusal(validate, Certify, "certify", values)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from filelock import SoftFileLease, Timeout
 from platformdirs import user_cache_dir
 
-from randsmooth.errors import BadValue, Busy
+from randsmooth.errors import OUT, BadValue, Busy
 
 CACHE = "RANDSMOOTH_CACHE"  # environment variable: the cache folder, instead of the user's own
 BEAT, LEASE = (
@@ -174,7 +174,9 @@ def _acquire(lock: SoftFileLease, named: Path | str) -> None:
         lock.acquire(timeout=2 * LEASE, poll_interval=BEAT / 5, cancel_check=is_alive)
     except Timeout:
         raise Busy(
-            f"another run is writing {named}; wait for it or use another --out"
+            f"another run is writing {named}",
+            fix=("wait for it or give another ", OUT),
+            file=named,
         ) from None
 
 

@@ -57,11 +57,18 @@ class Setting:
     def __str__(self) -> str:
         if self.value is UNSAID:
             return self.name
-        plain = str(self.value) if isinstance(self.value, Path) else self.value
-        written = repr(plain)
-        if len(written) > LONGEST_VALUE:
-            written = f"{written[:LONGEST_VALUE]}…"
-        return f"{self.name}={written}"
+        value = self.value
+        if isinstance(value, Path):
+            value = str(value)
+        elif type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+            value = value.tolist()
+        return f"{self.name}={_shown(repr(value))}"
+
+
+def _shown(text: str) -> str:
+    """Return `text` on one line, without its end where it is very long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_VALUE else f"{line[:LONGEST_VALUE]}…"
 
 
 # A text, or a text with settings between its parts.
@@ -78,6 +85,16 @@ def spelt(words: Words, spell: Spell = str) -> str:
     """
     parts = words if isinstance(words, tuple) else (words,)
     return "".join(part if isinstance(part, str) else spell(part) for part in parts)
+
+
+RESUME = Setting("resume", True)
+OVERWRITE = Setting("overwrite", True)
+OUT = Setting("out")
+
+# Fixes that many problems have: of a result that is there already.
+ANOTHER_OUT = ("give another ", OUT)
+BEGIN_ANEW = ("to begin anew: ", OVERWRITE, ", or another ", OUT)
+GO_ON_OR_BEGIN_ANEW = ("to go on with it: ", RESUME, "; ", *BEGIN_ANEW)
 
 
 class Problem(ValueError):
@@ -124,16 +141,25 @@ class Problem(ValueError):
             fault = spelt(self.message, spell)
         else:
             setting = spell(Setting(self.field, self.value))
-            fault = f"{setting} {spelt(self.expected, spell)}"
+            fault = f"{setting} {spelt(self.expected, spell)}".strip()
         fix = spelt(self.fix, spell)
-        return f"{fault}; {fix}" if fix else fault
+        if not fix:
+            return fault
+        mark = ";" if self.message or self.expected else ":"
+        return f"{fault}{mark} {fix}"
+
+    @property
+    def settings_in_fix(self) -> tuple[Setting, ...]:
+        """The settings that the fix names."""
+        parts = self.fix if isinstance(self.fix, tuple) else (self.fix,)
+        return tuple(part for part in parts if isinstance(part, Setting))
 
     def __str__(self) -> str:
         return self.words()
 
 
 # The name that scripts written before the tree catch.
-InputError = Problem
+Problem = Problem
 
 
 class BadValue(Problem):

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, Problem, unknown
+from randsmooth.errors import BadValue, MissingValue, Problem, unknown
 
 # Whole numbers as people write them: 1000, 100_000, 1e5, 2.5e3, 100k, 1.5M.
 WRITTEN = re.compile(
@@ -47,7 +47,7 @@ class FrozenRecord(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                raise BadValue(sentence(error, type(self))) from None
+                raise problem_in(error, type(self)) from None
 
         __init__.__pydantic_base_init__ = (
             True  # or `model_validate` would call it, and lose which field was at fault
@@ -86,8 +86,10 @@ class FrozenRecord(BaseModel):
         ):  # as a header is: 200.0 in a file is no 200
             try:
                 return whole_number(value)
-            except Problem as error:
-                raise BadValue(f"{info.field_name}={error}") from None
+            except BadValue as error:
+                raise BadValue(
+                    field=info.field_name, value=error.value, expected=error.expected
+                ) from None
         return value
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -129,8 +131,9 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
     """
     if not isinstance(settings, kind | None):
         raise BadValue(
-            f"settings={shown(repr(settings))} is a {type(settings).__name__}; expected {kind.__name__}(...), or the "
-            "settings as keywords"
+            field="settings",
+            value=settings,
+            expected=f"is a {type(settings).__name__}; expected {kind.__name__}(...), or the settings as keywords",
         )
     if settings is None:
         return kind(**fields)
@@ -138,20 +141,20 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
     return settings.replace(**fields) if fields else settings
 
 
-def sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
-    """The first of the faults that pydantic found in the fields of a `kind`."""
+def problem_in(error: ValidationError, kind: type[FrozenRecord]) -> Problem:
+    """Return the first of the problems that pydantic found in the fields of a `kind`."""
     first = error.errors()[0]
     if first["type"] == "value_error":  # raised by a check of ours
-        return str(first["ctx"]["error"])
+        found = first["ctx"]["error"]
+        return found if isinstance(found, Problem) else BadValue(str(found))
     name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return str(unknown(kind.field_is, name, kind.model_fields))
+        return unknown(kind.field_is, name, kind.model_fields)
     if first["type"] == "missing":
-        return f"{name} is required: give {name}=..."
-    must = first["msg"].replace(
-        "Input should be", "must be", 1
-    )  # greater than or equal to 1, a valid string, ...
-    return f"{shown(name)}={shown(repr(first['input']))} {must}"
+        return MissingValue(field=name, expected="is required")
+    # Greater than or equal to 1, a valid string, ...
+    expected = first["msg"].replace("Input should be", "must be", 1)
+    return BadValue(field=shown(name), value=first["input"], expected=expected)
 
 
 def is_whole(annotation: Any) -> bool:
@@ -184,7 +187,8 @@ def whole_number(value: Any) -> Any:
         if number == number.to_integral_value():
             return int(number)
     if isinstance(value, str | float | bool):
+        expected = "must be a whole number, such as 1000, 100_000, 1e5 or 100k"
         raise BadValue(
-            f"{shown(repr(value))} must be a whole number, such as 1000, 100_000, 1e5 or 100k"
+            f"{shown(repr(value))} {expected}", value=value, expected=expected
         )
     return value

@@ -15,7 +15,7 @@ from typing import Any
 
 from randsmooth.atomic import cache_folder, claimed
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, OutputExists, Unreachable
+from randsmooth.errors import GO_ON_OR_BEGIN_ANEW, BadValue, OutputExists, Unreachable
 from randsmooth.extras import needs
 
 Place = Path | str
@@ -334,8 +334,11 @@ def _discard_others(url: str, names: set[str]) -> None:
 def _check_writable(url: str, exists: bool) -> None:
     """Write a few bytes beside `url` and remove them. Problem where that is refused, or where something `exists`."""
     if exists:
-        way = "To go on with it: resume=True. To begin anew: overwrite=True, or another out (--out)"
-        raise OutputExists(f"{without_credentials(url)} exists. {way}")
+        raise OutputExists(
+            f"{without_credentials(url)} exists",
+            fix=GO_ON_OR_BEGIN_ANEW,
+            file=without_credentials(url),
+        )
     with _opened(url, "written") as (fs, path):
         probe = f"{path}.probe"
         fs.pipe_file(probe, b"May randsmooth write here?\n")

@@ -160,7 +160,7 @@ def test_only_names_of_this_app_reach_it(guard: Guard) -> None:
         "a@127.0.0.2.x",
     ):
         status, said = answer(guard, "GET", "/", {"host": host})
-        assert status == 422 and "--public-name" in said, host
+        assert status == 422 and "public_names" in said, host
     assert answer(guard, "GET", "/", {})[0] == 422
     headers = LOCAL | {"content-length": "0", "sec-fetch-site": "cross-site"}
     assert "another site" in answer(guard, "POST", UPLOAD, headers)[1]

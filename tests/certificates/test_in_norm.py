@@ -286,7 +286,7 @@ def test_what_does_not_follow_is_refused(tmp_path: Path) -> None:
             (lambda: write_tsv(uniform, tmp_path / "a.tsv"), "uniform 0.6 | Parquet"),
             (
                 lambda: metrics.require_one_norm([gaussian, uniform]),
-                "gaussian | uniform | --norm",
+                "gaussian | uniform | one norm at a time",
             ),
             (
                 lambda: metrics.require_one_norm([uniform, ablated]),

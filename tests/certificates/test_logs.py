@@ -218,7 +218,7 @@ REFUSED = {  # the whole text, and what the refusal names
         "network,image_id,original_label,epsilon_value\nRS,9,5,0.0\n",
         "take the .txt log beside it",
     ),
-    "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts FILE"),
+    "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts"),
     "neither 0/1 nor a total": (
         text(correct=(1, 1, 1, 3)),
         "line 3: correct='1' contradicts",

@@ -101,7 +101,7 @@ def test_bad_budgets_and_what_holds_as_it_is_only_are_refused(make: Make) -> Non
     for change, named in changes:
         assert named in refusal(table.at, **change)
     for rule in RULES[1:]:
-        assert "certify with --rule fixed" in refusal(made(rule).at, alpha=0.01), rule
+        assert "by rule fixed" in refusal(made(rule).at, alpha=0.01), rule
     log = Certificates(
         Header(), table.idx, table.label, table.predict, table.radius, table.seconds
     )
@@ -121,9 +121,9 @@ def test_samples_that_stopped_early_tell_no_p_a_and_the_refusal_says_what_would(
     for rule in SEQUENTIAL:
         table = made(rule)
         assert not metrics.knows_p_a(table), rule
-        assert "certify with --rule fixed" in refusal(metrics.p_a, table), rule
+        assert "by rule fixed" in refusal(metrics.p_a, table), rule
     assert refusal(metrics.p_a, made("fixed", label_aware=True)).endswith(
-        "without --label-aware"
+        "not label-aware"
     )
 
 
@@ -250,7 +250,7 @@ def test_what_a_log_cannot_say_is_not_written_as_one(tmp_path: Path) -> None:
         said = refusal(
             write_tsv, table_of(HEADER.model_copy(update=facts)), tmp_path / "a.tsv"
         )
-        assert "Keep the Parquet file, or certify with" in said and not list(
+        assert "keep the Parquet file, or certify" in said and not list(
             tmp_path.iterdir()
         ), facts
 

@@ -117,7 +117,7 @@ def test_a_run_cut_short_in_either_pass_goes_on(
                 lambda: measure(split, out, resume=True, within=0.03),
                 "was begun differently (selection: ",
             ),
-            (lambda: measure(split, out), "a.parquet exists. To go on with it"),
+            (lambda: measure(split, out), "a.parquet exists; to go on with it"),
         ]
     )
     assert measure(split, out, overwrite=True, seed=1) != measured[0]

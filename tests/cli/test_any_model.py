@@ -153,7 +153,7 @@ def test_what_cannot_be_opened_is_named_with_the_way_out(cli: Run, zoo: Path) ->
 
 def test_only_torch_modules_are_exported(cli: Run, zoo: Path) -> None:
     shapeless = {
-        "small.onnx": "give shape=(C, H, W) (--dataset NAME)",
+        "small.onnx": "give shape=(C, H, W), or the --dataset",
         "small.pt": "must end in .onnx",
     }
     cli.refuses(shapeless, "export", "zoo.py:small", "--onnx")

@@ -15,9 +15,10 @@ from randsmooth import certify, models, read
 from randsmooth.certificates import Precision
 from randsmooth.certification import Engine, backends, engine
 from randsmooth.certification.backends import Way, base
-from randsmooth.cli.command import settings_of, worded
+from randsmooth.cli.command import settings_of
 from randsmooth.cli.verbs import VERBS
 from randsmooth.cli.verbs.certify import suspicions
+from randsmooth.cli.wording import spelling
 from randsmooth.errors import Problem
 from untrained import another
 
@@ -148,7 +149,7 @@ def test_a_run_says_where_the_processor_has_no_units_and_auto_weighs_precisions(
     assert slow.code == 0 and "this processor has no units for bfloat16" in slow.err, (
         slow
     )
-    assert "--precision 32 with --backend auto is faster" in slow.err
+    assert "precision 32 with the backend auto is faster" in slow.err
     assert "has no units" not in cli("certify", model, *options).err
     for faster, chosen in ((0.9, "32"), (1.1, "bf16")):
         rate = lambda made, by=faster: 100.0 * by ** (made.backend.precision == "bf16")  # noqa: E731
@@ -254,7 +255,7 @@ def test_what_looks_like_a_mistake_is_said(cli: Run, model: Path) -> None:
 
 CERTIFY: dict[str, Any] = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}
 TRAIN: dict[str, Any] = {"sigma": 0.25, "epochs": 1, "take": 64}
-BEGIN = "To go on with it: --resume. To begin anew: --overwrite"
+BEGIN = "to go on with it: --resume; to begin anew: --overwrite"
 CERTIFY_AGAIN: list[tuple[dict[str, Any], str]] = [
     (
         {"resume": True, "n": 60, "seed": 1},
@@ -271,7 +272,7 @@ TRAIN_AGAIN: list[tuple[dict[str, Any], str]] = [
         {"sigma": 0.5, "seed": 1, "resume": True},
         "seed: 0 in the file, 1 asked for; sigma: 0.25 in the file, 0.5",
     ),
-    ({"sigma": 0.5, "resume": True}, "--resume, --accept-changes"),
+    ({"sigma": 0.5, "resume": True}, "--resume and --accept-changes"),
     ({}, BEGIN),
     ({"accept_changes": True}, "it needs --resume"),
 ]
@@ -299,5 +300,5 @@ def test_a_refused_run_says_the_same(made: Path, cli: Run) -> None:
             with pytest.raises(Problem) as python:
                 run(what, out=Path(out), **before | flags)
             code, _, err = cli(verb, what, "--out", out, *options(before | flags))
-            said = worded(str(python.value), settings_of(VERBS[verb].load()))
+            said = python.value.words(spelling(settings_of(VERBS[verb].load())))
             assert (code, err) == (2, f"randsmooth: {said}\n") and named in err, flags

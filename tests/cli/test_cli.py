@@ -180,7 +180,7 @@ def test_evaluate_judges_at_another_budget_and_export_rounds_down(
         cli.done("certify", made / "model", *what)
         error = cli.refused("export", "b.parquet")  # which a log cannot say
         assert (
-            "Keep the Parquet file, or certify with --rule fixed" in error
+            "keep the Parquet file, or certify by the rule fixed" in error
             and not Path("b.tsv").exists()
         ), options
 
@@ -198,7 +198,7 @@ BAD = {
     "evaluate {tmp}/nothing.parquet": "nothing.parquet",
     "evaluate": "FILES",
     "evaluate {table} --radii 0,much": "'much' must be a valid number",
-    "evaluate {table} --sigma 0.3": "certified at --sigma 0.25",
+    "evaluate {table} --sigma 0.3": "certified at sigma 0.25",
     "certify {model} --out {tmp}/a.tsv": ".parquet",
     "compare {table} --out {table}": "--overwrite",
     "export {log}": "--overwrite",

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 from cli.processes import Run
-from randsmooth.cli.command import GROUPS, settings_of, worded
+from randsmooth.cli.command import GROUPS, settings_of
 from randsmooth.cli.settings import Given
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
+from randsmooth.cli.wording import spelling
+from randsmooth.errors import Setting
 
 SILENT = {"serve", "completion"}  # which print no answer, but run or print a script
 FEW = ("--take", 3, "--n", 100, "--n0", 10)
@@ -19,21 +21,6 @@ ANSWERS = {  # verb and its words -> what its answer as JSON holds
     "train digits --sigma 0.5 --epochs 1 --take 20 --out m": "model",
     "data describe digits": "shape",
 }
-WORDS = [  # of an error in Python, and of the same on the command line
-    ("alpha=0.001 needs n >= 10; got n=5", "--alpha 0.001 needs --n >= 10; got --n 5"),
-    ("give resume=True, or another out (--out).", "give --resume, or another --out."),
-    ("sound=False; label_aware: no", "without --sound; --label-aware: no"),
-    ("rule='gird', seed=None", "--rule 'gird', without --seed"),
-    ("give one (--dataset on the command line)", "give one (--dataset)"),
-    (
-        "runs/sigma=0.5/a.parquet, 'n=5' and --set n=5",
-        "runs/sigma=0.5/a.parquet, 'n=5' and --set n=5",
-    ),
-    (
-        "line 1 reads 'Namespace(n=5, sigma=0.25)', with n=5",
-        "line 1 reads 'Namespace(n=5, sigma=0.25)', with --n 5",
-    ),
-]
 
 
 def test_answers_are_on_stdout_and_all_else_on_stderr(cli: Run, made: Path) -> None:
@@ -79,9 +66,18 @@ def test_help_has_each_option_once_below_its_heading(cli: Run) -> None:
 
 
 def test_errors_say_settings_as_they_were_given(cli: Run) -> None:
-    certify = settings_of(VERBS["certify"].load())
-    for python, line in WORDS:
-        assert worded(python, certify) == line, python
+    spell = spelling(settings_of(VERBS["certify"].load()))
+    for setting, option in (
+        (Setting("n", 5), "--n 5"),
+        (Setting("resume", True), "--resume"),
+        (Setting("out"), "--out"),
+        (Setting("sound", False), "without --sound"),
+        (Setting("seed", None), "without --seed"),
+        (Setting("model"), "MODEL"),
+        (Setting("layout", "NCHW", of="model_arg"), "--model-arg layout=NCHW"),
+        (Setting("betas", 1.0), "betas=1.0"),
+    ):
+        assert spell(setting) == option
     for words, said in (
         ("certify --nope", "no such option: --nope"),
         ("certify m --n", "'--n' requires an argument"),

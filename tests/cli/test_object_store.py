@@ -49,7 +49,7 @@ def test_a_table_is_written_read_verified_and_exported_at_urls(
     assert (s3.names(), waiting(tmp_path)) == (["runs/a.parquet"], [])
     assert counts(url) == counts(tmp_path / "a.parquet")
     assert cli("certify", model, *CERTIFY, "--out", url).err.startswith(
-        f"randsmooth: {url} exists. To go on with it"
+        f"randsmooth: {url} exists; to go on with it"
     )
     cli.done("certify", model, *CERTIFY, "--out", url, "--resume")
     verified = cli("verify", url)

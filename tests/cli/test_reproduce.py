@@ -140,9 +140,9 @@ def test_bad_input(cli: Run, clone: Path) -> None:
     bad = {
         "": "--list prints them all",
         "acr/tabel2": "did you mean 'acr/table2'",
-        "acr/table4": "settings, which randsmooth methods --presets lists",
-        "acr/icml-table6": "settings, which randsmooth methods --presets lists",
-        "acr/icml-table7": "settings, which randsmooth methods --presets lists",
+        "acr/table4": "settings, which `randsmooth methods` lists",
+        "acr/icml-table6": "settings, which `randsmooth methods` lists",
+        "acr/icml-table7": "settings, which `randsmooth methods` lists",
         "acr/icml-table1": "acr/icml-table6, acr/icml-table7 are known here. Take the number in the first version",
         "acr/c1 --scale tiny --run --workers 0": "--workers 0",
         f"{clone} --run": "a folder goes alone, without --from and --run, or behind a table",

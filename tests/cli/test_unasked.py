@@ -75,7 +75,7 @@ def test_certify_takes_names_of_data_sets_alone_and_asks_before_it_opens_a_folde
             and "the model names the data set" in err
             and "not opened unasked" in err
         ), dataset
-        assert "give the folder yourself (--dataset" in err or dataset != str(folder)
+        assert "give it yourself" in err or dataset != str(folder)
     assert seen == [] and not Path("a.parquet").exists()
     code, _, err = cli(
         "certify", tmp_path / "0", "--dataset", folder, "--n", 100, "--out", "a.parquet"

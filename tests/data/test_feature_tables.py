@@ -136,7 +136,7 @@ def test_what_is_wrong_in_a_table_is_named_by_its_line(tmp_path: Path) -> None:
     refuses(("columns x, mass, species", "label_column"), written(tmp_path, ROWS))
     (tmp_path / "0.png").write_bytes(png(random_images(1, (1, 8, 8))[0]))
     (tmp_path / "list.csv").write_text("photo,label\n0.png,1\n")
-    refuses(("columns photo, label", "--image-column"), str(tmp_path / "list.csv"))
+    refuses(("columns photo, label", "image_column"), str(tmp_path / "list.csv"))
     (tmp_path / "named.csv").write_text("x,label\n0.png,1\n")
     assert data.load(str(tmp_path / "named.csv"), "test").spec.shape == (1, 8, 8)
 

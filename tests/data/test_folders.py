@@ -184,9 +184,9 @@ def test_images_of_several_sizes_are_brought_to_one_on_request(tmp_path: Path) -
     shapes: list[Any] = [(1, 300, 260), (3, 256, 400), (3, 90, 70)]
     grey, wide, tall = (random_images(1, shape)[0] for shape in shapes)
     write_folder(tmp_path / "train", [grey, wide, tall], ["a", "b", "b"])
-    refuses(("3 sizes (90x70, 256x400, 300x260)", "--resize 256 --crop 224"), tmp_path)
+    refuses(("3 sizes (90x70, 256x400, 300x260)", "resize='32x32'"), tmp_path)
     refuses("3 sizes after resizing", tmp_path, resize=256)
-    refuses(("90x70, smaller than the crop 224x224", "--resize"), tmp_path, crop=224)
+    refuses(("90x70, smaller than the crop 224x224", "resize to"), tmp_path, crop=224)
     images = data.load(str(tmp_path), resize=256, crop=224)
     assert (images.spec.shape, images.spec.arch) == ((3, 224, 224), "resnet50")
     x, y = images.batch(torch.arange(3))
@@ -210,7 +210,7 @@ def test_proportions_that_a_size_changes_are_told_once(tmp_path: Path) -> None:
         for resize, crop in (("15x21", None), ("60x82", None), (16, "16x12")):
             data.load(str(tmp_path), resize=resize, crop=crop)
     with pytest.warns(
-        Note, match=r"resize=17x17 .* 30x41.*--resize 17 --crop 17x17"
+        Note, match=r"resize=17x17 .* 30x41.*resize=17 with crop=17x17"
     ) as told:
         for _ in range(2):
             data.load(str(tmp_path), resize="17x17").batch(torch.arange(3))

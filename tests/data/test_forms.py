@@ -243,12 +243,10 @@ def test_columns_that_are_named(tmp_path: Path) -> None:
         )
     )
     np.savez(tmp_path / "mine.npz", pictures=PIXELS, kinds=LABELS)
-    refuses(("columns photo, kind", "--image-column"), place)
+    refuses(("columns photo, kind", "image_column"), place)
     refuses(("'foto'", "photo, kind"), place, image_column="foto")
-    refuses(("photo, kind", "--label-column none"), place, image_column="photo")
-    refuses(
-        ("columns pictures, kinds", "--image-column"), tmp_path / "mine.npz", "test"
-    )
+    refuses(("photo, kind", "label_column"), place, image_column="photo")
+    refuses(("columns pictures, kinds", "image_column"), tmp_path / "mine.npz", "test")
     assert (
         data.load(place, image_column="photo", label_column="kind").labels.tolist()
         == LABELS
@@ -269,7 +267,7 @@ def test_labels_by_extension(tmp_path: Path) -> None:
             (f"a/{k}.name", b"abc"[LABELS[k] : LABELS[k] + 1]),
         ]
     (tmp_path / "mine.tar").write_bytes(tar(members))
-    refuses((".png, .cls, .seg.png, .name", "--image-column"), tmp_path / "mine.tar")
+    refuses((".png, .cls, .seg.png, .name", "image_column"), tmp_path / "mine.tar")
     assert (
         data.load(str(tmp_path / "mine.tar"), image_column="png").labels.tolist()
         == LABELS

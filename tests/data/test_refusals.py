@@ -93,7 +93,7 @@ CSV = [
     ("path,label\n0.png,1\n1.png,\n", ("line 3", "has no label")),
     ("path,label\n0.png,0.5\n1.png,1\n", ("0.5", "whole numbers or names")),
     ("path,label\n0.png,1\n1.png,-3\n", ("label -3 of line 3", "mine.csv")),
-    ("0.png,1\n1.png,0\n", ("columns 0.png, 1", "--image-column")),
+    ("0.png,1\n1.png,0\n", ("columns 0.png, 1", "image_column")),
     ("path,label\n", ("no images in", "path,label")),
 ]
 
@@ -113,7 +113,7 @@ def test_tars(tmp_path: Path) -> None:
     image = png(X[0])
     rows: list[tuple[tuple[Any, ...], tuple[str, ...]]] = [
         ((("a.png", image), ("a.png", image)), ("'a.png' twice",)),
-        ((("a.png", image), ("b.cls", b"1")), ("sample 'b'", ".cls", "--image-column")),
+        ((("a.png", image), ("b.cls", b"1")), ("sample 'b'", ".cls", "image_column")),
         ((("a.png", image), ("a.cls", b"1"), ("b.png", image)), ("has no label",)),
         ((("a.png", image), ("a.cls", b"\xff")), ("UTF-8",)),
         ((("a.png", image), ("a.cls", bytes(70_000))), ("65,536 bytes",)),
@@ -238,8 +238,8 @@ def test_names_and_folders(tmp_path: Path) -> None:
         ("classless", "train", ("no images in",)),
         ("odd", "test", ("'c'", "a, b")),
         ("shards", "train", ("holds 1 of the shards",)),
-        ("image", "train", ("picture, label", "--image-column")),
-        ("label", "train", ("image, kind", "--label-column")),
+        ("image", "train", ("picture, label", "image_column")),
+        ("label", "train", ("image, kind", "label_column")),
     ):
         refuses(words, tmp_path / folder, split)
 
@@ -324,4 +324,4 @@ def test_what_stands_for_a_file_is_named(tmp_path: Path) -> None:
 
 def test_names_of_images_without_suffix_are_no_features(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("image_id,label\n0,1\n1,0\n")
-    refuses(("image_id, label", "--image-column"), tmp_path / "labels.csv")
+    refuses(("image_id, label", "image_column"), tmp_path / "labels.csv")

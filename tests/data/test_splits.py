@@ -429,7 +429,7 @@ def test_what_a_column_cannot_say(tmp_path: Path) -> None:
         assert data.load(frame, "test").labels.tolist() == [0, 2]
     # It may be the labels, which nobody can know.
     (tmp_path / "mine.csv").write_text("path,stage\n0.png,early\n1.png,late\n")
-    refuses(("path, stage", "--label-column"), tmp_path / "mine.csv", "test")
+    refuses(("path, stage", "label_column"), tmp_path / "mine.csv", "test")
     (tmp_path / "mine.csv").write_text(
         "path,label,split,subset\n0.png,0,test,train\n1.png,1,train,test\n"
     )
@@ -505,7 +505,7 @@ def test_large_parquet_files_are_split_alike(
         table.column_names.index("Subset"), "stage", pa.array(["a", "b"] * 4)
     )
     pq.write_table(stages.drop_columns("label"), path)
-    refuses(("image, stage", "--label-column"), path, "test")
+    refuses(("image, stage", "label_column"), path, "test")
 
 
 def test_folders_of_splits(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
     write_list(place, "labels.csv", ["path,species", *rows])
     with pytest.warns(
         Note,
-        match=r"labels.csv beside the images of .* is not read for labels: .*--label-column",
+        match=r"labels.csv beside the images of .* is not read for labels: .*label_column",
     ):
         assert not data.load(str(place), "test").labelled
     write_list(

@@ -153,7 +153,7 @@ def test_a_failure_is_told_and_what_was_certified_is_gone_on_with(
         rs.certify(Net(breaks=True), "digits", **how, out=out, workers=Processes(2))
     assert "image 358" in str(refused.value) and ShardFolder.begun(out) is not None
     with pytest.raises(
-        Problem, match="--workers"
+        Problem, match="leave out workers"
     ):  # one process does not know of shards
         rs.certify(Net(), "digits", **SMALL, out=out, resume=True)
     done = rs.certify(Net(), "digits", **SMALL, out=out, overwrite=True)

@@ -138,7 +138,7 @@ REFUSED: dict[str, dict[str, list[object]]] = {
 # What cannot go together, or is unknown -> words of the message.
 TOGETHER: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("cat-rs", {"low": False, "lbd": 0.0}, ("low=False", "switch")),
-    ("cat-rs", {"variant": "released"}, ("teacher=MODEL_DIR",)),
+    ("cat-rs", {"variant": "released"}, ("its folder, teacher",)),
     ("cat-rs", {"teacher": "m"}, ("variant='released'",)),
     ("cat-rs", {"eps_doubled_from": 80}, ("variant='released'",)),
     ("cat-rs", {"po": 0.5}, ("'p0'",)),

@@ -30,7 +30,7 @@ def test_a_data_set_without_images_asks_for_the_layer(
         tmp_path / "a.pth",
     )
     message = refusal(lambda: import_checkpoint(tmp_path / "a.pth", "cifar10-jpeg"))
-    assert "no images are there to find it out" in message and "--normalise" in message
+    assert "no images are there to find it out" in message and "normalise" in message
 
 
 def trial(right: list[list[bool]], guess: float = 0.1) -> Trial:

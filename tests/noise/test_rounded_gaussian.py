@@ -215,6 +215,6 @@ def test_a_pixel_off_the_grid_and_a_sigma_beyond_the_table_are_refused() -> None
         x = grey(3)
         x[0, 2, 2] = value
         check_refusals(
-            [(partial(check_on_grid, x), "not on the grid k/255 | without --sound")]
+            [(partial(check_on_grid, x), "not on the grid k/255 | sound=False")]
         )
     check_refusals([(lambda: grid_sampler(9.0), "sigma=9")])

@@ -191,7 +191,7 @@ def test_a_budget_that_alone_raises_acr_is_named_before_acr(
     first, second, *_ = summary.sentences(build_sheet([few, many]))
     assert (
         "n (500, 1,000)" in first
-        and "--n 500" in first
+        and "n=500" in first
         and second.startswith("many's ACR is higher than few's")
     )
     (said,) = budget_remarks([few, log([0.5], "loose", alpha=0.05)])

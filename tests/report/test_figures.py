@@ -122,7 +122,7 @@ def test_bad_input_is_named_and_writes_nothing(
             ),
             (
                 lambda: draw_p_a_curves([log([1.0])], tmp_path / "a.png"),
-                "--sigma, --n, --alpha",
+                "sigma, n, alpha",
             ),
             (lambda: draw_p_a_curves([], tmp_path / "a.png"), "no certificate table"),
             (lambda: Line("a", np.zeros(1), np.zeros(1), "dots"), "'dots' | points"),  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ def test_radii_in_other_units_are_not_compared() -> None:
     metrics.require_one_norm([others[0], others[0]])
     metrics.require_one_norm([other.in_norm("l2") for other in others])
     check_refusals(
-        [(partial(report.render, others), "a and b | different units | --norm l2")]
+        [(partial(report.render, others), "a and b | different units | in L2")]
     )
 
 
@@ -146,7 +146,7 @@ def test_norms_are_not_mixed(tmp_path: Path) -> None:
     ]
     check_refusals(
         [
-            (partial(way, tables), "gaussian | uniform | L2 | L1 | --norm")
+            (partial(way, tables), "gaussian | uniform | L2 | L1 | one norm at a time")
             for way in ways
         ]
     )

@@ -140,11 +140,8 @@ def test_logs_say_what_they_do_not_tell_of_p_a_and_what_would_help(
 ) -> None:
     read = Read(comparison_page([log([1.0, 0.2], "a", n=1000), log([0.4, 0.2], "b")]))
     assert "p_a" not in read.data["plots"]
-    assert (
-        "Not drawn: a :" in read.text
-        and "give --sigma, --alpha to recover" in read.text
-    )
-    assert "give --sigma, --n, --alpha to recover" in read.text
+    assert "Not drawn: a :" in read.text and "give sigma, alpha to recover" in read.text
+    assert "give sigma, n, alpha to recover" in read.text
     counted, logged = (
         make("a", images=3),
         log([1.0, 0.2, 0.3], "b", sigma=0.5, n=1000, alpha=0.001),

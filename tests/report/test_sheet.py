@@ -73,7 +73,7 @@ def test_remarks(make: Make, log: Make) -> None:
             log([0.4], "c"),
         ]
     )
-    assert "sigma or n or alpha of a, c" in said and "--sigma, --n, --alpha" in said
+    assert "sigma or n or alpha of a, c" in said and "sigma, n, alpha" in said
     whole = log([0.5] * 300 + [-0.1] * 100, "whole")
     for kept, unfair in (
         (np.arange(300), True),

@@ -114,10 +114,10 @@ def test_without_a_baseline_nothing_is_marked_and_the_way_to_name_one_is_said(
     tables = [log([0.6] * 60, "a"), log([1.2] * 60, "b"), log([0.3] * 60, "c")]
     for form in ("text", "md", "latex"):
         said = render(tables, radii=[0, 1.0], format=form)
-        assert "--baseline" in said and not any(
+        assert "(baseline)" in said and not any(
             mark in said for mark in ("**", "textbf", "gray}")
         ), form
-        assert ("--baseline" in render(tables[:1], format=form)) is False, form
+        assert ("(baseline)" in render(tables[:1], format=form)) is False, form
     assert "Certified accuracy against a:" in render(tables[:2])
 
 
@@ -150,7 +150,7 @@ def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None
         and "counted" in text
         and "logged – – – –" in " ".join(text.split())
     )
-    assert "p_A of logged is not known" in text and "--sigma, --n, --alpha" in text
+    assert "p_A of logged is not known" in text and "sigma, n, alpha" in text
     for form, first in (("md", "p_A ≥ 0.5 |"), ("latex", r"$p_A \geq 0.5$ &")):
         head = next(
             line

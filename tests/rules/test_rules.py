@@ -179,7 +179,7 @@ def test_what_is_no_rule_is_refused_with_the_way_out() -> None:
         ("radus=0.5", "'radus'", "radius"),
         ("radius", "'radius' needs a number: radius=R"),
         ("radius=-0.5", "radius=-0.5", ">= 0"),
-        ("fixed=3", "takes no number", "--n"),
+        ("fixed=3", "takes no number", "are n"),
         ("grid=0", "step 0.0"),
         ("grid=0.0001", "more than 1000 radii", "a step of at least"),
         ("radius=9", "no n up to 10,000,000 suffices", "a radius of at most"),
@@ -190,7 +190,7 @@ def test_what_is_no_rule_is_refused_with_the_way_out() -> None:
         message = refused(text)
         assert all(word in message for word in said), (text, message)
     assert "'wald'" in refused("fixed", bound="wald")
-    assert "bound=randomised is for the fixed rule" in refused(
+    assert "bound='randomised' is for the fixed rule" in refused(
         "grid", bound="randomised"
     )
     assert "n=3000000 must be a whole number of samples from 1 to 2,000,000" in refused(

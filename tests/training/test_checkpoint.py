@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from randsmooth import models
-from randsmooth.errors import Problem
+from randsmooth.errors import OVERWRITE, Problem
 from randsmooth.training import TrainingSettings, checkpoint, train
 from randsmooth.training.folder import CHECKPOINT
 
@@ -63,7 +63,7 @@ def refusal(path: Path, content: bytes) -> str:
     path.write_bytes(content)
     with pytest.raises(Problem) as refused:
         checkpoint.load(path)
-    assert str(path) in str(refused.value) and "--overwrite" in str(refused.value)
+    assert refused.value.file == path and refused.value.settings_in_fix == (OVERWRITE,)
     return str(refused.value)
 
 

@@ -309,7 +309,7 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
         tmp_path / "n",
         noisy.replace(set=noisy.set | {"p_t": 1.0, "discard_noises": 200}),
     )
-    assert "p_t=1.0 would discard" in said and "--accept-changes" in said
+    assert "p_t=1.0 would discard" in said and "accept_changes=True" in said
     train("digits", noisy, out=tmp_path / "n", resume=True, accept_changes=True)
 
 

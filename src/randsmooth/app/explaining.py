@@ -184,7 +184,7 @@ def _training(training: Any, base: models.BaseClassifier) -> tuple[Images | None
         if not isinstance(training, str) or training not in data.DATASETS:
             return (
                 None,
-                "The model does not name a data set, so that no training images are compared (--dataset).",
+                "The model does not name a data set, so that no training images are compared: name it (dataset).",
             )
         if not data.is_at_hand(training):
             missing = f"The training images of {training} are not on this machine (RANDSMOOTH_DATA)"

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from randsmooth.app.live_certificates import LEAST, Served
-from randsmooth.errors import BadValue, Problem
+from randsmooth.errors import BadValue, Problem, Setting
 from randsmooth.escape import printable, say, shortened
 
 KINDS = (
@@ -79,7 +79,7 @@ class Guard:
         >>> guard = Guard(None, Path("uploads"), Served.of(model, "x", sigma=0.5), names=["localhost"])
         >>> guard.check_host("attacker.example:7860")
         Traceback (most recent call last):
-        randsmooth.errors.Problem: no app is called attacker.example:7860 here: ...
+        randsmooth.errors.Problem: no app is called attacker.example:7860 here; ...
     """
 
     def __init__(
@@ -186,8 +186,13 @@ class Guard:
             name = ""
         if self.names is None or name in self.names or is_address(name):
             return
-        way = "use its address, or start it with public_names=[...] (--public-name)"
-        raise Problem(f"no app is called {shortened(printable(host), 80)} here: {way}")
+        raise Problem(
+            f"no app is called {shortened(printable(host), 80)} here",
+            fix=(
+                "use its address, or start it with its name in ",
+                Setting("public_names"),
+            ),
+        )
 
     def check(self, path: str, body: bytes) -> None:
         """Raise Problem unless `body` calls the app's one function, which comes first, with what it takes."""

@@ -132,7 +132,7 @@ def check_address(host: str | None, port: int | None) -> None:
         randsmooth.errors.BadValue: port=99999 must be from 1 to 65535
     """
     if port is not None and not 0 < port < 2**16:
-        raise BadValue(f"port={port} must be from 1 to 65535")
+        raise BadValue(field="port", value=port, expected="must be from 1 to 65535")
     if host is None:
         return
     try:

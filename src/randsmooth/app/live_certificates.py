@@ -254,11 +254,15 @@ class Served:
         """
         if not LEAST <= n <= self.limits.samples:
             raise BadValue(
-                f"n={n} samples: choose from {LEAST} to {self.limits.samples:,}"
+                field="n",
+                value=n,
+                expected=f"samples: choose from {LEAST} to {self.limits.samples:,}",
             )
         if self.fixed and sigma != self.usual:
             raise BadValue(
-                f"sigma={sigma:g}: this model is for {self.settings.smoothing.text} alone"
+                field="sigma",
+                value=sigma,
+                fix=f"this model is for {self.settings.smoothing.text} alone",
             )
         start = time.monotonic()
         began = start if began is None else began

@@ -46,10 +46,12 @@ class Attacked(NamedTuple):
 def check(steps: int, **lengths: float) -> None:
     """Raise Problem unless the attack takes at least one step and every length is finite and above 0."""
     if steps < 1:
-        raise BadValue(f"steps={steps}: an attack takes at least 1")
+        raise BadValue(field="steps", value=steps, fix="an attack takes at least 1")
     for name, length in lengths.items():
         if not 0.0 < length < math.inf:
-            raise BadValue(f"{name}={length} must be a finite length above 0")
+            raise BadValue(
+                field=name, value=length, expected="must be a finite length above 0"
+            )
 
 
 @contextmanager

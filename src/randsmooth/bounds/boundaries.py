@@ -67,7 +67,11 @@ def looks(cap: int) -> Ints:
         [32, 64, 96, 128, 160, 192, 200]
     """
     if isinstance(cap, bool) or not isinstance(cap, int | np.integer) or cap < 1:
-        raise BadValue(f"cap={cap!r} must be a whole number of samples, at least 1")
+        raise BadValue(
+            field="cap",
+            value=cap,
+            expected="must be a whole number of samples, at least 1",
+        )
     ratios_to_cap = math.log(cap / GRAIN) / math.log(RATIO_OF_LOOKS)
     powers = np.arange(max(0, math.floor(ratios_to_cap)) + 1)
     # Less a little, so that rounding puts no power above its batch.
@@ -86,7 +90,9 @@ def check_looks(looks: ArrayLike) -> Ints:
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
     if not whole or values[0] < 1 or np.any(values[1:] <= values[:-1]):
         raise BadValue(
-            f"looks={looks!r} must be whole numbers >= 1 that increase, such as 32, 64, 96"
+            field="looks",
+            value=looks,
+            expected="must be whole numbers >= 1 that increase, such as 32, 64, 96",
         )
     return values.astype(np.int64)
 
@@ -210,7 +216,7 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     ):
         said = f"at q0={q0:.4g}, so near 1/2, other classes would take more than a thousandth of alpha={alpha:g}"
         raise BadValue(
-            f"{said}: let n0 other samples pick the class (--n0 100), or ask for a larger radius"
+            f"{said}: let n0 other samples pick the class, or ask for a larger radius"
         )
     return table
 
@@ -282,8 +288,9 @@ def claims_by_deadline(
     looks = check_looks(looks)
     if not 1 <= deadline <= looks[-1]:
         raise BadValue(
-            f"deadline={deadline} must lie between the first sample and the last look, "
-            f"{looks[-1]}"
+            field="deadline",
+            value=deadline,
+            expected=f"must lie between the first sample and the last look, {looks[-1]}",
         )
     spent = alpha * np.minimum(1.0, looks / deadline) ** DEADLINE_POWER
     return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, spent))

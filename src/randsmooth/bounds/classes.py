@@ -197,7 +197,9 @@ def _own_and_rivals(
     counts, label = _class_counts(counts, label)
     if not 1 <= k < counts.shape[1]:
         raise BadValue(
-            f"k={k} must lie in 1..{counts.shape[1] - 1}, below the number of classes"
+            field="k",
+            value=k,
+            expected=f"must lie in 1..{counts.shape[1] - 1}, below the number of classes",
         )
     rows = np.arange(len(counts))
     others = counts.copy()

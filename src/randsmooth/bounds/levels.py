@@ -41,14 +41,18 @@ def check_level(alpha: float) -> None:
     check_alpha(alpha)
     if alpha < SMALLEST_ALPHA:
         raise BadValue(
-            f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual"
+            field="alpha",
+            value=alpha,
+            expected=f"is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual",
         )
 
 
 def check_probability(name: str, value: Any, hint: str = "") -> None:
     """Raise Problem unless `value` lies strictly inside (0, 1)."""
     if not (isinstance(value, Real) and 0.0 < float(value) < 1.0):
-        raise BadValue(f"{name}={value!r} must lie strictly between 0 and 1{hint}")
+        raise BadValue(
+            field=name, value=value, expected=f"must lie strictly between 0 and 1{hint}"
+        )
 
 
 def smallest_n(alpha: float) -> int:

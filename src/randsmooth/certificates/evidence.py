@@ -186,7 +186,7 @@ def check_evidence(
     unlabelled = len(label) > 0 and bool((label == NO_LABEL).all())
     if unlabelled and header.label_aware:
         raise WrongTable(
-            "the header is label-aware, and the images have no labels: certify without --label-aware"
+            "the header is label-aware, and the images have no labels: certify with label_aware=False"
         )
     if not unlabelled:
         _check_known("label", label, K, idx)

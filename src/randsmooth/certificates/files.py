@@ -308,8 +308,10 @@ def _check_a_log_can_say(table: Certificates) -> None:
     usual = header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
     if not usual or header.n0 == 0 or header.label_aware or not table.labelled:
         said = f"{table.name or 'this table'} was certified otherwise than readers of a TSV log assume"
-        way = "Keep the Parquet file, or certify with --rule fixed, --bound clopper-pearson, n0 and labels"
-        raise WrongTable(f"{said}, who would recover a false p_A. {way}")
+        raise WrongTable(
+            f"{said}, who would recover a false p_A",
+            fix="keep the Parquet file, or certify by the rule fixed with the bound clopper-pearson, n0 and labels",
+        )
 
 
 def check_file(path: Path | str) -> str:

@@ -41,8 +41,8 @@ MOST_VALUES = 2**26
 
 PICKED = (
     "counts alone do not say how the class was picked, on which the bound depends. Give counts0, the class counts of "
-    "other samples that picked it; or picked, the classes, if these samples had no part in it; or bound='any-class' "
-    "(--bound any-class), if it is the most frequent class of these very samples"
+    "other samples that picked it; or picked, the classes, if these samples had no part in it; or bound='any-class', "
+    "if it is the most frequent class of these very samples"
 )
 
 
@@ -220,9 +220,7 @@ def _budget(arrays: Mapping[str, Any], rule: str) -> int:
             "sufficed, give rule and path"
         )
     if not numbers:
-        raise MissingValue(
-            "n is missing: how many samples of each image were counted (--n)"
-        )
+        raise MissingValue("n is missing: how many samples of each image were counted")
     check_samples("n", numbers[0])
     return int(numbers[0])
 

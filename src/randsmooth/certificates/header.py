@@ -18,6 +18,7 @@ from randsmooth.errors import (
     MissingValue,
     Note,
     Problem,
+    Setting,
     WrongFile,
     WrongTable,
 )
@@ -216,7 +217,9 @@ class Header(Facts):
             return noise_from(self.distribution)
         if self.sigma is None:
             raise MissingValue(
-                "what a table proves needs the sigma of its noise: give --sigma of a log"
+                "what a table proves needs the sigma of its noise",
+                field="sigma",
+                fix=("give the ", Setting("sigma"), " of a log"),
             )
         return Gaussian(self.sigma)
 

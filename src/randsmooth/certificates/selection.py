@@ -11,7 +11,6 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.documents import shown
 from randsmooth.errors import BadValue, WrongTable
 from randsmooth.urls import Place, beside, name_of
 
@@ -96,14 +95,15 @@ class Shard:
         match = SHARD.fullmatch(text.strip()) if isinstance(text, str) else None
         if match is None:
             raise BadValue(
-                f"shard={shown(repr(text))} must read NUMBER/OF, such as 3/16"
+                field="shard", value=text, expected="must read NUMBER/OF, such as 3/16"
             )
         number = int(match[1])
         of = int(match[2])
         if not 1 <= number <= of:
             raise BadValue(
-                f"shard={shown(repr(text))} is not one of {of}: "
-                f"number them from 1/{of or 1} to {of}/{of}"
+                field="shard",
+                value=text,
+                expected=f"is not one of {of}: number them from 1/{of or 1} to {of}/{of}",
             )
         return cls(number, of)
 
@@ -118,8 +118,9 @@ class Shard:
         """
         if self.of > len(chosen):
             raise BadValue(
-                f"shard={str(self)!r} cuts {len(chosen):,} images into more shares "
-                "than there are images"
+                field="shard",
+                value=str(self),
+                expected=f"cuts {len(chosen):,} images into more shares than there are images",
             )
         return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
 

@@ -119,7 +119,7 @@ class CertificationSettings(FrozenRecord):
         10000
         >>> CertificationSettings(n=5)
         Traceback (most recent call last):
-        randsmooth.errors.BadValue: alpha=0.001 needs n >= 10 to certify anything; got n=5
+        randsmooth.errors.TooFewSamples: alpha=0.001 needs n >= 10 to certify anything; got n=5
     """
 
     sigma: float | None = None
@@ -208,7 +208,7 @@ class CertificationSettings(FrozenRecord):
                 CertificationSettings.model_fields[name].default,
             ):
                 said = f"rule {self.rule} counts every copy of an image once, and leaves nothing to chance"
-                raise BadValue(f"{name}={given}: {said}: leave out {name}")
+                raise BadValue(field=name, value=given, fix=f"{said}: leave out {name}")
             self.__dict__[name] = value
         if self.label_aware:
             raise BadValue(
@@ -303,5 +303,7 @@ def precision_named(arithmetic: str) -> Precision:
         if arithmetic.replace(",", " ").split()[:1] == [name]:
             return precision
     raise BadValue(
-        f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}"
+        field="precision",
+        value=arithmetic,
+        expected=f"is unknown; known are {', '.join(ARITHMETICS.values())}",
     )

@@ -206,9 +206,11 @@ class Certificates:
         """
         counts0, counts = self.evidence()
         if self.header.rule != "fixed":
-            made = f"{self.name or 'this table'} was certified by --rule {self.header.rule}"
+            made = (
+                f"{self.name or 'this table'} was certified by rule {self.header.rule}"
+            )
             raise WrongTable(
-                f"{made}, which holds at its own n and alpha alone; for others, certify with --rule fixed"
+                f"{made}, which holds at its own n and alpha alone; for others, certify by rule fixed"
             )
         judged = _judged(self.header, n, alpha, seed)
         if judged.n != self.header.n:

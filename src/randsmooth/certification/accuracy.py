@@ -129,5 +129,7 @@ def _check_no_rule(settings: CertificationSettings) -> None:
         value = getattr(settings, name)
         if value != CertificationSettings.model_fields[name].default:
             raise BadValue(
-                f"{name}={value!r}: accuracy is measured by rules of its own: leave it out, or certify"
+                field=name,
+                value=value,
+                fix="accuracy is measured by rules of its own: leave it out, or certify",
             )

@@ -26,7 +26,14 @@ from randsmooth.certificates.journal import (
 from randsmooth.certification.options import RunOptions
 from randsmooth.certification.run import Chosen, OpenRun, RunSpec, open_run, spread
 from randsmooth.certification.run_notes import tell
-from randsmooth.errors import BadValue, Conflict, OutputExists, Problem
+from randsmooth.errors import (
+    GO_ON_OR_BEGIN_ANEW,
+    BadValue,
+    Conflict,
+    OutputExists,
+    Problem,
+    Setting,
+)
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.urls import Place, delivered, place_of
 
@@ -99,7 +106,9 @@ def certify(
     """
     if workers is not None and not hasattr(workers, "certify"):
         raise BadValue(
-            f"workers={workers!r}: say of what kind they are, such as rs.launch.Processes(4)"
+            field="workers",
+            value=workers,
+            fix="say of what kind they are, such as rs.launch.Processes(4)",
         )
     spec = RunSpec.of(
         model, dataset, settings, shard=shard, only=only, command=command, **options
@@ -125,7 +134,9 @@ def certify(
         check_flags(path, resume=resume, overwrite=overwrite)
         if shards_path(path).exists() and not overwrite:
             raise OutputExists(
-                f"{shards_path(path)} holds a run that was shared out: --workers 1 or more goes on"
+                f"{shards_path(path)} holds a run that was shared out",
+                fix=(Setting("workers"), " go on with it"),
+                file=shards_path(path),
             )
         if resume:
             spec = spec.like(header_of(path))
@@ -260,8 +271,7 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
         return
     for path in (out, journal_path(out), shards_path(out)):
         if path.exists():
-            ways = "resume=True. To begin anew: overwrite=True, or another out (--out)"
-            raise OutputExists(f"{path} exists. To go on with it: {ways}")
+            raise OutputExists(f"{path} exists", fix=GO_ON_OR_BEGIN_ANEW, file=path)
 
 
 def header_of(out: Path) -> Header | None:

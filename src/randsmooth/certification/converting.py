@@ -41,6 +41,7 @@ from randsmooth.errors import (
     BadValue,
     MissingValue,
     Problem,
+    Setting,
     WrongModel,
     article,
     check_known,
@@ -108,7 +109,8 @@ def export_model(
     shape = _shape_taken(module) or shape
     if shape is None:
         raise MissingValue(
-            "the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)"
+            "the model does not say what images it takes",
+            fix=("give shape=(C, H, W), or the ", Setting("dataset")),
         )
     if onnx is not None:
         with needs("export to ONNX"):
@@ -208,7 +210,9 @@ def _written(
         apart = _distance(found, expected)
         if not apart <= tolerance:
             said = f"its logits differ by {apart:.2g} of the largest one, tolerance={tolerance:g} allows less"
-            raise WrongModel(f"{path} is not kept: {said}. Try fold=False (--no-fold)")
+            raise WrongModel(
+                f"{path} is not kept: {said}", fix=("try ", Setting("fold", False))
+            )
         made.replace(path)
     return apart
 
@@ -290,7 +294,7 @@ def quantise(
         >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> quantise(network, "digits", out="net.pt", sigma=0.5)
         Traceback (most recent call last):
-        randsmooth.errors.Problem: net.pt must end in .xml: int8 models are OpenVINO IRs
+        randsmooth.errors.BadValue: net.pt must end in .xml: int8 models are OpenVINO IRs
     """
     path, show = Path(out), chosen_progress(progress)
     if path.suffix != ".xml":
@@ -309,7 +313,9 @@ def quantise(
     trained = models.provenance_of(base)
     _check_quantisable(base)
     if images < 1:
-        raise BadValue(f"images={images} must be at least 1; 300 is usual")
+        raise BadValue(
+            field="images", value=images, expected="must be at least 1; 300 is usual"
+        )
     inputs = spec.open_inputs(base)
     calibration = _some(inputs.images, images)
     with needs("quantising"):
@@ -412,7 +418,9 @@ def _calibration_batches(
     ]
     if not full:
         raise BadValue(
-            f"images={len(images)} do not fill one batch of {size}, which the model's file fixes"
+            field="images",
+            value=len(images),
+            expected=f"do not fill one batch of {size}, which the model's file fixes",
         )
     return full if graph is None else [graph.prepared(x) for x in full]
 

@@ -32,7 +32,7 @@ from randsmooth.certification.backends import (
 )
 from randsmooth.certification.opening import check_repeats, made_up, rows_stand_alone
 from randsmooth.data import is_image
-from randsmooth.errors import BadValue, Problem, TooLarge, WrongData
+from randsmooth.errors import BadValue, Problem, Setting, TooLarge, WrongData
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel, provenance_of, with_a_class
 from randsmooth.noise import (
@@ -223,9 +223,11 @@ class Engine:
                 self._prepared = self._tried_out(shape)
         except torch.OutOfMemoryError as error:
             batch = self._batch_for(shape)
-            way = f"give batch={batch // 2} (--batch)"
             raise TooLarge(
-                f"batches of {batch} do not fit into the memory of {self.device}: {way}"
+                f"batches of {batch} do not fit into the memory of {self.device}",
+                field="batch",
+                value=batch,
+                fix=("give ", Setting("batch", batch // 2)),
             ) from error
         return self.backend
 
@@ -246,7 +248,9 @@ class Engine:
         block = usual_block(shape)
         if backend.padded and batch < block:
             raise BadValue(
-                f"batch={batch} must be at least {block}, the samples that share a noise stream"
+                field="batch",
+                value=batch,
+                expected=f"must be at least {block}, the samples that share a noise stream",
             )
 
         small = self.device.type == "cpu" and math.prod(shape) <= LARGE
@@ -284,8 +288,13 @@ class Engine:
         if {*sees.values()} == {shape}:
             return error
         shapes = ", ".join(f"{seen} under {noise}" for noise, seen in sees.items())
-        way = f"certify under the noise that it was trained under, or train one with --noise {now.text}"
-        return BadValue(f"{error} Of an image {shape} a network sees {shapes}: {way}")
+        return BadValue(
+            f"{error} Of an image {shape} a network sees {shapes}",
+            fix=(
+                "certify under the noise that it was trained under, or train one with ",
+                Setting("noise", now.text),
+            ),
+        )
 
     def _backend_of(self, way: Way) -> Backend:
         return make_backend(way.backend, self.model, self.device, way.precision)

@@ -29,6 +29,7 @@ from randsmooth.errors import (
     NotComparable,
     Note,
     Problem,
+    Setting,
     WrongModel,
     WrongTable,
 )
@@ -41,8 +42,9 @@ from randsmooth.rules import Rule
 TOGETHER = 64  # images that are hashed at once
 LONGEST = 200  # characters of a name that a user gives
 WAY_ON = (
-    'give it a name that no other model of yours has: identity="forest of 3 May", in `randsmooth.certify` '
-    "and wherever its certificates are used (--identity on the command line)"
+    "give it a name that no other model of yours has, ",
+    Setting("identity", "forest of 3 May"),
+    ", here and wherever its certificates are used",
 )
 # An absolute path on any system, behind the name of an argument or of a kind of model.
 ABSOLUTE = re.compile(
@@ -148,7 +150,11 @@ def describe_model(
         Problem: it has no weights that it could be known by and no name, or the name is none.
     """
     if identity is None and (why := models.lacks_weights(model)):
-        raise WrongModel(f"{why}, so two models could not be told apart: {WAY_ON}")
+        raise WrongModel(
+            f"{why}, so two models could not be told apart",
+            field="identity",
+            fix=WAY_ON,
+        )
     if identity is not None and not (
         isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST
     ):

@@ -17,7 +17,14 @@ from randsmooth.certification.backends import Backend
 from randsmooth.data import DatasetSpec, Images, ReadingOptions
 from randsmooth.data.dataset_spec import Fit, own
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, MissingValue, Problem, WrongData, WrongModel
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    Problem,
+    Setting,
+    WrongData,
+    WrongModel,
+)
 from randsmooth.models import Classifier, Denoised, ForeignModel, GraphFile
 from randsmooth.noise import Noise, Stream, noise_said
 
@@ -38,7 +45,9 @@ def opened(
         model = load_model(model, **model_args)
     elif model_args:
         raise BadValue(
-            f"model_args={model_args} are for a model that is named; got a {type(model).__name__}"
+            field="model_args",
+            value=model_args,
+            expected=f"are for a model that is named; got a {type(model).__name__}",
         )
     base = models.adapt(model, num_classes=num_classes)
     if isinstance(base, nn.Module):
@@ -57,7 +66,9 @@ def dataset_of(dataset: Any, trained: Mapping[str, Any]) -> Any:
         return dataset
     if trained.get("dataset") is None:
         raise MissingValue(
-            "the model does not say its dataset; give one (--dataset on the command line)"
+            "the model does not say its dataset",
+            field="dataset",
+            fix=("give ", Setting("dataset")),
         )
     return data.registered(trained["dataset"], "the model")
 
@@ -81,7 +92,9 @@ def noise_of(
     noise = noise_said(trained)
     if noise is None:
         raise MissingValue(
-            f"{called} does not say which sigma it was trained with: give sigma or noise (--sigma, --noise)"
+            f"{called} does not say which sigma it was trained with",
+            field="sigma",
+            fix=("give ", Setting("sigma"), " or ", Setting("noise")),
         )
     return noise
 
@@ -216,7 +229,9 @@ def images_taken(
         )
     if not isinstance(shape, tuple):
         raise MissingValue(
-            f"{called} does not say what images it takes: name the data set that it is for (--dataset)"
+            f"{called} does not say what images it takes",
+            field="dataset",
+            fix=("name the data set that it is for, ", Setting("dataset")),
         )
     numbers = map(
         str, range(num_classes or getattr(model, "num_classes", None) or MOST_CLASSES)
@@ -376,7 +391,7 @@ def _takes_rows(model: object, length: int, spec: DatasetSpec) -> Problem:
     )
     if numbers == length:
         named = (
-            "--model-arg layout=rows"
+            "the argument layout=rows"
             if isinstance(model, GraphFile)
             else "rs.wrap(model, layout='rows')"
         )

@@ -186,11 +186,13 @@ def attack(
     """
     if not 0.0 < scale < math.inf:
         raise BadValue(
-            f"scale={scale} must be a finite number above 0; 1 searches the certified ball"
+            field="scale",
+            value=scale,
+            expected="must be a finite number above 0; 1 searches the certified ball",
         )
     for name, count in (("steps", steps), ("m", m), ("restarts", restarts)):
         if count is not None and count < 1:
-            raise BadValue(f"{name}={count} must be at least 1")
+            raise BadValue(field=name, value=count, expected="must be at least 1")
     rows = _certified_rows(table, take)
     n, settings = enough_to_predict(n, alpha, len(rows)), certified_as(table)
     if settings.sound:

@@ -107,7 +107,7 @@ def _units_of_features(run: OpenRun) -> Iterator[str]:
     one_sigma = run.smoothed.settings.smoothing.norm not in OWN_UNITS
     if one_sigma and len(varying) and std.max() > DEVIATIONS_APART * varying.min():
         apart = f"the features' standard deviations lie from {varying.min():.3g} to {std.max():.3g}"
-        way = '--sigma 0.25std (sigma="0.25std") takes a quarter of each'
+        way = 'sigma="0.25std" takes a quarter of each'
         yield f"{apart}, and the noise is the same for all: {way}"
 
 

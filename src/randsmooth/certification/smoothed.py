@@ -236,7 +236,9 @@ class SmoothedClassifier:
             own = getattr(self.settings, name)
             if wanted != own:
                 raise BadValue(
-                    f"{name}={wanted!r} is not this classifier's {own!r}: make another SmoothedClassifier"
+                    field=name,
+                    value=wanted,
+                    expected=f"is not this classifier's {own!r}: make another SmoothedClassifier",
                 )
         if settings.label_aware:
             raise BadValue(

@@ -110,7 +110,9 @@ def certify_soft(
     )
     if not betas or not all(beta > 0.0 for beta in betas):
         raise BadValue(
-            f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]"
+            field="betas",
+            value=list(betas),
+            expected="must be one or more inverse temperatures above 0, such as [1.0, 4.0]",
         )
     check_samples("n0", n0)
     check_budget(n0, n, alpha)

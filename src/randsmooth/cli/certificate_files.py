@@ -7,7 +7,14 @@ from typing import TypeVar
 
 from randsmooth import bounds, certificates, data
 from randsmooth.certificates import Certificates, Header, check_budget
-from randsmooth.errors import BadValue, MissingValue, Problem, SeveralProblems, about
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    Problem,
+    Setting,
+    SeveralProblems,
+    about,
+)
 from randsmooth.noise import check_sigma
 from randsmooth.rules import check_samples
 from randsmooth.urls import Place, fetched, with_urls
@@ -41,9 +48,11 @@ def load(
         if table.is_log or table.header.sigma is not None
     }
     if sigma is not None and not known & {None, sigma}:
-        own = tables[0].header.noise_words.replace("sigma ", "sigma=")
         raise BadValue(
-            f"{tables[0].name} was certified at {own}; --sigma={sigma} is for TSV logs, which do not say"
+            f"{tables[0].name} was certified at {tables[0].header.noise_words}",
+            field="sigma",
+            value=sigma,
+            fix=(Setting("sigma", sigma), " is for TSV logs, which do not say"),
         )
 
     silent = [table.sigmas is None and table.header.sigma is None for table in tables]

@@ -2,7 +2,6 @@
 
 import inspect
 import pkgutil
-import re
 import signal
 import sys
 import tomllib
@@ -28,6 +27,7 @@ from randsmooth.cli.settings import (
     validate,
     write_config,
 )
+from randsmooth.cli.wording import spelling
 from randsmooth.errors import Problem, SeveralProblems, each_problem
 from randsmooth.escape import say
 from randsmooth.extras import needs
@@ -105,11 +105,9 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
                     write_config(chosen, verb, save)
                 _run(run, chosen)
         except Problem as error:
+            spell = spelling(settings)
             raise SeveralProblems(
-                *(
-                    Problem(worded(str(problem), settings))
-                    for problem in each_problem(error)
-                )
+                *(Problem(problem.words(spell)) for problem in each_problem(error))
             ) from error
 
     parameters = [
@@ -134,48 +132,6 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Any:
         epilog=settings.epilog() or None,
     )(callback)
     return typer.main.get_command(app)
-
-
-def worded(text: str, settings: type[Settings]) -> str:
-    """An error of the library in words of the command line; what was typed or is quoted stays as it is.
-
-    Example:
-        >>> from randsmooth.cli.verbs.certify import Certify
-        >>> worded("alpha=0.001 needs n >= 10; got n=5. To go on: resume=True, or another out (--out)", Certify)
-        '--alpha 0.001 needs --n >= 10; got --n 5. To go on: --resume, or another --out'
-        >>> worded("line 1 reads 'n=5, sigma=1', with n=5", Certify)
-        "line 1 reads 'n=5, sigma=1', with --n 5"
-    """
-    typed = " ".join(sys.argv[1:])
-
-    def said(found: re.Match[str]) -> str:
-        name, value, brackets = found.group("name", "value", "brackets")
-        if name is None:
-            return found[0]
-        flag = as_given(name, settings).partition("/")[0]
-        if brackets and not (value and brackets == flag):
-            return brackets
-        if ("=" in found[0] and found[0] in typed) or not (
-            value or found["compared"] is not None or "_" in name
-        ):
-            return found[0]
-        return {
-            None: flag,
-            "True": flag,
-            "False": f"without {flag}",
-            "None": f"without {flag}",
-        }.get(value, f"{flag} {value}")
-
-    names = "|".join(sorted(settings.model_fields, key=len, reverse=True))
-    named = rf"(?<![\w.'\"/-])(?<!--set )(?<!--model-arg )(?P<name>{names})\b"
-    value = r"(?>'[^']*'|[^\s,;:()\[\]{}/'\"]*[^\s,;:()\[\]{}/'\".])(?![\w/])"
-    given = rf"(?:=(?P<value>{value})|(?P<compared>(?= [<>]=? ))|(?![=\w]))"
-    quoted = r"(?<!\w)'[^'\n]*'(?!\w)"
-    return re.sub(
-        rf"{quoted}|{named}{given}(?: \((?P<brackets>--[^()]*)\))?",
-        said,
-        text.replace(" on the command line", ""),
-    )
 
 
 def settings_of(run: Callable[[Any], None]) -> type[Settings]:

@@ -18,8 +18,16 @@ from pydantic.fields import FieldInfo
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import parse_yaml, read_file, shown
-from randsmooth.errors import BadValue, OutputExists, Problem, WrongFile, check_known
-from randsmooth.frozen_record import FrozenRecord, sentence
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    OutputExists,
+    Problem,
+    Setting,
+    WrongFile,
+    check_known,
+)
+from randsmooth.frozen_record import FrozenRecord, problem_in
 from randsmooth.urls import is_url, place_of
 
 LONGEST = (
@@ -122,14 +130,17 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     try:
         return settings.model_validate(values)
     except ValidationError as error:
-        first, said = error.errors()[0], sentence(error, settings)
-        key = str(*first["loc"][:1])
-        if first["type"] == "missing":
-            said = f"{verb} needs {as_given(key, settings)}; see `randsmooth {verb} --help`"
-        elif key:
-            named = said.startswith(f"{key}=")
-            said = f"{as_given(key, settings)}{' ' if named else ': '}{said.removeprefix(f'{key}=')}"
-        raise BadValue(said) from None
+        problem = problem_in(error, settings)
+        key = str(*error.errors()[0]["loc"][:1])
+        if isinstance(problem, MissingValue) and problem.field == key:
+            raise MissingValue(
+                (f"{verb} needs ", Setting(key)),
+                field=key,
+                fix=f"see `randsmooth {verb} --help`",
+            ) from None
+        if key and (problem.message or problem.field != key):
+            raise BadValue((Setting(key), f": {problem}"), field=key) from None
+        raise problem from None
 
 
 def as_given(key: str, settings: type[Settings]) -> str:

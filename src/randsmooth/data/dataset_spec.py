@@ -12,7 +12,6 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Note, WrongData
 from randsmooth.urls import without_credentials
 
@@ -27,7 +26,9 @@ LONGEST_SIDE = 2**14  # pixels
 WRITTEN = re.compile(r"[0-9]{1,5}(x[0-9]{1,5})?")
 
 # What to do where sizes differ.
-RESIZE = "give the model's size by resize= and crop= (--resize 32x32, or --resize 256 --crop 224), before any noise"
+RESIZE = (
+    "give the model's size by resize and crop, such as resize='32x32', before any noise"
+)
 
 Sides = tuple[int, int]
 """Height and width, in pixels."""
@@ -129,14 +130,14 @@ class Fit:
         if isinstance(self.resize, tuple) and distorts and self.resize not in _told:
             _told.add(self.resize)
             size, side = written(self.resize), max(self.resize)
-            keeps = f"resize={side} with crop={size} (--resize {side} --crop {size}) keeps them, for a model trained so"
+            keeps = f"resize={side} with crop={size} keeps them, for a model trained so"
             said = f"resize={size} distorts {where}, which is {written(sides)}, and all images of other proportions"
             warnings.warn(f"{said}: {keeps}", Note, stacklevel=2)
         if self.crop is None:
             return height, width
         if self.crop[0] > height or self.crop[1] > width:
             was = "" if self.resize is None else " after resizing"
-            way = "resize to at least that (--resize), or crop less; nothing is padded"
+            way = "resize to at least that, or crop less; nothing is padded"
             raise WrongData(
                 f"{where} is {height}x{width}{was}, smaller than the crop {written(self.crop)}: {way}"
             )
@@ -163,7 +164,7 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
     sides = [int(side) for side in text.split("x")] if WRITTEN.fullmatch(text) else []
     if not sides or not 1 <= min(sides) <= max(sides) <= LONGEST_SIDE:
         way = f"give 1 to {LONGEST_SIDE:,} pixels, as 224 or 224x192"
-        raise BadValue(f"{name}={shown(repr(value))} is no size: {way}")
+        raise BadValue(field=name, value=value, expected=f"is no size: {way}")
     return (sides[0], sides[1]) if len(sides) == 2 else sides[0]
 
 

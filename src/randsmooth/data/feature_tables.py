@@ -23,7 +23,7 @@ from randsmooth.data.splits import chosen, rows_of_splits, saying, split_column,
 from randsmooth.data.tables import read_frame, scalar_columns
 from randsmooth.data.walking import SUFFIXES
 from randsmooth.documents import shown
-from randsmooth.errors import Problem, WrongData
+from randsmooth.errors import Problem, Setting, WrongData
 
 MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
 OF_IMAGES = {
@@ -198,7 +198,8 @@ def _no_numbers(x: Any, column: Categories, name: str, where: Where) -> Problem:
     example = f"{shown(repr(cells[odd]))} in {where(odd)}" if cells else "nothing"
     said = f"the column {shown(repr(column.name))} of {name} holds no numbers, as {example}"
     return WrongData(
-        f"{said}: encode it, drop it, or name it as label_column (--label-column)"
+        said,
+        fix=("encode it, drop it, or name it as ", Setting("label_column")),
     )
 
 

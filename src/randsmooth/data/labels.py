@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import NotFound, WrongData
+from randsmooth.errors import NotFound, Setting, WrongData
 
 NO_LABEL = -1  # in place of every label of images that have none
 SIGNS = ("-1", "1")  # two classes that are told apart by a sign
@@ -41,8 +41,11 @@ NONE = "none"  # given as the label column: there are no labels
 
 # How a data set says which columns to read, for the end of an error.
 WAY = (
-    "name them with image_column= and label_column= (--image-column NAME --label-column NAME); --label-column none "
-    "says that there are no labels"
+    "name them as ",
+    Setting("image_column"),
+    " and ",
+    Setting("label_column"),
+    f"; {NONE} as the label column says that there are no labels",
 )
 
 
@@ -304,12 +307,11 @@ def _column(
     if not found:
         there = shown(", ".join(names)) or "no names"
         raise NotFound(
-            f"{source} has the columns {there}, none called {shown(repr(groups[0][0]))}: {WAY}"
+            f"{source} has the columns {there}, none called {shown(repr(groups[0][0]))}",
+            fix=WAY,
         )
     if len(found) > 1:
-        raise WrongData(
-            _several(found, asked is not None, usual is LABEL_NAMES, source)
-        )
+        raise _several(found, asked is not None, usual is LABEL_NAMES, source)
     return found[0]
 
 
@@ -319,11 +321,16 @@ def _called(group: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name for name in names if composed(name) in wanted]
 
 
-def _several(found: Sequence[str], asked: bool, labels: bool, source: str) -> str:
-    """What to say of columns of which each could be meant."""
+def _several(found: Sequence[str], asked: bool, labels: bool, source: str) -> WrongData:
+    """Return the problem of columns of which each could be meant."""
     if asked or len(set(found)) == 1:
-        return f"{source} has the column {found[0]!r} twice: rename one of them"
+        return WrongData(
+            f"{source} has the column {found[0]!r} twice", fix="rename one of them"
+        )
     what, option = ("labels", "label_column") if labels else ("images", "image_column")
     either = " and ".join(repr(name) for name in found)
-    option_said = f"{option}={found[0]!r} (--{option.replace('_', '-')} {found[0]})"
-    return f"{source} has the columns {either}, and either may hold the {what}: say which, such as {option_said}"
+    return WrongData(
+        f"{source} has the columns {either}, and either may hold the {what}",
+        field=option,
+        fix=("say which, such as ", Setting(option, found[0])),
+    )

@@ -66,10 +66,10 @@ def registered(name: object, by: object) -> str:
         Traceback (most recent call last):
         ...
         randsmooth.errors.NotFound: the model names the data set '/home/someone', and a folder that a file names is \
-not opened unasked; give the folder yourself (--dataset, or DATA)
+not opened unasked: give ...
     """
     if not isinstance(name, str) or name not in DATASETS:
-        way = "a folder that a file names is not opened unasked; give the folder yourself (--dataset, or DATA)"
+        way = "a folder that a file names is not opened unasked: give it yourself"
         raise NotFound(f"{by} names the data set {shown(repr(name))}, and {way}")
     return name
 

@@ -242,7 +242,8 @@ def _of_rows(
         if not _holds_bytes(whole.field(image).type):
             holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
             raise WrongData(
-                f"{holds}; expected images, as binary or struct<bytes: binary, path: string>: {WAY}"
+                f"{holds}; expected images, as binary or struct<bytes: binary, path: string>",
+                fix=WAY,
             )
         schemas.append(
             pa.schema(

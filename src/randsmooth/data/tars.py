@@ -12,7 +12,7 @@ from randsmooth.data.notes import tell
 from randsmooth.data.splits import WHOLE, split_of
 from randsmooth.data.walking import SUFFIXES, is_system
 from randsmooth.documents import refused, shown
-from randsmooth.errors import MissingValue, WrongData, WrongFile
+from randsmooth.errors import MissingValue, Setting, WrongData, WrongFile
 
 LABELS = (
     "cls",
@@ -175,7 +175,9 @@ def _image(parts: dict[str, _Part], asked: str | None, where: str) -> _Part:
     if len(found) != 1 or found[0] not in parts:
         many = "several images" if len(found) > 1 else "no image"
         raise MissingValue(
-            f"{where} has {many} among {_listed(parts)}: name the extension with --image-column"
+            f"{where} has {many} among {_listed(parts)}",
+            field="image_column",
+            fix=("name the extension as ", Setting("image_column")),
         )
     return parts[found[0]]
 
@@ -190,7 +192,7 @@ def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
     if extension == NONE and NONE not in parts:
         return ""
     if extension not in parts or parts[extension].size > MOST_LABEL_BYTES:
-        wanted = f"no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes (--label-column)"
+        wanted = f"no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes"
         raise WrongData(f"{where} has {wanted}; it has {_listed(parts)}")
     with refused(f"{where} has a label that is no text in UTF-8", UnicodeDecodeError):
         return parts[extension].read().decode().strip()

@@ -508,10 +508,16 @@ def plan(
     """
     if not 0.0 < seconds < math.inf:
         raise BadValue(
-            f"seconds={seconds!r} must be a time above 0 for the pilot; 30 is usual"
+            field="seconds",
+            value=seconds,
+            expected="must be a time above 0 for the pilot; 30 is usual",
         )
     if min(workers, default=1) < 1:
-        raise BadValue(f"workers={min(workers)} must be a whole number from 1")
+        raise BadValue(
+            field="workers",
+            value=min(workers),
+            expected="must be a whole number from 1",
+        )
     start = time.perf_counter()
     opened = open_run(run)
     pilot = Pilot(opened, seconds, seed)

@@ -22,7 +22,7 @@ from randsmooth.certification.header import check_same
 from randsmooth.certification.run import OpenRun, RunSpec
 from randsmooth.certification.run_notes import notes_of
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import Busy, Note, OutputExists, Problem
+from randsmooth.errors import OUT, OVERWRITE, Busy, Note, OutputExists, Problem, Setting
 from randsmooth.launch.chains import Step, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers, watched
@@ -175,7 +175,9 @@ def certify_on(
     check_flags(out, resume=resume, overwrite=overwrite)
     if resume and journal_path(out).exists():
         raise OutputExists(
-            f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers"
+            f"{journal_path(out)} was begun by one process, which goes on with it",
+            fix=("leave out ", Setting("workers")),
+            file=out,
         )
     positions, _ = spec.choose(len(spec.open_inputs().images))
     images = len(positions)
@@ -274,7 +276,9 @@ def submit_shards(
     folder = ShardFolder.begun(out) or ShardFolder(out, of)
     if folder.of != of:
         raise OutputExists(
-            f"{folder.path} holds {folder.of} shards: ask for as many, use another --out, or remove it"
+            f"{folder.path} holds {folder.of} shards",
+            fix=("ask for as many, give another ", OUT, ", or remove it"),
+            file=folder.path,
         )
     with claimed(folder.path, output=out):
         if out.exists():
@@ -282,7 +286,9 @@ def submit_shards(
             return Submitted({}, {})
         if journal_path(out).exists():
             raise OutputExists(
-                f"{journal_path(out)} was begun by one process: use another --out, or --overwrite"
+                f"{journal_path(out)} was begun by one process",
+                fix=("give another ", OUT, ", or ", OVERWRITE),
+                file=out,
             )
         shards = [folder.step(shard, words[1:]) for shard in folder.shards]
         merging, made = (

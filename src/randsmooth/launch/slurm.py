@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from randsmooth.atomic import write_atomically
 from randsmooth.children import SAFE_PATH
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import BadValue, Busy, Unreachable
+from randsmooth.errors import BadValue, Busy, Setting, Unreachable
 from randsmooth.extras import needs
 from randsmooth.launch.chains import Chain, last_sentence, run_verb
 
@@ -90,7 +90,9 @@ class Resources:
         for name in self.extra:
             if not re.fullmatch(r"[a-z][a-z-]*", name):
                 raise BadValue(
-                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, as exclude"
+                    field="slurm_arg",
+                    value=name,
+                    expected="must be the long name of a parameter of sbatch, as exclude",
                 )
 
     @property
@@ -159,7 +161,9 @@ def seconds(time: str) -> int:
     ):
         return total
     raise BadValue(
-        f"--time {time}: expected how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00"
+        field="time",
+        value=time,
+        expected="must say how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00",
     )
 
 
@@ -377,10 +381,11 @@ def check_slurm() -> None:
     os.environ.setdefault(
         LEVEL, "NOCONFIG"
     )  # its set-up of logging closes the handlers that the process has
-    with needs("--slurm", "--workers runs the same without Slurm"):
+    with needs("Slurm", "processes of this machine (workers) run the same"):
         import submitit  # noqa: F401
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
             raise Unreachable(
-                f"--slurm needs {program} on PATH: run this on a login node, or use --workers here"
+                f"Slurm needs {program} on PATH",
+                fix=("run this on a login node, or give ", Setting("workers"), " here"),
             )

@@ -14,7 +14,14 @@ from randsmooth import data, models
 from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certification.run import RunSpec, choose
 from randsmooth.documents import parse_yaml, read_file
-from randsmooth.errors import BadValue, NotFound, OutputExists, Problem, WrongFile
+from randsmooth.errors import (
+    ANOTHER_OUT,
+    BadValue,
+    NotFound,
+    OutputExists,
+    Problem,
+    WrongFile,
+)
 from randsmooth.launch.chains import RESUMED, Chain, Step, carry_out, chains_of
 from randsmooth.launch.grid import Cell, Grid
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
@@ -294,7 +301,9 @@ def begun(grid: Grid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
     """The chains of a sweep, all of it checked and written down, for the one process that may carry them out."""
     if "://" in str(out) or ":/" in str(out):
         raise BadValue(
-            f"--out {out}: the folder of a sweep must be on a disk; its tables can be moved later"
+            field="out",
+            value=str(out),
+            expected="must be on a disk, as the folder of a sweep; its tables can be moved later",
         )
     steps = steps_of(grid, out)
     made = {
@@ -345,7 +354,9 @@ def known(folder: Path) -> dict[str, Any] | None:
         isinstance(content.get(key), dict) for key in ("grid", "steps")
     ):
         raise WrongFile(
-            f"{path} is damaged: it must hold `grid` and `steps`; use another --out"
+            f"{path} is damaged: it must hold `grid` and `steps`",
+            fix=ANOTHER_OUT,
+            file=path,
         )
     return content
 
@@ -367,13 +378,17 @@ def _before(
         )
         if there:
             raise OutputExists(
-                f"{out} holds {there[0]}, which no sweep wrote; use another --out"
+                f"{out} holds {there[0]}, which no sweep wrote",
+                fix=ANOTHER_OUT,
+                file=out,
             )
         return {}
     before = dict(content["steps"])
     if before and not before.keys() & made.keys():
         raise OutputExists(
-            f"{out} holds another sweep, of {next(iter(before))} and others: use another --out"
+            f"{out} holds another sweep, of {next(iter(before))} and others",
+            fix=ANOTHER_OUT,
+            file=out,
         )
     others = {
         name: why
@@ -387,7 +402,9 @@ def _before(
             others[step.name] = why
             if step.verb in RESUMED and step.begun():
                 raise OutputExists(
-                    f"{step.makes} was made with other settings ({why}): use another --out, or remove it"
+                    f"{step.makes} was made with other settings ({why})",
+                    fix=(*ANOTHER_OUT, ", or remove it"),
+                    file=step.makes,
                 )
     return before
 
@@ -438,7 +455,7 @@ def status(folder: Path | str) -> list[Status]:
     folder = Path(folder)
     if (content := known(folder)) is None:
         raise NotFound(
-            f"{folder} holds no sweep: give the folder that `randsmooth sweep GRID --out` wrote to"
+            f"{folder} holds no sweep: give the folder that `randsmooth sweep` wrote to"
         )
     jobs = Jobs(folder)
     queued = jobs.alive()

@@ -66,7 +66,11 @@ class Workers:
         if self.number is not None and (
             type(self.number) is not int or self.number < 1
         ):
-            raise BadValue(f"workers={self.number!r} must be a whole number from 1 up")
+            raise BadValue(
+                field="workers",
+                value=self.number,
+                expected="must be a whole number from 1 up",
+            )
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
@@ -246,7 +250,7 @@ class Ray(Workers):
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
-        with needs("--ray"):
+        with needs("a Ray cluster"):
             import ray
             from ray.util.joblib import register_ray
         from joblib import parallel_config
@@ -259,10 +263,12 @@ class Ray(Workers):
             if began:
                 ray.init(self.address, log_to_driver=False, logging_level="CRITICAL")
         except (RuntimeError, OSError, ValueError, OverflowError) as error:
-            expected = f"expected HOST:PORT, or auto, of a cluster that this machine is in ({shortened(str(error))})"
-            way = "`ray start --head` begins one, `ray start --address=HOST:PORT` joins it"
+            expected = f"must be HOST:PORT, or auto, of a cluster that this machine is in ({shortened(str(error))})"
             raise Unreachable(
-                f"--ray {printable(self.address)}: {expected}: {way}"
+                field="ray",
+                value=printable(self.address),
+                expected=expected,
+                fix="`ray start --head` begins one, `ray start --address=HOST:PORT` joins it",
             ) from error
         try:
             has = ray.cluster_resources()
@@ -299,7 +305,7 @@ class Dask(Workers):
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
-        with needs("--dask"):
+        with needs("a Dask cluster"):
             from distributed import Client
         from joblib import parallel_config
 
@@ -311,7 +317,9 @@ class Dask(Workers):
         except (OSError, ValueError) as error:
             way = f"a scheduler that answers ({shortened(str(error))}): `dask scheduler` starts one"
             raise Unreachable(
-                f"--dask {printable(self.address)}: expected HOST:PORT of {way}"
+                field="dask",
+                value=printable(self.address),
+                expected=f"must be HOST:PORT of {way}",
             ) from error
         with client, parallel_config(backend="dask"):
             yield self.number or max(1, sum(client.nthreads().values()))

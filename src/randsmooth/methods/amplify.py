@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds
 from randsmooth.attacks import DAMP, Attacked, noisy_logits, sphere_attack
-from randsmooth.errors import BadValue
+from randsmooth.errors import BadValue, Setting
 from randsmooth.methods.base import (
     Loss,
     LossInputs,
@@ -96,8 +96,14 @@ class Amplify(Method):
     def check(self) -> None:
         if self.discard and self.E_t == 0 and self.p_A_from is None:
             raise BadValue(
-                "E_t=0 discards images before any training: take E_t=1 or more, in a run of at least 2 epochs, or name "
-                "a model trained at this sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
+                field="E_t",
+                value=0,
+                expected="discards images before any training",
+                fix=(
+                    "take 1 or more, in a run of at least 2 epochs, or name the folder of a model trained at this "
+                    "sigma to take p_A from, ",
+                    Setting("p_A_from", of="set"),
+                ),
             )
         if self.reweight:
             image_weights(
@@ -189,7 +195,9 @@ class AmplifySchedule(Schedule):
             )
             if not self.kept.any():
                 raise BadValue(
-                    f"p_t={method.p_t} would discard every image: no p_A of {total} images is so large"
+                    field="p_t",
+                    value=method.p_t,
+                    expected=f"would discard every image: no p_A of {total} images is so large",
                 )
             self.remark = self._discarded(total - int(self.kept.sum()), total)
         if self._reweights(epoch):
@@ -213,7 +221,7 @@ class AmplifySchedule(Schedule):
             f"discarded {lost:,} of {total:,} images (p_A < {self.method.p_t})"
             * bool(lost)
         )
-        way = f"a smaller p_t, or more epochs before E_t, now {self.method.E_t} (--set p_t=..., --set E_t=...)"
+        way = f"a smaller p_t, or more epochs before E_t, now {self.method.E_t}"
         return (
             f"{said}, more than half: to keep more take {way}"
             if 2 * lost > total

@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from randsmooth.attacks import DAMP, ball_attack, divergence, noisy_logits
-from randsmooth.errors import BadValue
+from randsmooth.errors import BadValue, Setting
 from randsmooth.methods.base import (
     Loss,
     LossInputs,
@@ -77,7 +77,10 @@ class CatRS(Method):
     def check(self) -> None:
         if self.variant == "released" and self.teacher is None:
             raise BadValue(
-                "variant='released' learns from a teacher: name its folder, teacher=MODEL_DIR (--set ...)"
+                field="variant",
+                value="released",
+                expected="learns from a teacher",
+                fix=("name its folder, ", Setting("teacher", of="set")),
             )
         if self.variant == "paper" and (
             self.teacher or self.confidence == "teacher" or self.eps_doubled_from

@@ -51,7 +51,9 @@ class Consistency(Method):
     def check(self) -> None:
         if self.m < 2:
             raise BadValue(
-                f"m={self.m}: consistency compares predictions, so it needs at least 2 noises per image"
+                field="m",
+                value=self.m,
+                fix="consistency compares predictions, so it needs at least 2 noises per image",
             )
 
     def loss(

@@ -45,11 +45,15 @@ class SmoothAdv(Method):
     def check(self) -> None:
         if self.attack == "gradient-free" and self.m < 2:
             raise BadValue(
-                f"m={self.m}: attack='gradient-free' estimates gradients from at least 2 noises, better 8"
+                field="m",
+                value=self.m,
+                fix="attack='gradient-free' estimates gradients from at least 2 noises, better 8",
             )
         if self.attack in DDN and self.T < 2:
             raise BadValue(
-                f"T={self.T}: attack={self.attack!r} checks the image before each step: take 2 or more"
+                field="T",
+                value=self.T,
+                fix=f"attack={self.attack!r} checks the image before each step: take 2 or more",
             )
 
     def loss(

@@ -127,7 +127,7 @@ def abstention(table: CertificatesLike) -> Estimate:
         raise WrongTable(
             f"{table.name or 'this table'} is label-aware: no class but the label was "
             "tested, so it is unknown on how many images the certification abstains; "
-            "certify without --label-aware"
+            "certify with label_aware=False"
         )
     return share(table.predict == ABSTAIN)
 

@@ -223,8 +223,9 @@ def stored_samples(
         alpha = stored_alpha
     if n > stored_n:
         raise BadValue(
-            f"n={n} is not among the 1..{stored_n} samples that the table holds; certify "
-            "again for more"
+            field="n",
+            value=n,
+            expected=f"is not among the 1..{stored_n} samples that the table holds; certify again for more",
         )
     check_budget(table.header.n0 or 1, n, alpha)
 
@@ -250,13 +251,12 @@ def _stored_budget(table: Certificates) -> tuple[int, float]:
 
     other_bound = header.bound in CONFIDENCE_BOUNDS[1:]
     if header.rule != "fixed" or header.gives_up_others or other_bound:
-        settings = f"--rule {header.rule}, the {header.bound} bound"
+        settings = f"rule {header.rule}, the {header.bound} bound"
         if header.label_aware:
-            settings += ", --label-aware"
+            settings += ", label-aware"
         raise WrongTable(
             f"{name} was made with {settings}: it can be judged at another n or alpha "
-            "only if certified with --rule fixed, the clopper-pearson bound and without "
-            "--label-aware"
+            "only if certified by rule fixed with the clopper-pearson bound, not label-aware"
         )
     if table.sigmas is not None:
         raise WrongTable(

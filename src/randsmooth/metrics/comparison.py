@@ -178,8 +178,9 @@ def compare(
     """
     if not 0.0 < delta < 1.0:
         raise BadValue(
-            f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 "
-            "point"
+            field="delta",
+            value=delta,
+            expected="is a share of the images and must lie in (0, 1); 0.01 is 1 point",
         )
     scores = [
         PairScores.of(as_certificates(a), as_certificates(b), radii) for a, b in pairs

@@ -83,7 +83,9 @@ def share_if_chosen(share: Estimate, tables: int) -> Estimate:
         0.860 (0.807 to 0.903, 500 images)
     """
     if tables < 1:
-        raise BadValue(f"tables={tables}: the table was chosen among one or more")
+        raise BadValue(
+            field="tables", value=tables, fix="the table was chosen among one or more"
+        )
     # Bonferroni: the intervals of all tables hold at once.
     level = 1.0 - (1.0 - LEVEL) / tables
     successes = round(share.value * share.images)

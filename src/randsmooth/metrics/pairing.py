@@ -16,8 +16,8 @@ from randsmooth.noise import NORMS, OWN_UNITS
 
 # What follows where two tables are about different images.
 CERTIFY_THE_SAME_IMAGES = (
-    "so they cannot be compared image by image; certify both with the same --dataset, "
-    "--split, --take or --skip"
+    "so they cannot be compared image by image; certify both with the same dataset, "
+    "split, take or skip"
 )
 
 # The relative error of a unit, which is stored with six digits.
@@ -77,7 +77,7 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
         )
         raise NotComparable(
             f"radii in different norms are never compared: {norms}; report one norm at a "
-            "time, or all in one that is proved of each (--norm, table.in_norm)"
+            "time, or all in one that is proved of each (norm, table.in_norm)"
         )
     _require_one_set_of_held_columns(given)
     if given[0].norm in OWN_UNITS:
@@ -111,7 +111,7 @@ def _require_one_unit(tables: Sequence[Certificates]) -> None:
             raise NotComparable(
                 f"the radii of {first.name or 'a table'} and {table.name or 'another'} "
                 f"are in different units, as their {NORMS[table.norm].label} differ: "
-                "compare them in L2 (--norm l2, table.in_norm)"
+                "compare them in L2 (norm, table.in_norm)"
             )
 
 

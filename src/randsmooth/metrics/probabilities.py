@@ -114,10 +114,10 @@ class UnknownProbabilities:
             case "no labels":
                 return "certify images with labels"
             case "missing facts":
-                options = ", ".join(f"--{fact}" for fact in self.missing)
+                options = ", ".join(self.missing)
                 return f"give {options} to recover p_A from its radii"
             case "stopped early":
-                return "certify with --rule fixed, without --label-aware"
+                return "certify by rule fixed, not label-aware"
             case "one class counted":
                 return ""
 
@@ -133,7 +133,7 @@ def p_a_unknown(table: CertificatesLike) -> UnknownProbabilities | None:
     Example:
         >>> from randsmooth.certificates import from_radii
         >>> print(p_a_unknown(from_radii([0.3], sigma=0.5, n=1000)))
-        a published log does not say its alpha; give --alpha to recover p_A from its radii
+        a published log does not say its alpha; give alpha to recover p_A from its radii
     """
     table = as_certificates(table)
     if not table.labelled:
@@ -317,7 +317,9 @@ def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Es
     for x in q:
         if not 0.0 < x < 1.0:
             raise BadValue(
-                f"q={x} must lie strictly between 0 and 1; 0.5 is the median"
+                field="q",
+                value=x,
+                expected="must lie strictly between 0 and 1; 0.5 is the median",
             )
     ascending = np.sort(p_a(table).unknown_first)
     ascending = np.where(ascending < 0.0, np.nan, ascending)

@@ -126,6 +126,7 @@ def check_within(within: float) -> None:
     """Raise Problem unless `within` is a share of the images in (0, 1/2)."""
     if not 0.0 < within < 0.5:
         raise BadValue(
-            f"within={within!r} must lie strictly between 0 and 0.5: 0.01 is one point of "
-            "accuracy"
+            field="within",
+            value=within,
+            expected="must lie strictly between 0 and 0.5: 0.01 is one point of accuracy",
         )

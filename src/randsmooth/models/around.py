@@ -67,7 +67,7 @@ class Step(nn.Module):
 def channels_step(wanted: int | str) -> Step:
     """One of CHANNELS: 3 repeats a grey channel, 1 makes grey of red, green and blue, "bgr" swaps."""
     if wanted not in CHANNELS or isinstance(wanted, bool):
-        raise BadValue(f"channels={shown(repr(wanted))} must be 1, 3 or 'bgr'")
+        raise BadValue(field="channels", value=wanted, expected="must be 1, 3 or 'bgr'")
 
     def change(x: Tensor, luma: Tensor) -> Tensor:
         if x.shape[1] == 1:
@@ -319,7 +319,9 @@ def _size(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
         type(side) is int and side > 0 for side in sides
     ):
         raise BadValue(
-            f"{name}={shown(repr(size))} must be a side or (height, width), in pixels"
+            field=name,
+            value=size,
+            expected="must be a side or (height, width), in pixels",
         )
     return sides
 
@@ -330,7 +332,9 @@ def _numbers(name: str, given: float | Sequence[float]) -> list[float]:
         isinstance(v, int | float) and abs(v) <= 1e30 for v in values
     ):
         raise BadValue(
-            f"{name}={shown(repr(given))} must be a finite number, or one for each channel"
+            field=name,
+            value=given,
+            expected="must be a finite number, or one for each channel",
         )
     return [float(value) for value in values]
 
@@ -391,7 +395,9 @@ class Ensemble(Around):
             type(consensus) is int and 2 <= consensus < len(members)
         ):
             raise BadValue(
-                f"consensus={shown(repr(consensus))} must be a whole number from 2 to {len(members) - 1}"
+                field="consensus",
+                value=consensus,
+                expected=f"must be a whole number from 2 to {len(members) - 1}",
             )
         self.rule, self.consensus = rule, consensus
         self.members = nn.ModuleList(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from randsmooth.data.arrays import into_unit_range
 from randsmooth.data.dataset_spec import Categories, is_image
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, WrongData, WrongModel, article
+from randsmooth.errors import BadValue, Setting, WrongData, WrongModel, article
 from randsmooth.models.adapters.foreign_model import (
     EstimatorModel,
     ForeignModel,
@@ -367,13 +367,18 @@ def pick_device(name: str | torch.device) -> torch.device:
     found = re.fullmatch(r"auto|cpu|cuda(?::(\d{1,4}))?", str(name), re.ASCII)
     if found is None:
         raise BadValue(
-            f"device={str(name)!r} must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ..."
+            field="device",
+            value=str(name),
+            expected="must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...",
         )
     devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if str(name) in ("auto", "cpu"):
         return torch.device("cuda" if devices and str(name) == "auto" else "cpu")
     if int(found[1] or 0) >= devices:
         raise BadValue(
-            f"device={str(name)!r}: torch sees {devices} CUDA devices, numbered from 0; use --device cpu"
+            field="device",
+            value=str(name),
+            expected=f"is not there: torch sees {devices} CUDA devices, numbered from 0",
+            fix=("give ", Setting("device", "cpu")),
         )
     return torch.device(str(name))

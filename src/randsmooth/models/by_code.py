@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from randsmooth.documents import shown
-from randsmooth.errors import Problem, WrongModel, unknown
+from randsmooth.errors import Problem, Setting, WrongModel, unknown
 from randsmooth.models.base_classifier import is_model
 from randsmooth.models.sources import check_arguments
 
@@ -147,8 +147,11 @@ def _naming_fault(fault: str) -> Iterator[None]:
         said = (
             shown(error) if isinstance(error.code, str) else f"exit status {error.code}"
         )
-        way = "options of its own command line are given by --model-arg argv:NAME=VALUE"
-        raise WrongModel(f"{fault}: it ended the program ({said}); {way}") from error
+        option = Setting("argv:NAME", "VALUE", of="model_arg")
+        raise WrongModel(
+            f"{fault}: it ended the program ({said})",
+            fix=("options of its own command line are given as ", option),
+        ) from error
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"{type(error).__name__}: {shown(error)}"

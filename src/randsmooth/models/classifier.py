@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor
 
-from randsmooth.documents import shown
 from randsmooth.errors import BadValue
 from randsmooth.models.folder import StoredModel
 from randsmooth.models.registry import build
@@ -125,7 +124,7 @@ def _check(classes: Any, shape: Any, mean: Any, std: Any, extra: Any) -> None:
     """Raise Problem for the first argument of a classifier that cannot be used."""
 
     def fail(name: str, value: object, expected: str) -> NoReturn:
-        raise BadValue(f"{name}={shown(repr(value))}: expected {expected}")
+        raise BadValue(field=name, value=value, fix=f"expected {expected}")
 
     names = isinstance(classes, list | tuple) and all(
         isinstance(name, str) for name in classes

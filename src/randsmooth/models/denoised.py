@@ -10,7 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, MissingValue, WrongFile, WrongModel, article
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    Setting,
+    WrongFile,
+    WrongModel,
+    article,
+)
 from randsmooth.extras import needs
 from randsmooth.models.base_classifier import (
     Around,
@@ -111,7 +118,9 @@ class Denoiser(StoredModel):
         super().__init__()
         if type(channels) is not int or not 1 <= channels <= MOST_CHANNELS:
             raise BadValue(
-                f"channels={shown(repr(channels))}: expected 1 (grey) to {MOST_CHANNELS}, usually 3 (RGB)"
+                field="channels",
+                value=channels,
+                fix=f"expected 1 (grey) to {MOST_CHANNELS}, usually 3 (RGB)",
             )
         match = re.fullmatch(
             r"dncnn-(\d{1,4})x(\d{1,4})", USUAL if arch == "dncnn" else str(arch)
@@ -120,7 +129,9 @@ class Denoiser(StoredModel):
         if depth not in DEPTHS or width not in WIDTHS:
             limits = f"depth from {DEPTHS[0]} to {DEPTHS[-1]}, width from {WIDTHS[0]} to {WIDTHS[-1]:,}"
             raise BadValue(
-                f"arch={shown(repr(arch))}: expected dncnn-DEPTHxWIDTH, such as {USUAL}, {limits}"
+                field="arch",
+                value=arch,
+                fix=f"expected dncnn-DEPTHxWIDTH, such as {USUAL}, {limits}",
             )
         self.arch, self.channels = f"dncnn-{depth}x{width}", channels
         self.network = DnCNN(channels=channels, depth=depth, width=width)
@@ -188,7 +199,9 @@ class DiffusionDenoiser(nn.Module):
         super().__init__()
         if prediction not in PREDICTIONS:
             raise BadValue(
-                f"prediction={shown(repr(prediction))}: expected one of {', '.join(PREDICTIONS)}"
+                field="prediction",
+                value=prediction,
+                fix=f"expected one of {', '.join(PREDICTIONS)}",
             )
         self.network, self.prediction = network, prediction
         self.training = isinstance(network, nn.Module) and network.training
@@ -201,7 +214,9 @@ class DiffusionDenoiser(nn.Module):
         ):
             known = f"from {least:.3g} to {most:.3g}, for pixels in [0, 1]"
             raise BadValue(
-                f"sigma={shown(repr(sigma))}: the noise levels of this diffusion model are {known}"
+                field="sigma",
+                value=sigma,
+                fix=f"the noise levels of this diffusion model are {known}",
             )
         self.sigma = float(sigma)
         self.alpha_bar = 1.0 / (1.0 + 4.0 * self.sigma**2)
@@ -303,7 +318,9 @@ def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
     """The unconditional diffusion model in a `folder` of diffusers, in eval mode; Problem where it is another."""
     if sigma is None:
         raise MissingValue(
-            f"{folder} is a diffusion model, which must know the noise to remove: give sigma (--sigma)"
+            f"{folder} is a diffusion model, which must know the noise to remove",
+            field="sigma",
+            fix=("give ", Setting("sigma")),
         )
     network, scheduler = folder / "unet", folder / "scheduler" / SCHEDULER
     said = read_settings(network / CONFIG)

@@ -20,7 +20,14 @@ from torch import Tensor, nn
 from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
 from randsmooth.contents import check_itself
 from randsmooth.documents import parse_json, read_file, shown
-from randsmooth.errors import BadValue, NotFound, Problem, WrongFile, WrongModel
+from randsmooth.errors import (
+    BadValue,
+    NotFound,
+    Problem,
+    Setting,
+    WrongFile,
+    WrongModel,
+)
 from randsmooth.escape import markdown, setting
 from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.sources import check_place, shipped
@@ -81,7 +88,9 @@ class StoredModel(nn.Module):
         except (TypeError, ValueError, RecursionError) as error:
             way = "expected a dictionary of str, int, float, list, dict; {} if nothing is known"
             raise BadValue(
-                f"provenance={shown(repr(value))} is not plain JSON ({shown(error)}): {way}"
+                field="provenance",
+                value=value,
+                expected=f"is not plain JSON ({shown(error)}): {way}",
             ) from None
         self.config["provenance"] = parse_json(
             written, "provenance"
@@ -96,9 +105,10 @@ class StoredModel(nn.Module):
     def rebuilt(cls, stored: Stored) -> Self:
         """The model of a folder's content, in eval mode; Problem where its parts do not fit."""
         if stored.kind != cls.kind:
-            way = "randsmooth certify CLASSIFIER --denoiser DENOISER"
             raise WrongFile(
-                f"{stored.folder} holds a {stored.kind}, not a {cls.kind}: {way}"
+                f"{stored.folder} holds a {stored.kind}, not a {cls.kind}",
+                fix=("certify a classifier with a ", Setting("denoiser")),
+                file=stored.folder,
             )
         way_out = f"are {CONFIG} and {WEIGHTS} from one model?"
         return filled(
@@ -231,7 +241,7 @@ def read(folder: Path | str) -> Stored:
     if not path.is_file():
         unfinished = (folder / "checkpoint.pt").is_file()
         way_out = (
-            "training is not finished, go on with --resume"
+            "training is not finished, go on with resume=True"
             if unfinished
             else f"{DAMAGED}, as safetensors"
         )
@@ -335,7 +345,7 @@ def _read_config(path: Path, named: str) -> tuple[str, dict[str, Any]]:
 def _without_config(folder: Path, named: str) -> str:
     """What a folder without a configuration of ours is, and what of it can be given."""
     if (folder / PIPELINE).is_file():
-        return f"the folder holds a diffusion model of diffusers, which is a denoiser, --denoiser {named}"
+        return f"the folder holds a diffusion model of diffusers, which is a denoiser: give it as denoiser={named}"
     files = sorted(
         each.name for each in folder.glob("*") if re.search(OPENED_ALONE, each.name)
     )

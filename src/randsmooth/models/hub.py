@@ -90,7 +90,9 @@ class HubClassifier(Wrapped):
             len(classes) != len(own) or len({*map(str, classes)}) < len(classes)
         ):
             raise BadValue(
-                f"classes={list(classes)!r}: expected {len(own)} different names, as many as {source} has"
+                field="classes",
+                value=list(classes),
+                fix=f"expected {len(own)} different names, as many as {source} has",
             )
         super().__init__(steps, network.eval().requires_grad_(False), [])
         self.own = self.classes = tuple(map(str, own if classes is None else classes))
@@ -157,7 +159,7 @@ def order_of(own: Sequence[str], wanted: Sequence[str], source: str) -> list[int
         if simple[0].count(form) != 1
     ]
     if missing or len({*simple[1]}) < len(wanted):
-        way = f"its own are {shown(', '.join(own))}: say what they are called there, --model-arg 'classes=[...]'"
+        way = f"its own are {shown(', '.join(own))}: say what they are called there, classes=[...]"
         raise WrongModel(
             f"{source} knows no class {shown(repr([*missing, *wanted][0]))}, or knows it twice; {way}"
         )

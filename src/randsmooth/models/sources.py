@@ -15,7 +15,15 @@ from pydantic import Secret
 
 from randsmooth.contents import check_itself, is_pickle, what_it_is
 from randsmooth.documents import shown
-from randsmooth.errors import CODE, BadValue, NotFound, Problem, WrongFile, unknown
+from randsmooth.errors import (
+    CODE,
+    BadValue,
+    NotFound,
+    Problem,
+    Setting,
+    WrongFile,
+    unknown,
+)
 from randsmooth.urls import fetched, is_url, names_a_secret, without_credentials
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
@@ -389,7 +397,12 @@ def check_arguments(
         return
     except TypeError as error:
         names = shown(", ".join([*signature.parameters][first:]) or "none")
-        way = "give each with --model-arg NAME=VALUE; a function that itself takes images is returned by another"
         raise BadValue(
-            f"{what} takes the arguments {names} ({error}): {way}"
+            f"{what} takes the arguments {names} ({error})",
+            field="model_arg",
+            fix=(
+                "give each as ",
+                Setting("model_arg"),
+                "; a function that itself takes images is returned by another",
+            ),
         ) from error

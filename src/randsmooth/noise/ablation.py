@@ -61,11 +61,15 @@ class Ablation(Noise):
                 or value < 1
             ):
                 raise BadValue(
-                    f"{name}={value!r} must be a number of pixels, 1 or more; k is usually d / 20 or so"
+                    field=name,
+                    value=value,
+                    expected="must be a number of pixels, 1 or more; k is usually d / 20 or so",
                 )
         if self.d is not None and self.k > self.d:
             raise BadValue(
-                f"k={self.k} pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so"
+                field="k",
+                value=self.k,
+                expected=f"pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so",
             )
 
     @property

@@ -126,11 +126,15 @@ class Noise(ABC):
         """
         if not 0.0 <= r < math.inf:
             raise BadValue(
-                f"{name}={r} must be a finite radius >= 0: {NORMS[self.norm].title}"
+                field=name,
+                value=r,
+                expected=f"must be a finite radius >= 0: {NORMS[self.norm].title}",
             )
         if self.norm == "l0" and r != int(r):
             raise BadValue(
-                f"{name}={r:g} must be a whole number of pixels, for {self.text} is about L0"
+                field=name,
+                value=r,
+                expected=f"must be a whole number of pixels, for {self.text} is about L0",
             )
 
     @abstractmethod
@@ -415,7 +419,9 @@ def check_shape(shape: Sequence[int]) -> None:
     """Raise Problem unless `shape` is that of an input: one length or more, all at least 1."""
     if not len(shape) or min(shape) < 1:
         raise BadValue(
-            f"shape={tuple(shape)} must be that of one input, such as (3, 32, 32) or (10,)"
+            field="shape",
+            value=tuple(shape),
+            expected="must be that of one input, such as (3, 32, 32) or (10,)",
         )
 
 
@@ -512,7 +518,9 @@ def linf_radius(r: ArrayLike, d: int) -> Floats:
     r = np.asarray(r, np.float64)
     if d < 1:
         raise BadValue(
-            f"d={d} must be the number of inputs, at least 1; CIFAR-10 has 3 * 32 * 32 = 3072"
+            field="d",
+            value=d,
+            expected="must be the number of inputs, at least 1; CIFAR-10 has 3 * 32 * 32 = 3072",
         )
     if not np.all((r >= 0.0) & np.isfinite(r)):
         raise BadValue(

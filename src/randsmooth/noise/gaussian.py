@@ -219,7 +219,9 @@ def draw(
 
     if not isinstance(stream, Stream):
         raise BadValue(
-            f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')"
+            field="stream",
+            value=stream,
+            fix="give a Stream, such as Stream(0, 'my noise')",
         )
     noise = torch.empty(shape, device=device)
     fill(noise, stream, "normal")

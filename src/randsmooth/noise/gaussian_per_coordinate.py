@@ -75,7 +75,9 @@ class GaussianPerCoordinate(Noise):
                 std = np.array(self.std, np.float32)
         except (TypeError, ValueError):
             raise BadValue(
-                f"std={shown(self.std)} must be numbers, one for each coordinate of an input"
+                field="std",
+                value=shown(self.std),
+                expected="must be numbers, one for each coordinate of an input",
             ) from None
         bad = np.argwhere(~((std >= LENGTHS[0]) & (std <= LENGTHS[1]))).tolist()
         if not std.ndim or not std.size or bad:

@@ -52,17 +52,23 @@ class HoldingFixed(Noise):
         whole = all(type(place) is int and place >= 0 for place in self.held)
         if not whole or not self.held or list(self.held) != sorted(set(self.held)):
             raise BadValue(
-                f"held={self.held} must be positions of features, ascending, and at least one"
+                field="held",
+                value=self.held,
+                expected="must be positions of features, ascending, and at least one",
             )
         if len(self.columns) != len(self.held) or not all(
             isinstance(name, str) for name in self.columns
         ):
             raise BadValue(
-                f"columns={self.columns} must be the names of the {len(self.held)} features held fixed"
+                field="columns",
+                value=self.columns,
+                expected=f"must be the names of the {len(self.held)} features held fixed",
             )
         if isinstance(self.noise, HoldingFixed):
             raise BadValue(
-                f"noise={self.noise.text} holds features fixed already: name all of them at once"
+                field="noise",
+                value=self.noise.text,
+                expected="holds features fixed already: name all of them at once",
             )
 
     # What a class says of itself elsewhere is that of the noise within.

@@ -106,5 +106,7 @@ def check_length(
     """
     if not isinstance(value, Real) or not LENGTHS[0] <= float(value) <= most:
         raise BadValue(
-            f"{name}={value!r} must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}"
+            field=name,
+            value=value,
+            expected=f"must be a finite number > 0, from {LENGTHS[0]:g} to {most:g}{hint}",
         )

@@ -94,7 +94,7 @@ def check_on_grid(x: Tensor) -> None:
         value = float(x[off][0])
         said = f"pixel value {value:.9g} is not on the grid k/255 (k = 0..255) of sound certification and rule exact"
         raise BadValue(
-            f"{said}: save the images with 8 bits a channel, or certify without --sound, by another rule"
+            f"{said}: save the images with 8 bits a channel, or certify with sound=False, by another rule"
         )
 
 
@@ -196,7 +196,9 @@ class GridSampler:
     def __init__(self, sigma: float) -> None:
         if sigma > LARGEST_SIGMA:
             raise BadValue(
-                f"sigma={sigma} is above {LARGEST_SIGMA:g}, the largest for sound certification"
+                field="sigma",
+                value=sigma,
+                expected=f"is above {LARGEST_SIGMA:g}, the largest for sound certification",
             )
         reach = int(np.ceil(WIDE * 255.0 * sigma)) + 1
         self.low, self.high = -reach, 255 + reach

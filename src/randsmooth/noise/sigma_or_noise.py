@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Conflict
 from randsmooth.noise.base import Noise
 from randsmooth.noise.gaussian import Gaussian
@@ -18,7 +17,9 @@ def noise_meant(value: Any) -> Any:
         return make_noise(value)
     if value is not None and not isinstance(value, Noise | Mapping):
         raise BadValue(
-            f"noise={shown(repr(value))} must be a noise, such as noise.Uniform(0.6) or 'uniform=0.6'"
+            field="noise",
+            value=value,
+            expected="must be a noise, such as noise.Uniform(0.6) or 'uniform=0.6'",
         )
     return noise_from(value) if isinstance(value, Mapping) else value
 

@@ -123,7 +123,7 @@ def _history(folder: Path) -> pd.DataFrame:
     if "seconds" not in numbers or numbers.empty:
         raise WrongFile(
             f"{path} does not say how many seconds an epoch took: "
-            "`train --resume` writes it again"
+            "`train` with resume=True writes it again"
         )
     return numbers
 

@@ -438,7 +438,7 @@ OBJECTS: tuple[PaperObject, ...] = (
     ),
 )
 
-SETTINGS = "a table of settings, which randsmooth methods --presets lists"
+SETTINGS = "a table of settings, which `randsmooth methods` lists"
 ILLUSTRATION = "an illustration"
 NOT_COMPUTED = {
     "acr/table4": SETTINGS,
@@ -474,7 +474,7 @@ def find_object(name: str) -> PaperObject:
         raise BadValue(
             f"{name}: of the numbers that ICML 2025 prints, {listed} are known here. "
             "Take the number in the first version of the text (arXiv v1), by what the "
-            "table shows: randsmooth reproduce --list"
+            "table shows: `randsmooth reproduce` lists them"
         )
     by_name = {thing.name: thing for thing in OBJECTS}
     check_known("object", by_name, own_name)

@@ -17,10 +17,7 @@ FOREIGN = (
     "could not be checked"
 )
 UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not known"
-UNJUDGED = (
-    "No verdicts: nothing says which table is the baseline; "
-    "name it with --baseline NAME."
-)
+UNJUDGED = "No verdicts: nothing says which table is the baseline; name it (baseline)."
 
 # Two shares that are more of the largest standard errors apart hardly differ by chance.
 SURE_STANDARD_ERRORS = 4.0
@@ -114,7 +111,7 @@ def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
         sentence = f"The tables differ in {field} ({listed}), "
         sentence += f"and {more} alone can raise ACR"
         if rejudged:
-            sentence += f"; --{field} {values[0]} judges all tables alike"
+            sentence += f"; {field}={values[0]} judges all tables alike"
         sentences.append(f"{sentence}.")
     return sentences
 
@@ -251,11 +248,10 @@ def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
     by_tables = gathered((tuple(names), fact) for fact, names in silent.items())
     by_tables.pop((), None)
     for names, facts in by_tables.items():
-        flags = ", ".join(f"--{fact}" for fact in facts)
         yield (
             f"Nothing tells {' or '.join(facts)} of {', '.join(names)}: "
             "their figures cannot be compared where they differ in it; "
-            f"give {flags}."
+            f"give {', '.join(facts)}."
         )
 
 
@@ -290,7 +286,7 @@ def _bound_words(table: Certificates) -> str:
     """Name the rule, or the bound of the fixed one."""
     header = table.header
     if header.rule != "fixed":
-        return f"--rule {header.rule}"
+        return f"rule {header.rule}"
     # The first of the bounds is the usual one, which logs call otherwise.
     if header.bound in CONFIDENCE_BOUNDS[1:]:
         return f"{header.bound} bound"
@@ -336,7 +332,7 @@ def _rule_remark(table: Certificates) -> str:
         )
     most = (header.n0 or 0) + (header.n or 0)
     sentence = (
-        f"{table.name} was certified by --rule {header.rule} "
+        f"{table.name} was certified by rule {header.rule} "
         f"with {table.samples.mean():,.0f} samples per image on average, "
         f"of at most {most:,}"
     )

@@ -213,7 +213,9 @@ class OneRadius(Grid):
             _ = self.needed
         except Problem as error:
             raise BadValue(
-                f"radius={self.radius:g} is too small under {self.noise.text}: {error}"
+                field="radius",
+                value=self.radius,
+                expected=f"is too small under {self.noise.text}: {error}",
             ) from None
 
     @property

@@ -153,12 +153,16 @@ def kind_of_rule(
     check_known("bound", CONFIDENCE_BOUNDS, bound)
     if bound not in (CONFIDENCE_BOUNDS[0], *kind.takes):
         raise BadValue(
-            f"bound={bound} is for the fixed rule; {name} has a bound of its own"
+            field="bound",
+            value=bound,
+            expected=f"is for the fixed rule; {name} has a bound of its own",
         )
     arguments: dict[str, Any] = {"bound": bound} if kind.takes else {}
     if equals and not entry.value:
         raise BadValue(
-            f"rule {shown(repr(text))} takes no number; the samples of an image are --n"
+            f"rule {shown(repr(text))} takes no number; the samples of an image are n",
+            field="rule",
+            value=text,
         )
     if entry.required and not equals:
         raise MissingValue(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import Problem, WrongFile, about
+from randsmooth.errors import OVERWRITE, Problem, WrongFile, about
 from randsmooth.models.torch_files import load_plain
 from randsmooth.models.weights import check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
@@ -95,7 +95,7 @@ def load(path: Path) -> Checkpoint:
             )
     except Problem as error:
         raise WrongFile(
-            f"{about(path, error)}; use --overwrite to start anew"
+            about(path, error), fix=(OVERWRITE, " starts anew"), file=path
         ) from None
     return checkpoint
 

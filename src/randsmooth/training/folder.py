@@ -5,7 +5,18 @@ from collections.abc import Collection
 from pathlib import Path
 
 from randsmooth.atomic import is_scrap
-from randsmooth.errors import Conflict, MissingValue, OutputExists
+from randsmooth.errors import (
+    ANOTHER_OUT,
+    BEGIN_ANEW,
+    GO_ON_OR_BEGIN_ANEW,
+    OUT,
+    OVERWRITE,
+    RESUME,
+    Conflict,
+    MissingValue,
+    OutputExists,
+    Setting,
+)
 from randsmooth.training.checkpoint import Checkpoint, load
 from randsmooth.training.recipe import Change, Recipe
 from randsmooth.training.settings import Reading
@@ -20,7 +31,6 @@ METRICS = "metrics"
 FIRST = (SETTINGS, EVENTS, METRICS, TEACHER)  # may exist before the first checkpoint
 # Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
 LASTING = ("dataset", *Reading.model_fields, "take", "arch", "method", "noise", "seed")
-ANEW = "To begin anew: overwrite=True, or another out (--out)"
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
@@ -41,13 +51,18 @@ def check(
             training run wrote; or the checkpoint is damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
-        raise Conflict("resume=True goes on, overwrite=True discards: give one of them")
+        raise Conflict((RESUME, " goes on, ", OVERWRITE, " discards: give one of them"))
     if accept_changes and not resume:
         raise MissingValue(
-            "accept_changes=True changes a run that goes on: it needs resume=True"
+            field="accept_changes",
+            value=True,
+            expected="changes a run that goes on",
+            fix=("it needs ", RESUME),
         )
     if folder.is_file():
-        raise OutputExists(f"{folder} is a file; --out names a folder")
+        raise OutputExists(
+            f"{folder} is a file", fix=(OUT, " names a folder"), file=folder
+        )
     if resume and (folder / CHECKPOINT).exists():
         checkpoint = load(folder / CHECKPOINT)
         return checkpoint, _changes(
@@ -64,15 +79,20 @@ def check(
         what = (
             "a run" if CHECKPOINT in present or {*MODEL} <= {*present} else present[0]
         )
-        on = (
-            "There is no checkpoint to go on from"
-            if resume
-            else "To go on with it: resume=True"
+        if resume:
+            raise OutputExists(
+                f"{folder} holds {what}, and no checkpoint to go on from",
+                fix=BEGIN_ANEW,
+                file=folder,
+            )
+        raise OutputExists(
+            f"{folder} holds {what}", fix=GO_ON_OR_BEGIN_ANEW, file=folder
         )
-        raise OutputExists(f"{folder} holds {what}. {on}. {ANEW}")
     if strangers:
         raise OutputExists(
-            f"{folder} holds {strangers[0]}, which no training run wrote; use another --out"
+            f"{folder} holds {strangers[0]}, which no training run wrote",
+            fix=ANOTHER_OUT,
+            file=folder,
         )
     return None, []
 
@@ -100,10 +120,23 @@ def _changes(
     fixed = [change.setting for change in changes if change.setting in LASTING]
     if not changes or (accept and not fixed):
         return changes
-    way = "resume=True, accept_changes=True changes them on the way"
+    change: tuple[str | Setting, ...] = (
+        RESUME,
+        " and ",
+        Setting("accept_changes", True),
+        " change them on the way",
+    )
+    if fixed:
+        change = (f"{', '.join(fixed)} cannot change on the way",)
     raise OutputExists(
-        f"{path} was begun differently ({'; '.join(map(str, changes))}). To go on with it: resume=True with "
-        f"the settings in {path.with_name(SETTINGS)}; "
-        + (f"{', '.join(fixed)} cannot change on the way" if fixed else way)
-        + f". {ANEW}"
+        f"{path} was begun differently ({'; '.join(map(str, changes))})",
+        fix=(
+            "to go on with it: ",
+            RESUME,
+            f" with the settings in {path.with_name(SETTINGS)}; ",
+            *change,
+            "; ",
+            *BEGIN_ANEW,
+        ),
+        file=path,
     )

@@ -223,15 +223,13 @@ class Trainer:
 
         The learning rate is not to blame where the optimiser has not taken a step.
         """
-        kept = "--overwrite"
+        kept = "overwrite=True begins anew"
         if epoch > 0:
-            kept = (
-                f"{epoch} epochs are kept: --resume --accept-changes goes on from them"
-            )
+            kept = f"{epoch} epochs are kept: accept_changes=True with resume=True goes on from them"
         if untrained:
             return f"Try other settings; {kept}"
         return (
-            f"Try a lower learning rate (--set lr=..., now {self.recipe.lr:g}) or other "
+            f"Try a lower learning rate (lr, now {self.recipe.lr:g}) or other "
             f"settings; {kept}"
         )
 

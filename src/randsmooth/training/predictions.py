@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from randsmooth import models
 from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
-from randsmooth.errors import Note, Problem, WrongFile
+from randsmooth.errors import RESUME, Note, Problem, WrongFile
 from randsmooth.methods import Probe
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Stream, noise_said
@@ -242,7 +242,9 @@ def stored_predictions(run: Path) -> Tensor | None:
         (counts < 0).any() or (n < 1).any() or (n != n[0]).any()
     ):
         raise WrongFile(
-            f"{run / TEACHER} does not hold answers on every image: train with --resume to ask anew"
+            f"{run / TEACHER} does not hold answers on every image",
+            fix=("train with ", RESUME, " to ask anew"),
+            file=run / TEACHER,
         )
     return counts.float() / n
 

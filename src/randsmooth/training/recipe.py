@@ -246,7 +246,7 @@ def resolve(
     if sigma == 0.0 and preset.method != WITHOUT_NOISE:
         raise BadValue(
             f"sigma=0 trains without noise, and {preset.method} needs some: take "
-            f"method={WITHOUT_NOISE!r} (--method {WITHOUT_NOISE}), or a sigma above 0"
+            f"method={WITHOUT_NOISE!r}, or a sigma above 0"
         )
     # The sigma whose published hyperparameters are taken.
     published_sigma = preset.middle_sigma() if sigma is None else sigma
@@ -342,7 +342,7 @@ def _check_takes(method: Method, name: str, noise: Noise) -> None:
     if hasattr(method, "eps") and name in others:
         what = f"{name} with eps={method.eps}"
     raise BadValue(
-        f"{what} is for Gaussian noise, --sigma SIGMA; under {noise.text} take one of "
+        f"{what} is for Gaussian noise, a sigma; under {noise.text} take one of "
         f"{', '.join(others)}"
     )
 
@@ -375,8 +375,9 @@ def _check(recipe: Recipe, m: int) -> None:
     """Raise Problem for settings with which no run can be trained."""
     if recipe.batch < m or recipe.batch % m:
         raise BadValue(
-            f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of "
-            "batch / m images"
+            field="batch",
+            value=recipe.batch,
+            expected=f"must be a multiple of m={m}: it holds m noises of batch / m images",
         )
     for name, parts in declared(METHODS[recipe.method], "begins").items():
         begins = recipe.hyperparameters[name]
@@ -386,7 +387,7 @@ def _check(recipe: Recipe, m: int) -> None:
         if waiting and begins >= recipe.epochs:
             way = "Train longer"
             if recipe.epochs > 1:
-                way += f" or set a smaller {name} (--set {name}=...)"
+                way += f" or set a smaller {name}"
             raise BadValue(
                 f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which "
                 f"count from 0: {' and '.join(waiting)} would never begin. {way}"

@@ -398,8 +398,7 @@ def _check_shares(recipe: Recipe, images: int, ranks: ranked.Ranks) -> None:
     if smallest_step < ranks.number:
         raise BadValue(
             f"{ranks.number} devices cannot share a step of {smallest_step} of {images} "
-            "images: take fewer devices, another batch (--set batch=...) or another "
-            "number of images (--take)"
+            "images: take fewer devices, another batch or another number of images"
         )
 
 

@@ -82,7 +82,9 @@ class Optimisation(FrozenRecord):
             type(each) is int and each > 0 for each in milestones
         ) or milestones != sorted(set(milestones)):
             raise BadValue(
-                f"lr_milestones={value!r} must be epochs above 0 in rising order, such as [50, 100]"
+                field="lr_milestones",
+                value=value,
+                expected="must be epochs above 0 in rising order, such as [50, 100]",
             )
         return tuple(milestones)
 

@@ -108,7 +108,7 @@ class TrainingSettings(Reading):
         >>> TrainingSettings(sigma=0.5, epoch=10)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.Problem: unknown setting 'epoch': did you mean 'epochs'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown setting 'epoch': did you mean 'epochs'? Expected one ...
     """
 
     method: str | None = None
@@ -200,7 +200,7 @@ class DenoiserSettings(Reading):
         >>> DenoiserSettings(sigma=0.5, objective="stability")
         Traceback (most recent call last):
         ...
-        randsmooth.errors.Problem: objective='stability' with classifier=None: ...
+        randsmooth.errors.BadValue: objective='stability' with classifier=None: ...
     """
 
     sigma: float
@@ -222,6 +222,6 @@ class DenoiserSettings(Reading):
         if (self.objective == "stability") != (self.classifier is not None):
             raise BadValue(
                 f"objective={self.objective!r} with classifier={self.classifier!r}: stability, and it alone, is about "
-                "what a classifier says (--classifier FOLDER on the command line)"
+                "what a classifier says"
             )
         return self

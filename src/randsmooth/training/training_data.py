@@ -15,7 +15,7 @@ from randsmooth import data
 from randsmooth.data import DatasetSpec, Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.data.images import numbered
-from randsmooth.errors import TooLarge, WrongData
+from randsmooth.errors import Setting, TooLarge, WrongData
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.settings import Reading
 
@@ -73,16 +73,24 @@ def check_classifiable(described: TrainingData) -> None:
     spec = described.spec
     if not spec.classes:
         raise WrongData(
-            f"{spec.name} has no labels, and training needs them: name their column "
-            "(--label-column), or sort the images into a folder for each class"
+            f"{spec.name} has no labels, and training needs them",
+            fix=(
+                "name their ",
+                Setting("label_column"),
+                ", or sort the images into a folder for each class",
+            ),
         )
     _, height, width = spec.shape
     if height != width:
         side = min(height, width)
         raise WrongData(
-            f"{described.name} holds images of {height}x{width}, and what is trained here "
-            f"takes square ones: bring them to size with resize='{side}x{side}' "
-            f"(--resize {side}x{side}) or crop={side} (--crop {side})"
+            f"{described.name} holds images of {height}x{width}, and what is trained here takes square ones",
+            fix=(
+                "bring them to size with ",
+                Setting("resize", f"{side}x{side}"),
+                " or ",
+                Setting("crop", side),
+            ),
         )
 
 

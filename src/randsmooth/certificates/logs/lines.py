@@ -256,7 +256,7 @@ def _check_names(path: Path, names: Sequence[str], line: str) -> None:
     raise WrongFile(
         f"{path} is no log of certificates: its first line lacks {lacks}. It reads {shown(repr(line[:FIRST]))}. "
         f"A log has the columns {', '.join(TSV_COLUMNS)}, with tabs between; of class counts, "
-        "`randsmooth from-counts FILE --sigma S` makes a table"
+        "`randsmooth from-counts` makes a table"
     )
 
 

@@ -282,7 +282,7 @@ def make_backend(
     check_backend(name)
     kind = BACKENDS[name]
     if not kind.accepts(model):
-        raise BadValue(f"backend={name} {kind.runs}")
+        raise BadValue(field="backend", value=name, expected=f"{kind.runs}")
     return kind(model, device, precision)
 
 
@@ -359,9 +359,9 @@ def slow_format(backend: Backend) -> str | None:
     """
     if backend.precision != "bf16" or (slow := lacks_bfloat16(backend.device)) is None:
         return None
-    better = "--precision 32 with --backend auto is faster, an int8 model (`randsmooth quantise`) faster still"
+    better = "precision 32 with the backend auto is faster, an int8 model (`randsmooth quantise`) faster still"
     if backend.device.type == "cuda":
-        better = "--precision fp16 is faster"
+        better = "precision fp16 is faster"
     return f"{slow} has no units for bfloat16 and computes in it slowly: {better}"
 
 

@@ -18,7 +18,14 @@ from randsmooth.certification.backends.base import (
 )
 from randsmooth.certification.backends.refusals import refused
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, Problem, Unreachable, WrongModel, article
+from randsmooth.errors import (
+    BadValue,
+    Problem,
+    Setting,
+    Unreachable,
+    WrongModel,
+    article,
+)
 from randsmooth.extras import needs
 from randsmooth.models import (
     ForeignModel,
@@ -50,7 +57,12 @@ class Onnx(Backend):
     ) -> None:
         if precision != "32":
             raise BadValue(
-                f"precision={precision}: an ONNX file computes as it was exported; use --backend openvino"
+                field="precision",
+                value=precision,
+                fix=(
+                    "an ONNX file computes as it was exported; give ",
+                    Setting("backend", "openvino"),
+                ),
             )
         self.device, self.precision, self.model = device, precision, model
         runtime = quiet_runtime()
@@ -63,7 +75,8 @@ class Onnx(Backend):
         )
         if wanted and wanted[0][0] not in runtime.get_available_providers():
             raise Unreachable(
-                "this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu"
+                "this ONNX Runtime has no CUDA",
+                fix=("install onnxruntime-gpu, or give ", Setting("device", "cpu")),
             )
         self.session = runtime.InferenceSession(
             model.path, options, providers=[*wanted, "CPUExecutionProvider"]
@@ -116,7 +129,10 @@ class OpenVINO(Backend):
             import openvino
         if device.type != "cpu":
             raise BadValue(
-                f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu"
+                field="backend",
+                value="openvino",
+                expected=f"computes on the CPU, not on {device.type}",
+                fix=("give ", Setting("device", "cpu")),
             )
         self.core, self.convert = openvino.Core(), openvino.convert_model
         self.device, self.precision = device, precision
@@ -237,7 +253,9 @@ class Python(Backend):
     ) -> None:
         if precision != "32":
             raise BadValue(
-                f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32"
+                field="precision",
+                value=precision,
+                fix=f"{article(model.kind)} computes as it was made; leave it at 32",
             )
         self.model, self.device, self.precision = model, device, precision
         self.padded = model.padded

@@ -51,7 +51,7 @@ def refused(noisy: Tensor, error: Exception) -> ModelFailed:
         )
     if SHAPES.search(said):
         other = (
-            "other channels or another size (--resize)"
+            "other channels or another size"
             if noisy.dim() == 4
             else "inputs of another shape"
         )

@@ -138,7 +138,9 @@ class Mixed(Torch):
     ) -> None:
         if precision != "32":
             raise BadValue(
-                f"precision={precision}: parts of other kinds compute as they do; leave it at 32"
+                field="precision",
+                value=precision,
+                fix="parts of other kinds compute as they do; leave it at 32",
             )
         super().__init__(model, device, precision)
         self.parts = foreign_parts(self.model)

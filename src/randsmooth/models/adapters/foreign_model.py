@@ -23,6 +23,7 @@ from randsmooth.errors import (
     MissingValue,
     ModelFailed,
     Problem,
+    Setting,
     WrongModel,
 )
 from randsmooth.models.answers import described
@@ -124,7 +125,9 @@ def votes(labels: Tensor, num_classes: int | None, called: str = "model") -> Ten
     """
     if num_classes is None:
         raise MissingValue(
-            f"the {called} answers with labels, of how many classes: give num_classes (--num-classes)"
+            f"the {called} answers with labels, of how many classes",
+            field="num_classes",
+            fix=("give ", Setting("num_classes")),
         )
     wrong = (labels < 0) | (labels >= num_classes)
     if bool(wrong.any()):
@@ -198,7 +201,9 @@ class FunctionModel(PythonModel):
             type(num_classes) is not int or num_classes < 2
         ):
             raise BadValue(
-                f"num_classes={num_classes!r} must be a whole number, at least 2"
+                field="num_classes",
+                value=num_classes,
+                expected="must be a whole number, at least 2",
             )
         self.num_classes = num_classes
         self.name = getattr(function, "__qualname__", type(function).__qualname__)

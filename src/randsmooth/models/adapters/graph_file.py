@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from randsmooth.contents import check_itself, what_it_is
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import Problem, WrongFile, article, check_known, unknown
+from randsmooth.errors import Problem, Setting, WrongFile, article, check_known, unknown
 from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.sources import check_file
@@ -189,9 +189,15 @@ class GraphFile(ForeignModel):
         }
         if named["NCHW"] == named["NHWC"]:
             found = shown(repr([*port.axes]))
-            way = "give layout=NCHW or layout=NHWC (--model-arg layout=NCHW)"
             raise WrongFile(
-                f"{self.path} takes {found}, which does not say where the channels are: {way}"
+                f"{self.path} takes {found}, which does not say where the channels are",
+                fix=(
+                    "give ",
+                    Setting("layout", "NCHW", of="model_arg"),
+                    " or ",
+                    Setting("layout", "NHWC", of="model_arg"),
+                ),
+                file=self.path,
             )
         return "NCHW" if named["NCHW"] else "NHWC"
 

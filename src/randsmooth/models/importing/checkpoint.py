@@ -20,8 +20,16 @@ from torch import Tensor, nn
 from randsmooth import data
 from randsmooth.atomic import claimed
 from randsmooth.data import DATASETS, DatasetSpec, Images
-from randsmooth.documents import shown
-from randsmooth.errors import BadValue, MissingValue, OutputExists, Problem, WrongFile
+from randsmooth.errors import (
+    OUT,
+    OVERWRITE,
+    BadValue,
+    MissingValue,
+    OutputExists,
+    Problem,
+    Setting,
+    WrongFile,
+)
 from randsmooth.models.around import normalise_step
 from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.classifier import Classifier
@@ -39,7 +47,7 @@ from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress, chosen_progress
 
 M = TypeVar("M", Classifier, Denoiser)
-OTHER = "is it of another architecture (--arch), or for a data set of other images or classes (--dataset)?"
+OTHER = "is it of another architecture (arch), or for a data set of other images or classes (dataset)?"
 # Data sets that our own models do not normalise, nor those of the field's repositories, with the numbers that others
 # use: PyTorch's example for MNIST and tonyduan/rs4a; those of the others are in the catalogue of data sets.
 BESIDE_OURS = {"mnist": ((0.1307,), (0.3081,)), "fashion-mnist": ((0.2849,), (0.3516,))}
@@ -109,7 +117,7 @@ def import_checkpoint(
     """
     folder = _folder(out, overwrite, sigma)
     if images < 1:
-        raise BadValue(f"images={images!r} must be 1 or more")
+        raise BadValue(field="images", value=images, expected="must be 1 or more")
     spec = None if dataset is None else data.describe(dataset)
     found = read_checkpoint(Path(checkpoint))
     model: Classifier | Denoiser
@@ -122,7 +130,10 @@ def import_checkpoint(
         model = _with_weights(Denoiser, found, found.network, known)
     elif spec is None or dataset is None:
         raise MissingValue(
-            f"{found.path} does not say which data set it is for: name it (dataset=, --dataset cifar10)"
+            f"{found.path} does not say which data set it is for",
+            field="dataset",
+            fix=("name it, ", Setting("dataset")),
+            file=found.path,
         )
     else:
         if arch is not None:
@@ -192,7 +203,9 @@ def _folder(
     """The folder to write, if any; Problem unless an imported model, for a `sigma`, may be written to it."""
     if sigma is not None and not 0 < sigma < float("inf"):
         raise BadValue(
-            f"sigma={sigma!r} must be a positive number, or left out where it is unknown"
+            field="sigma",
+            value=sigma,
+            expected="must be a positive number, or left out where it is unknown",
         )
     folder = Path(out) if out is not None else None
     present = (
@@ -200,8 +213,11 @@ def _folder(
     )
     foreign = [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]
     if foreign or (present and not overwrite):
-        way = "another out (--out), or, of a model alone, overwrite=True"
-        raise OutputExists(f"{folder} holds {[*foreign, *present][0]}: give {way}")
+        raise OutputExists(
+            f"{folder} holds {[*foreign, *present][0]}",
+            fix=("give another ", OUT, ", or, of a model alone, ", OVERWRITE),
+            file=folder,
+        )
     return folder
 
 
@@ -252,8 +268,12 @@ def _images(dataset: str) -> Images:
             return data.load(dataset, split)
         except Problem as error:
             why = error
-    told = f"no images are there to find it out ({why}). Or say which it is (normalise=, --normalise)"
-    raise WrongFile(f"the file does not store its normalisation, and {told}") from why
+    told = f"no images are there to find it out ({why})"
+    raise WrongFile(
+        f"the file does not store its normalisation, and {told}",
+        field="normalise",
+        fix=("say which it is, ", Setting("normalise")),
+    ) from why
 
 
 class Normalisation(NamedTuple):
@@ -306,7 +326,9 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
     ):
         what = f"no layer for the images of {spec.name}, of {channels} channels"
         raise BadValue(
-            f"normalise={shown(repr(text))} (--normalise) is {what}; expected {FORMS}"
+            field="normalise",
+            value=text,
+            expected=f"is {what}; expected {FORMS}",
         )
     return known
 
@@ -385,10 +407,20 @@ class Trial(NamedTuple):
             if guesses
             else "no layer is clearly better than the others"
         )
-        ways = f"--normalise {' or '.join(layer.name for layer in self.layers)}"
-        ways = f"say it ({ways}), try more images (--images), or check --sigma and --dataset"
+        names = " or ".join(layer.name for layer in self.layers)
         raise WrongFile(
-            f"the file does not store its normalisation, and {why} ({self.words()}): {ways}"
+            f"the file does not store its normalisation, and {why} ({self.words()})",
+            field="normalise",
+            fix=(
+                "say it, ",
+                Setting("normalise"),
+                f" {names}, try more ",
+                Setting("images"),
+                ", or check ",
+                Setting("sigma"),
+                " and ",
+                Setting("dataset"),
+            ),
         )
 
     def words(self) -> str:

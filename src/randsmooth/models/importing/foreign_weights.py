@@ -45,7 +45,7 @@ WAY_OUT = (
 
 WAY_ON = (
     "known are the CIFAR ResNets, ResNet-50, wide ResNets, DenseNet-40 and MACER's LeNet. An architecture of another "
-    "package (randsmooth.architectures) is given by its name (arch=, --arch); any other network can be certified from "
+    "package (randsmooth.architectures) is given by its name (arch); any other network can be certified from "
     "Python: rs.certify(model, ...), or opened by the lines that `randsmooth assess` of this file prints"
 )
 LENET = {

@@ -6,7 +6,14 @@ from importlib import resources
 from typing import Any
 
 from randsmooth.documents import parse_yaml
-from randsmooth.errors import BadValue, MissingValue, NotFound, unknown
+from randsmooth.errors import (
+    BadValue,
+    Conflict,
+    MissingValue,
+    NotFound,
+    Setting,
+    unknown,
+)
 from randsmooth.training.schedule import Optimisation
 
 # The order matters: the first preset for a data set and a method is the default there,
@@ -106,7 +113,9 @@ class Preset:
         Problem if it names none."""
         if not self.by_sigma:
             raise MissingValue(
-                f"{self.name} names no sigma: give one, such as sigma=0.5 (--sigma 0.5)"
+                f"{self.name} names no sigma",
+                field="sigma",
+                fix=("give one, such as ", Setting("sigma", 0.5)),
             )
         return self.middle_sigma()
 
@@ -277,7 +286,7 @@ def default(method: str, dataset: str) -> Preset:
         if preset.serves(dataset) and preset.main:
             return preset
     raise NotFound(
-        f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`"
+        f"no preset trains {method!r} on {dataset!r}; `randsmooth methods` lists the presets"
     )
 
 
@@ -302,14 +311,14 @@ def find(
     candidates = named(preset)
     wanted = candidates[0].method
     if method not in (None, wanted):
-        raise BadValue(f"preset {preset!r} is for --method {wanted}, not {method}")
+        raise Conflict(f"preset {preset!r} is for method {wanted}, not {method}")
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
     versions = _versions(preset, dataset)
     if versions:
         choices = [
-            f"--preset {version.name} ({version.schedule(dataset, '').epochs} epochs)"
+            f"{version.name} ({version.schedule(dataset, '').epochs} epochs)"
             for version in versions
         ]
         raise MissingValue(
@@ -322,8 +331,13 @@ def find(
     served = {name for candidate in candidates for name in candidate.datasets}
     usual = default(wanted, dataset)
     raise BadValue(
-        f"preset {preset!r} is for {', '.join(sorted(served))}, not {dataset!r}: take "
-        f"--preset {usual.name}, or --anywhere"
+        f"preset {preset!r} is for {', '.join(sorted(served))}, not {dataset!r}",
+        fix=(
+            "take ",
+            Setting("preset", usual.name),
+            ", or ",
+            Setting("anywhere", True),
+        ),
     )
 
 
