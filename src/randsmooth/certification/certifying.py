@@ -144,7 +144,16 @@ def certify(
 
 
 def certify_in_memory(run: OpenRun, show: Progress = silent) -> Certificates:
-    """Certify a run, and return its table."""
+    """Certify a run, and return its table.
+
+    Example:
+        >>> import torch
+        >>> from randsmooth.certification import RunSpec
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> run = RunSpec.of(model, "digits", sigma=0.5, n=100, take=3).open()
+        >>> len(certify_in_memory(run))
+        3
+    """
     rows = dict[int, JournalRow]()
     with show("certify", len(run.indices), "images") as reporter:
         tell(run, show, reporter)

@@ -41,6 +41,10 @@ class RunNotes(NamedTuple):
     Attributes:
         notes: all of it, one sentence each.
         doubts: those that tell of a likely mistake: who sees no progress is warned of these.
+
+    Example:
+        >>> RunNotes(notes=("the images have no labels",), doubts=()).doubts
+        ()
     """
 
     notes: tuple[str, ...]
