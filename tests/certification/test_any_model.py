@@ -458,7 +458,7 @@ def test_names_that_a_model_does_not_know_are_refused_unless_their_order_is_stat
     table["label"] = names[y[rows]]
     table.to_csv(tmp_path / "digits.csv", index=False)
     for row in rows[:10]:
-        pixels = np.uint8(255 * x[row, 0].numpy())
+        pixels = (255 * x[row, 0].numpy()).astype(np.uint8)
         Image.fromarray(pixels).save(tmp_path / f"{row}.png")
     listed = [f"{row}.png,{WORDS[y[row]]}\n" for row in rows[:10]]
     (tmp_path / "list.csv").write_text("path,label\n" + "".join(listed))
@@ -484,8 +484,9 @@ def test_an_estimator_fitted_with_negative_numbers_gets_them_by_name(
     tmp_path: Path,
 ) -> None:
     """-1 alone stands for no label; beside 1, or as a category, it is a class."""
-    x, y = digits()
-    x, y = x[:60].flatten(1).numpy(), y[:60] % 2
+    images, digit = digits()
+    x = images[:60].flatten(1).numpy()
+    y = digit[:60] % 2
     how: dict[str, Any] = {"sigma": 0.001, "n": 100, "identity": "a"}
     signs = 2 * y - 1
     table = pd.DataFrame(x).add_prefix("p").assign(label=signs)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from data.making import png, random_images, refuses
+from data.making import pixels_of, png, random_images, refuses
 from randsmooth import data
 from randsmooth.errors import Note
 
@@ -82,12 +82,15 @@ def test_a_parquet_file_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
             data.load(source, "test", label_column="species")
             for source in (frame, str(path))
         )
+        assert isinstance(here, data.TensorImages) and isinstance(
+            there, data.TensorImages
+        )
         assert torch.equal(here.pixels, there.pixels)
         assert here.labels.tolist() == there.labels.tolist()
         assert here.spec.columns == there.spec.columns
     ROWS.assign(split=["train", "test", "test", "train"]).to_parquet(path)
     images = data.load(str(path), "test", label_column="species")
-    assert images.pixels[:, 0].tolist() == [2.5, -3.0]
+    assert pixels_of(images)[:, 0].tolist() == [2.5, -3.0]
     held = data.load(str(path), label_column="mass", categories=True).spec.held
     assert [column.name for column in held] == ["species"]
     refuses(("'species'", "'cat' in row 1 of"), path, "train", label_column="mass")

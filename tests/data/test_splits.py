@@ -203,8 +203,8 @@ def test_arrays_of_two_words_are_paired_or_asked_about_and_never_left_out(
         assert not data.load(path, "test", label_column="none").labelled
 
     np.savez(path, x_train=PIXELS["train"], x_test=x, y=y)
-    how = {"image_column": "x_test", "label_column": "y"}
-    assert is_split(data.load(path, "test", **how), "test")
+    named = data.load(path, "test", image_column="x_test", label_column="y")
+    assert is_split(named, "test")
     np.savez(path, photos_test=x, y=y)
     assert is_split(data.load(path, "test", image_column="photos"), "test")
     np.savez(path, x_test=x, classes=np.array(["a", "b", "c", "d"]))
