@@ -1,8 +1,12 @@
 """What a file is by its content, where that is something else than its name says: a web page, a pointer, an archive."""
 
+import math
 import re
 import zipfile
 from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
 
 from randsmooth.documents import shown
 from randsmooth.errors import WrongFile
@@ -157,3 +161,50 @@ def _in_archive(path: Path) -> str:
     if any(map(is_of_program, names)):
         return PROGRAM
     return f"is a zip archive of {shown(', '.join(names[:3]))}: unpack it, and give the file in it"
+
+
+def begins_as_zip(path: Path) -> bool:
+    """Return whether a file begins as zip files do, by which NumPy tells an .npz file."""
+    return _head(path).startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def array_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """Return the shape and the type that an .npy file states, of which nothing else is read.
+
+    None: its header is of a version that NumPy writes for names of fields alone.
+
+    Raises:
+        ValueError: it has no such header.
+    """
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, _, kind = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, kind = np.lib.format.read_array_header_2_0(file)
+    else:
+        return None
+    return shape, kind
+
+
+def check_array_holds(
+    called: str, shape: tuple[int, ...], kind: np.dtype[Any], size: int
+) -> None:
+    """Raise Problem where an .npy file of `size` bytes states an array that it is too short for.
+
+    Args:
+        called: names the file, and the array in it, in errors.
+        shape, kind: what its header states.
+        size: of the whole file, in bytes.
+
+    Example:
+        >>> check_array_holds("x.npy", (3, 4), np.dtype("f8"), 224)
+        >>> check_array_holds("x.npy", (3, 4000), np.dtype("f8"), 224)
+        Traceback (most recent call last):
+        randsmooth.errors.WrongFile: the header of x.npy states the shape (3, 4000) of float64, 96,000 bytes, ...
+    """
+    stated = math.prod(shape) * kind.itemsize
+    if stated > size:
+        raise WrongFile(
+            f"the header of {called} states the shape {shown(shape)} of {kind}, {stated:,} "
+            f"bytes, and the file holds {size:,}: it is damaged or cut short, save it again"
+        )

@@ -19,6 +19,12 @@ from torch.utils.data import (
     default_convert,
 )
 
+from randsmooth.contents import (
+    array_header,
+    begins_as_zip,
+    check_array_holds,
+    what_it_is,
+)
 from randsmooth.data.dataset_spec import (
     RESIZE,
     DatasetSpec,
@@ -59,7 +65,7 @@ from randsmooth.data.notes import tell
 from randsmooth.data.registry import unknown_form
 from randsmooth.data.splits import WHOLE, array_parts, chosen, either_length
 from randsmooth.documents import refused, shown
-from randsmooth.errors import MissingValue, Setting, WrongData
+from randsmooth.errors import MissingValue, Setting, WrongData, WrongFile
 
 Pixels = NDArray[Any]
 
@@ -408,11 +414,12 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     Raises:
         Problem: it is damaged, or has no such arrays; the message lists what it has.
     """
+    wrong = f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged"
+    # NumPy would read an array alone in whole, however large it says it is.
+    if not begins_as_zip(path):
+        raise WrongFile(f"{wrong}: it {what_it_is(path) or 'is no zip archive'}")
     # Damage makes zip and NumPy raise whatever they like, and one array has no names.
-    wrong = refused(
-        f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged"
-    )
-    with wrong, np.load(path, allow_pickle=False) as archive:
+    with refused(wrong), np.load(path, allow_pickle=False) as archive:
         groups = _by_split(archive.files, path)
         if request.columns.label == NONE:
             groups = _without_labels(groups)
@@ -598,11 +605,15 @@ def _paired(
 
 def _array(archive: Any, name: str, path: Path) -> Pixels:
     """One array of an .npz file. Problem where it holds Python objects, which could run a program when loaded."""
-    _, kind = _header(archive, name)
+    shape, kind = _header(archive, name)
     if kind is not None and kind.hasobject:
         what = f"the array {shown(repr(name))} of {path} holds Python objects, which are not loaded from files"
         way = "save y.astype(str) of names, and np.stack(x) of images of one size"
         raise WrongData(f"{what}: {way}")
+    if kind is not None:
+        called = f"the array {shown(repr(name))} of {path}"
+        size = archive.zip.getinfo(f"{name}.npy").file_size
+        check_array_holds(called, shape, kind, size)
     found: Pixels = archive[name]
     return found
 
@@ -612,14 +623,7 @@ def _header(archive: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any] | N
     if f"{name}.npy" not in archive.zip.namelist():
         return (), None
     with archive.zip.open(f"{name}.npy") as member:
-        version = np.lib.format.read_magic(member)
-        if version == (1, 0):
-            shape, _, kind = np.lib.format.read_array_header_1_0(member)
-        elif version == (2, 0):
-            shape, _, kind = np.lib.format.read_array_header_2_0(member)
-        else:
-            return (), None
-    return shape, kind
+        return array_header(member) or ((), None)
 
 
 PROBE = 32  # items that are looked at before the others are asked for

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from randsmooth.contents import array_header, check_array_holds
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, NotFound, WrongFile
+from randsmooth.errors import BadValue, NotFound, Problem, WrongFile
 from randsmooth.noise.base import Floats, Noise, below, in_place
 from randsmooth.noise.gaussian import STD, Gaussian
 from randsmooth.noise.norms import LENGTHS, check_length
@@ -122,8 +123,15 @@ class GaussianPerCoordinate(Noise):
         if not path.is_file():  # nor a pipe, which may have no end
             raise NotFound(f"no file at {shown(repr(value))}: {way}")
         try:
+            with path.open("rb") as file:
+                header = array_header(file)
+            if header is not None:
+                size = path.stat().st_size
+                check_array_holds(shown(repr(value)), *header, size)
             with warnings.catch_warnings(action="ignore"):  # of files of Python 2
                 std = np.load(path, mmap_mode="r", allow_pickle=False)
+        except Problem:
+            raise
         except (
             Exception
         ) as error:  # a damaged header makes NumPy raise whatever Python's parser does
