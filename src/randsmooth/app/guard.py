@@ -186,6 +186,10 @@ class Guard:
             name = ""
         if self.names is None or name in self.names or is_address(name):
             return
+        if not host:
+            raise Problem(
+                "the request has no Host header: name the app's address in it"
+            )
         raise Problem(
             f"no app is called {shortened(printable(host), 80)} here",
             fix=(
