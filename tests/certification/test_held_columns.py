@@ -17,8 +17,9 @@ import randsmooth as rs
 from models.refusing import check_refusals
 from randsmooth.app import assessing
 from randsmooth.app.assessment_page import assessment_page
+from randsmooth.certificates import write_tsv
 from randsmooth.certification import RunSpec, attack, notes_of
-from randsmooth.errors import Problem
+from randsmooth.errors import Problem, WrongTable
 from randsmooth.metrics import require_one_norm
 from randsmooth.noise import Gaussian, HoldingFixed, Stream, noise_from
 from randsmooth.report import comparison_page, render
@@ -100,8 +101,10 @@ def test_the_header_and_every_page_name_the_columns_held_fixed(tmp_path: Any) ->
         MODEL[-1], MODEL[0].transform(ROWS.drop(columns="target")), sigma=0.5, n=100
     )
     assert (again.in_norm("linf").radius <= again.in_norm("l2").radius).all()
-    with pytest.raises(Problem, match="different columns fixed, none and city"):
+    with pytest.raises(Problem, match=r"holds the column city fixed.*no columns"):
         require_one_norm([again.in_norm("l2"), whole])
+    with pytest.raises(WrongTable, match="radii in standard deviations of each feat"):
+        write_tsv(again, tmp_path / "people.tsv")
     assert any(
         "no noise on city" in note
         for note in notes_of(

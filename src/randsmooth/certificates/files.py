@@ -32,7 +32,7 @@ from randsmooth.errors import (
     WrongTable,
     about,
 )
-from randsmooth.noise import round_down
+from randsmooth.noise import NORMS, round_down
 from randsmooth.urls import Place, delivered, fetched
 
 # Suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is.
@@ -301,7 +301,8 @@ def _check_a_log_can_say(table: Certificates) -> None:
             f"{table.name or 'this log'} has a sigma for each image, which a TSV log of ours cannot say"
         )
     if header.distribution is not None or table.converted is not None:
-        noise = f"{header.noise_words}, {table.norm} radii"
+        radii = NORMS[table.norm].radius.replace("radius", "radii")
+        noise = f"{header.noise_words}, {radii}"
         raise WrongTable(
             f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the Parquet file"
         )

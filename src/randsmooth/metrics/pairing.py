@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
+from randsmooth.documents import shown
 from randsmooth.errors import NotComparable, WrongTable
 from randsmooth.metrics.accuracy import labelled
 from randsmooth.metrics.estimate import Estimate, mean, require_images
@@ -86,16 +87,27 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
 
 def _require_one_set_of_held_columns(tables: Sequence[Certificates]) -> None:
     """Raise Problem unless all tables hold the same columns of their rows fixed."""
-    held = {
-        table.header.smoothing.held_columns if table.header.names_noise else ()
-        for table in tables
-    }
-    if len(held) > 1:
-        listed = " and ".join(", ".join(columns) or "none" for columns in sorted(held))
-        raise NotComparable(
-            f"the tables hold different columns fixed, {listed}: their radii are about "
-            "different changes"
-        )
+    first, *others = tables
+    for table in others:
+        if _held(table) != _held(first):
+            raise NotComparable(
+                f"{first.name or 'a table'} holds {_listed(_held(first))} fixed, and "
+                f"{table.name or 'another'} {_listed(_held(table))}: their radii are "
+                "about different changes; certify both with noise on the same columns"
+            )
+
+
+def _held(table: Certificates) -> tuple[str, ...]:
+    """Return the columns of the rows that no noise was added to."""
+    return table.header.smoothing.held_columns if table.header.names_noise else ()
+
+
+def _listed(columns: Sequence[str]) -> str:
+    """Return how many columns there are and what they are called."""
+    if not columns:
+        return "no columns"
+    unit = "column" if len(columns) == 1 else "columns"
+    return f"the {unit} {shown(', '.join(columns))}"
 
 
 def _require_one_unit(tables: Sequence[Certificates]) -> None:
