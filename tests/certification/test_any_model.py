@@ -532,6 +532,25 @@ def test_names_that_say_their_order_or_that_the_model_knows_are_taken() -> None:
         matched(other, names)
 
 
+def test_the_note_on_guessing_says_rows_and_an_order_only_where_there_are_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    x, y = digits()
+    rows = x[:60].flatten(1).numpy()
+    network = nn.Sequential(nn.Linear(64, 10)).eval()
+    with torch.no_grad():
+        network[0].weight.zero_()
+    how: dict[str, Any] = {"sigma": 0.01, "n": 100, "take": 30}
+    with pytest.warns(Note, match=r"of these rows .*numbered as the data's, and does"):
+        rs.certify(network, (rows, y[:60]), **how)
+    ordered = pd.Categorical(np.array(WORDS)[y[:60]], categories=WORDS)
+    with pytest.warns(Note, match=r"as the data's \(0 zero, 1 one, 2 two, \.\.\.\)"):
+        rs.certify(network, (rows, ordered), **how)
+    rs.certify(network, (rows, y[:60]), **how, progress=True)
+    said = capsys.readouterr().err
+    assert "30 rows" in said and "images" not in said
+
+
 def test_one_class_for_all_is_no_more_than_guessing_the_largest() -> None:
     """Of 60 images 48 are of one class: right about 80% is no better than a constant."""
     x, _ = digits()

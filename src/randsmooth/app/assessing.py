@@ -505,7 +505,7 @@ def _clean(run: OpenRun, show: Progress) -> Estimate:
         data.take(len(images), min(len(images), CLEAN)).split(64),
         list[bool](),
     )
-    with show("clean accuracy", sum(map(len, parts)), "images") as reporter:
+    with show("clean accuracy", sum(map(len, parts)), images.spec.inputs) as reporter:
         for part, (x, _) in zip(parts, images.batches(parts), strict=True):
             right += (
                 engine.ask(x.cpu()).argmax(dim=1).cpu() == images.labels_at(part)

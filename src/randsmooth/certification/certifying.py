@@ -155,7 +155,7 @@ def certify_in_memory(run: OpenRun, show: Progress = silent) -> Certificates:
         3
     """
     rows = dict[int, JournalRow]()
-    with show("certify", len(run.indices), "images") as reporter:
+    with show("certify", len(run.indices), run.images.spec.inputs) as reporter:
         tell(run, show, reporter)
         for row in run.certify(spread(run.indices)):
             rows[row.idx] = row
@@ -223,7 +223,9 @@ def _journalled(
 ) -> Certificates:
     """Return the table of `out`, whose missing rows go to the `journal`; one of no row is removed after an error."""
     try:
-        with show(f"certify {out.stem}", len(run.indices), "images") as reporter:
+        with show(
+            f"certify {out.stem}", len(run.indices), run.images.spec.inputs
+        ) as reporter:
             tell(run, show, reporter)
             done = {row.idx for row in journal.rows}
             right = _settled(journal)

@@ -190,17 +190,20 @@ def _without_noise(run: OpenRun) -> tuple[str, str]:
     """Return how many images the model is right about without noise; and what to look at if that is guessing."""
     images = run.images
     asked = torch.tensor(some_of(run.indices, IMAGES_ASKED))
+    total = len(asked)
     batches = images.batches(asked.split(IMAGES_ASKED // 4))
     answers = torch.cat(
         [run.engine.ask(x.cpu()).argmax(dim=1).cpu() for x, _ in batches]
     )
     right = int((answers == images.labels_at(asked)).sum())
-    total = len(asked)
-    guess = data.guessing(images.labels, run.engine.classes)
-    inputs = "rows" if images.spec.features else "images"
+    inputs = images.spec.inputs
     share = f"without noise the model is right about {right} of {total} of these {inputs} ({right / total:.1%})"
+    # Labels may have to be read with their images, so that few images need no others.
+    if total < TOO_FEW_IMAGES:
+        return share, ""
+    guess = data.guessing(images.labels, run.engine.classes)
     hardly_better = right <= (guess + HARDLY_BETTER * (1 - guess)) * total
-    if total < TOO_FEW_IMAGES or not hardly_better:
+    if not hardly_better:
         return share, ""
     return share, f", hardly more often than guessing ({guess:.1%}): {_reasons(run)}"
 
@@ -214,12 +217,16 @@ def _reasons(run: OpenRun) -> str:
     trained_long = ""
     if type(epochs) is int:
         unit = "epoch" if epochs == 1 else "epochs"
-        on = f" on {take:,} images" if type(take) is int else ""
+        on = f" on {take:,} {spec.inputs}" if type(take) is int else ""
         trained_long = f"was it trained long enough ({epochs} {unit}{on}), "
-    names = enumerate(spec.classes[:3])
-    numbered = ", ".join(f"{place} {shown(name)}" for place, name in names)
+    numbering = ""
+    if spec.classes != tuple(map(str, range(spec.num_classes))):
+        names = enumerate(spec.classes[:3])
+        listed = ", ".join(f"{place} {shown(name)}" for place, name in names)
+        more = ", ..." if spec.num_classes > 3 else ""
+        numbering = f" ({listed}{more})"
     taken = "features in these units" if spec.features else "images in [0, 1]"
     return (
-        f"{trained_long}are its classes numbered as the data's ({numbered}, ...), "
+        f"{trained_long}are its classes numbered as the data's{numbering}, "
         f"and does it take {taken}?"
     )

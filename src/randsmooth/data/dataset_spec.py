@@ -289,6 +289,11 @@ class DatasetSpec:
         return not is_image(self.shape)
 
     @property
+    def inputs(self) -> str:
+        """What to call several inputs: rows of features, or images."""
+        return "rows" if self.features else "images"
+
+    @property
     def streams(self) -> bool:
         """Whether images are decoded on demand instead of being held in memory."""
         return (

@@ -321,6 +321,7 @@ class Pilot:
         self.rule = rule_of(self.header)
         self.n0 = self.header.n0 or 0
         self.order = np.random.default_rng(seed).permutation(run.indices).tolist()
+        self.inputs = run.images.spec.inputs
         self.start = time.perf_counter()
         self.allowed = seconds
         self.asked = 0
@@ -329,7 +330,7 @@ class Pilot:
     def run(self, progress: Progress) -> None:
         """Certify, and find the figures."""
         took = []
-        with progress("pilot", len(self.order), "images") as reporter:
+        with progress("pilot", len(self.order), self.inputs) as reporter:
             for job in Scheduler[PilotImage](self.engine).run(self._jobs()):
                 assert job.result is not None
                 took.append(
