@@ -537,9 +537,9 @@ def test_the_note_on_guessing_says_rows_and_an_order_only_where_there_are_names(
 ) -> None:
     x, y = digits()
     rows = x[:60].flatten(1).numpy()
-    network = nn.Sequential(nn.Linear(64, 10)).eval()
-    with torch.no_grad():
-        network[0].weight.zero_()
+    layer = nn.Linear(64, 10)
+    nn.init.zeros_(layer.weight)
+    network = nn.Sequential(layer).eval()
     how: dict[str, Any] = {"sigma": 0.01, "n": 100, "take": 30}
     with pytest.warns(Note, match=r"of these rows .*numbered as the data's, and does"):
         rs.certify(network, (rows, y[:60]), **how)
