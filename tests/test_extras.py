@@ -32,7 +32,7 @@ JUDGED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
 # What a verb says can be done without the package.
 INSTEAD = {
     "compare": "; `randsmooth evaluate A B` prints the paired comparison without it",
-    "slurm": "; --workers runs the same without Slurm",
+    "slurm": "; processes of this machine (workers) run the same",
 }
 
 

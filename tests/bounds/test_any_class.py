@@ -109,7 +109,7 @@ def test_from_which_radius_on_no_samples_need_pick_the_class() -> None:
             [
                 (
                     partial(make_rule, f"radius={refused}", **facts),
-                    f"radius={refused:g}  | --n0 100",
+                    f"radius={refused:g} | let n0 other samples",
                 )
             ]
         )

@@ -232,7 +232,7 @@ def test_all_that_differs_is_named_and_what_follows_from_it_is_not() -> None:
             " in the file,"
         ) == len(differs), now
         assert (
-            "To go on with it: resume=True" in refused and "overwrite=True" in refused
+            "to go on with it: resume=True" in refused and "overwrite=True" in refused
         )
     strange = refused_resume(
         BEGUN.model_copy(update={"dataset": "\x1b[31m", "split": "x" * 999})

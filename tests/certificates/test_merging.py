@@ -280,7 +280,9 @@ def test_an_output_is_not_written_over_nor_an_unfinished_run_lost(
 ) -> None:
     paths, out = written(whole, tmp_path, "1/2", "2/2"), tmp_path / "t.parquet"
     out.write_text("mine")
-    assert "t.parquet exists; use overwrite=True" in refusal(merge, paths, out=out)
+    assert "t.parquet exists; to begin anew: overwrite=True" in refusal(
+        merge, paths, out=out
+    )
     assert "is one of the shards" in refusal(merge, paths, out=paths[0], overwrite=True)
     assert "must end in .parquet" in refusal(merge, paths, out="t.tsv")
     out.unlink()

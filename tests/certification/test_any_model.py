@@ -275,7 +275,7 @@ def test_labels_count_as_the_logits_do_that_they_come_from(tmp_path: Path) -> No
 def test_what_cannot_be_certified_is_named() -> None:
     dropout = nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(64, 10)).train()
     table: list[tuple[Any, dict[str, Any], str]] = [
-        (bright, {}, "answers with labels, of how many classes: give num_classes"),
+        (bright, {}, "answers with labels, of how many classes | give num_classes"),
         (bright, {"num_classes": 5}, "expected 0 to 4"),
         (
             lambda x: x,

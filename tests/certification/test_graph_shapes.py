@@ -72,7 +72,7 @@ def test_free_sides_are_those_of_the_images(tmp_path: Path) -> None:
         [
             (
                 lambda: counts(str(unclear)),
-                "'a', 'b', 'c' | where the channels are | --model-arg layout=NCHW",
+                "'a', 'b', 'c' | where the channels are | layout='NCHW'",
             ),
             (
                 lambda: rs.certify(
@@ -121,7 +121,7 @@ def test_a_file_of_rows_is_run_on_images_where_that_is_said(tmp_path: Path) -> N
         [
             (
                 lambda: rs.certify(path, "digits", **how),
-                "rows of 64 numbers | (1, 8, 8) | --model-arg layout=rows",
+                "rows of 64 numbers | (1, 8, 8) | layout=rows",
             ),
             (
                 lambda: rs.certify(program, "digits", **how),

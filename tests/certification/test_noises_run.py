@@ -295,7 +295,7 @@ def test_another_noise_than_in_training_is_noted_and_other_channels_are_refused(
         assert (note in notes[0]) if note else not notes, (said, noise)
     for said, noise, way_out in (
         ({}, "ablation=10", "(2, 8, 8) under ablation=10"),
-        ({"sigma": 0.5}, "ablation=10", "--noise ablation=10"),
+        ({"sigma": 0.5}, "ablation=10", "noise='ablation=10'"),
         (ablation, "gaussian=0.5", "under ablation=10"),
     ):
         with pytest.raises(Problem) as refused:

@@ -86,7 +86,7 @@ def check_only_itself_goes_on(
         [
             (
                 lambda: resumed(other()),
-                f"was begun differently ( | {message} | To go on with it: resume=True",
+                f"was begun differently ( | {message} | to go on with it: resume=True",
             )
         ]
     )

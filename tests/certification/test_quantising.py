@@ -172,7 +172,7 @@ def test_what_cannot_be_quantised_is_refused(
     table: list[tuple[dict[str, Any], str]] = [
         ({"split": "test"}, "unknown setting 'split'"),
         ({"dataset": "mnist"}, "mnist"),
-        ({"dataset": None}, "the model does not say its dataset; give one"),
+        ({"dataset": None}, "the model does not say its dataset; give dataset"),
         ({"images": 0}, "images=0"),
         ({"out": "net.pt"}, "net.pt must end in .xml"),
         ({}, install_command("int8")),

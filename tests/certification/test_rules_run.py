@@ -179,12 +179,12 @@ def test_rules_that_need_a_selection_say_so() -> None:
         ({"rule": "grid"}, "label_aware to test the label"),
         (
             {"rule": "fixed", "bound": "two-sided"},
-            "bound=two-sided does not hold for any class",
+            "bound='two-sided' does not hold for any class",
         ),
-        ({"rule": "radius=0"}, "--n0 100"),
+        ({"rule": "radius=0"}, "let n0 other samples"),
         (
             {"rule": "radius=0.25", "bound": "two-sided", "n0": 9},
-            "bound=two-sided is for the fixed rule",
+            "bound='two-sided' is for the fixed rule",
         ),
     ]
     given = {"sigma": 0.25, "n0": 0}

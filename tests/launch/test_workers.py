@@ -64,11 +64,11 @@ def test_what_cannot_be_is_refused_before_anything_begins(
         (lambda: Workers(0), "workers=0", "from 1 up"),
         (
             lambda: Resources(time="2 hours"),
-            "--time 2 hours",
+            "time='2 hours'",
             "how long a task may run",
         ),
         *(
-            (lambda time=time: Resources(time=time), f"--time {time}", "such as 90")
+            (lambda time=time: Resources(time=time), f"time={time!r}", "such as 90")
             for time in ("0", "1:2:3:4", "1-")
         ),
         (
@@ -83,7 +83,7 @@ def test_what_cannot_be_is_refused_before_anything_begins(
         ),
         (
             lambda: Resources(time="90", extra={"--exclude": "n7"}),
-            "--slurm-arg --exclude",
+            "slurm_arg='--exclude'",
             "expected the long name",
         ),
     ]

@@ -144,7 +144,7 @@ TOGETHER: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("cat-rs", {"po": 0.5}, ("'p0'",)),
     ("smoothadv", {"attack": "gradient-free", "m": 1}, ("m=1", "2")),
     ("smoothadv", {"attack": "ddn", "T": 1}, ("T=1", "2")),
-    ("amplify", {"E_t": 0}, ("E_t=0", "p_A_from=MODEL_DIR")),
+    ("amplify", {"E_t": 0}, ("E_t=0", "p_A_from")),
     ("amplify", {"p_min": 0.5, "weight": "literal"}, ("p_min=0.5", "raise p_min")),
     ("amplify", {"reweight_noises": 2}, ("2 noises", "raise")),
     ("gaussian", {"n": 4}, ("'n'", "m")),

@@ -108,7 +108,7 @@ def test_a_name_means_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
         gpus(number)
         assert pick_device(name) == torch.device(device), (number, name)
     refused = [
-        (0, "cuda:0", "sees 0 CUDA | --device cpu"),
+        (0, "cuda:0", "sees 0 CUDA | device='cpu'"),
         (0, "cuda", "sees 0"),
         (2, "cuda:2", "'cuda:2' | sees 2"),
     ]

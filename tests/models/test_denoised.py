@@ -273,7 +273,7 @@ def test_diffusion_folders_that_cannot_be_used_are_refused(tmp_path: Path) -> No
     for name in ("unet", "text"):
         (tmp_path / name / "model_index.json").write_text("{}")
     rows = [
-        ("unet", None, "must know the noise to remove | --sigma"),
+        ("unet", None, "must know the noise to remove | give sigma"),
         ("unet", 0.5, "no file at | scheduler_config.json"),
         ("text", 0.5, "UNet2DConditionModel | no text or class"),
     ]

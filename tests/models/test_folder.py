@@ -135,7 +135,7 @@ def test_the_card_tells_what_it_is_and_how_to_certify(tmp_path: Path) -> None:
         ),
         (
             Denoiser(channels=1, arch="dncnn-4x3", provenance=noise),
-            "dncnn-4x3 on digits | --denoiser FOLDER",
+            "dncnn-4x3 on digits | denoiser",
         ),
     ]
     for model, said in cards:
@@ -253,7 +253,7 @@ def test_what_is_no_model_folder_is_refused(saved: Path, tmp_path: Path) -> None
         (lambda: load(saved, device="gpu"), "device='gpu' | cpu, cuda"),
         (
             lambda: load(tmp_path / "denoiser"),
-            "holds a denoiser, not a classifier | --denoiser",
+            "holds a denoiser, not a classifier | with a denoiser",
         ),
         (lambda: load_denoiser(saved), "holds a classifier, not a denoiser"),
     ]

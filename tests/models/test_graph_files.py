@@ -51,7 +51,7 @@ def test_what_is_no_classifier_of_images_is_named(
         ),
         (
             graph("float[n, a, b, c] x"),
-            "'a', 'b', 'c' | where the channels are | layout=NCHW",
+            "'a', 'b', 'c' | where the channels are | layout='NCHW'",
         ),
         (graph("float[n] x"), "expected one | (N, C, H, W) | (N, d) | such an example"),
         (

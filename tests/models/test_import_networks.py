@@ -276,13 +276,13 @@ def test_a_bad_file_is_refused_with_the_way_out(
 
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     table: list[tuple[dict[str, Any], dict[str, object], str]] = [
-        ({}, {"dataset": "cifar100"}, "fc.bias | (100,) | (10,) | --dataset"),
+        ({}, {"dataset": "cifar100"}, "fc.bias | (100,) | (10,) | (dataset)"),
         (
             {},
             {"dataset": "mnist"},
-            "conv1.weight | (16, 1, 3, 3) | (16, 3, 3, 3) | --dataset",
+            "conv1.weight | (16, 1, 3, 3) | (16, 3, 3, 3) | (dataset)",
         ),
-        ({}, {"arch": "resnet20"}, "as resnet20 | found nothing | --arch"),
+        ({}, {"arch": "resnet20"}, "as resnet20 | found nothing | (arch)"),
         ({}, {"arch": "VGG16"}, "'VGG16' | resnet20"),
         (
             {"head.weight": torch.ones(5, 7)},
@@ -293,7 +293,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         ({}, {"normalise": "mnist"}, "'mnist' | 3 channels"),
         ({}, {"sigma": -1.0}, "sigma=-1.0"),
         ({}, {"images": 0}, "images=0"),
-        ({}, {"dataset": None}, "--dataset cifar10"),
+        ({}, {"dataset": None}, "does not say which data set | name it, dataset"),
     ]
     for more, options, said in table:
         torch.save({"state_dict": state_of("resnet8") | more}, tmp_path / "a.pth")

@@ -225,7 +225,7 @@ def test_folders_of_other_programs_are_called_what_they_are(tmp_path: Path) -> N
     linear(tmp_path / "graphs" / "net.onnx")
     check_refusals(
         [
-            (lambda: rs.load_model(tmp_path / "ddpm"), "diffusers | --denoiser"),
+            (lambda: rs.load_model(tmp_path / "ddpm"), "diffusers | denoiser="),
             (
                 lambda: rs.load_model(tmp_path / "graphs"),
                 "config.json is missing | graphs/net.onnx",

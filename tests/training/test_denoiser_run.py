@@ -103,7 +103,7 @@ def test_what_cannot_be_used_is_refused_and_nothing_written(tmp_path: Path) -> N
     models.save(Denoiser(channels=1, arch="dncnn-5x4"), tmp_path / "deeper")
     table: list[tuple[dict[str, Any], str]] = [
         ({"sigma": 0.0}, "sigma=0"),
-        ({"objective": "stability"}, "--classifier FOLDER"),
+        ({"objective": "stability"}, "classifier=None"),
         ({"classifier": "runs/clean"}, "objective='mse'"),
         ({"epochs": 0}, "epochs=0"),
         ({"arch": "resnet20"}, "dncnn-DEPTHxWIDTH"),

@@ -269,8 +269,8 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
         "epoch 2",
         "cross_entropy nan",
         "2 epochs",
-        "--set lr",
-        "--resume --accept-changes",
+        "lr, now 0.05",
+        "accept_changes=True with resume=True",
     ):
         assert words in str(lost.value)
     calls = itertools.count(
@@ -364,7 +364,7 @@ def test_a_folder_in_use_or_a_strangers_is_refused(
         tmp_path / "wide", dataset=(torch.rand(4, 1, 8, 12), torch.arange(4) % 2)
     )
     assert (
-        all(part in said for part in ("8x12", "--resize 8x8", "--crop 8"))
+        all(part in said for part in ("8x12", "resize=", "crop="))
         and not (tmp_path / "wide").exists()
     )
     with claimed(tmp_path / "m"):

@@ -200,15 +200,15 @@ def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is() -> None:
 REFUSED = [
     ("gaussian", "cifar10", "acr/gausian", ("'acr/gausian'", "'acr/gaussian'")),
     (None, "cifar10", "acr/amplify/T=7", ("'acr/amplify/T=7'", "'acr/amplify/T=")),
-    ("gaussian", "cifar10", "acr/amplify", ("--method amplify",)),
+    ("gaussian", "cifar10", "acr/amplify", ("method amplify",)),
     (
         "gaussian",
         "digits",
         "acr/gaussian",
-        ("cifar10, cifar10-jpeg, imagenet", "--anywhere"),
+        ("cifar10, cifar10-jpeg, imagenet", "anywhere"),
     ),
-    ("gaussian", "svhn", "cat-rs/gaussian", ("--preset macer/gaussian",)),
-    (None, "fashion-mnist", "cat-rs/smoothmix", ("--preset randsmooth/smoothmix",)),
+    ("gaussian", "svhn", "cat-rs/gaussian", ("macer/gaussian",)),
+    (None, "fashion-mnist", "cat-rs/smoothmix", ("randsmooth/smoothmix",)),
     (None, "mnist", "cat-rs/gaussian/tabel1", ("'cat-rs/gaussian/table1'",)),
 ]
 

@@ -242,7 +242,7 @@ NAN, INF = math.nan, math.inf
 # What cannot be used, and words of the refusal.
 BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"sigma": NAN}, ("sigma=nan",)),
-    ({"sigma": 0.0}, ("sigma=0", "--method gaussian")),
+    ({"sigma": 0.0}, ("sigma=0", "method='gaussian'")),
     ({"epochs": 0}, ("epochs=0",)),
     ({"epoch": 3}, ("'epoch'", "'epochs'")),
     ({"precision": "16"}, ("precision", "bf16-mixed")),
@@ -253,7 +253,7 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"set": {"batch": 254}}, ("batch=254", "m=4")),
     ({"set": {"E_t": 150}}, ("E_t=150", "150 epochs")),
     ({"set": {"E_t": 150, "discard": False}}, ("reweighting and the attack",)),
-    ({"epochs": 1}, ("E_t=0", "E_t=1 or more, in a run of at least 2 epochs")),
+    ({"epochs": 1}, ("E_t=0", "1 or more, in a run of at least 2 epochs")),
     (
         {"epochs": 1, "set": {"E_t": 1}},
         ("E_t=1 lies beyond", "never begin. Train longer"),

@@ -25,6 +25,8 @@ from randsmooth.certificates.sameness import evidence_difference
 from randsmooth.certificates.selection import Shard, chosen_by, whole_of
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import (
+    ANOTHER_OUT,
+    BEGIN_ANEW,
     OutputExists,
     Problem,
     SeveralProblems,
@@ -115,7 +117,7 @@ def merge(
     out = place_of(out)
     check_parquet(out)
     if out in places:
-        raise OutputExists(f"{out} is one of the shards: give another out (--out)")
+        raise OutputExists(f"{out} is one of the shards", fix=ANOTHER_OUT, file=out)
     with delivered(out, overwrite=overwrite) as path, claimed(path):
         _check_absent(path, overwrite)
         table = _merged(places, path.stem, chosen)
@@ -142,7 +144,7 @@ def _check_absent(out: Path, overwrite: bool) -> None:
         fault = f"{journal} holds the images of an unfinished run"
     else:
         return
-    raise OutputExists(f"{fault}; use overwrite=True, or another out (--out)")
+    raise OutputExists(fault, fix=BEGIN_ANEW, file=out)
 
 
 @dataclass(frozen=True)

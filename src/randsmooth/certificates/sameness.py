@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from randsmooth.certificates.header import OF_THE_MACHINE, Header
 from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.documents import shown
-from randsmooth.errors import OutputExists
+from randsmooth.errors import BEGIN_ANEW, RESUME, OutputExists
 
 ANOTHER_MODEL = "another model"
 ANOTHER_ARITHMETIC = "another arithmetic"
@@ -70,8 +70,14 @@ def check_same_run(
     if differences is None:
         return
     raise OutputExists(
-        f"{path} was begun differently ({differences}). To go on with it: resume=True, with "
-        "all of that as in the file. To begin anew: overwrite=True, or another out (--out)"
+        f"{path} was begun differently ({differences})",
+        fix=(
+            "to go on with it: ",
+            RESUME,
+            ", all of that as in the file; ",
+            *BEGIN_ANEW,
+        ),
+        file=path,
     )
 
 
