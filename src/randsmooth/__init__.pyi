@@ -27,6 +27,7 @@ from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify
 from .certification import load_model as load_model
 from .certification import measure_accuracy as measure_accuracy
+from .errors import InputError as InputError
 from .errors import Problem as Problem
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser

@@ -162,6 +162,10 @@ class Problem(ValueError):
 Problem = Problem
 
 
+# The name that scripts written before the tree catch.
+InputError = Problem
+
+
 class BadValue(Problem):
     """A setting or an argument has a value that cannot be used."""
 
