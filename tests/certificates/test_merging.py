@@ -289,7 +289,7 @@ def test_an_output_is_not_written_over_nor_an_unfinished_run_lost(
     journal = tmp_path / "t.parquet.partial"
     Journal.create(journal, whole.header).close()
     before = journal.read_bytes()
-    assert "holds the images of an unfinished run; use overwrite" in refusal(
+    assert "holds the images of an unfinished run; to begin anew: overwrite" in refusal(
         merge, paths, out=out
     )
     with claimed(out):

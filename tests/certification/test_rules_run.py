@@ -179,7 +179,7 @@ def test_rules_that_need_a_selection_say_so() -> None:
         ({"rule": "grid"}, "label_aware to test the label"),
         (
             {"rule": "fixed", "bound": "two-sided"},
-            "bound='two-sided' does not hold for any class",
+            "bound=two-sided does not hold for any class",
         ),
         ({"rule": "radius=0"}, "let n0 other samples"),
         (

@@ -84,7 +84,7 @@ def test_what_cannot_be_is_refused_before_anything_begins(
         (
             lambda: Resources(time="90", extra={"--exclude": "n7"}),
             "slurm_arg='--exclude'",
-            "expected the long name",
+            "must be the long name",
         ),
     ]
     for make, value, way_out in wrong:
@@ -101,9 +101,9 @@ def test_what_cannot_be_is_refused_before_anything_begins(
             rs.certify(
                 Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=where
             )
-        assert f"{where.address}: expected HOST:PORT" in str(refused.value) and not [
-            *tmp_path.iterdir()
-        ], where
+        assert repr(where.address) in str(refused.value), where
+        assert "must be HOST:PORT" in str(refused.value), where
+        assert not [*tmp_path.iterdir()], where
 
 
 def test_there_is_one_worker_for_each_gpu(
