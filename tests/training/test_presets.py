@@ -200,7 +200,7 @@ def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is() -> None:
 REFUSED = [
     ("gaussian", "cifar10", "acr/gausian", ("'acr/gausian'", "'acr/gaussian'")),
     (None, "cifar10", "acr/amplify/T=7", ("'acr/amplify/T=7'", "'acr/amplify/T=")),
-    ("gaussian", "cifar10", "acr/amplify", ("method amplify",)),
+    ("gaussian", "cifar10", "acr/amplify", ("method='amplify'",)),
     (
         "gaussian",
         "digits",

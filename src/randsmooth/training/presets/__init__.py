@@ -311,7 +311,10 @@ def find(
     candidates = named(preset)
     wanted = candidates[0].method
     if method not in (None, wanted):
-        raise Conflict(f"preset {preset!r} is for method {wanted}, not {method}")
+        raise Conflict(
+            f"preset {preset!r} is for method {wanted}, not {method}",
+            fix=Setting("method", wanted),
+        )
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
