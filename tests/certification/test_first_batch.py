@@ -331,7 +331,7 @@ def test_numbers_of_every_kind_are_counted() -> None:
 
 
 def test_only_shapes_are_asked_about_as_shapes() -> None:
-    question = "another size?"
+    question = "another size (resize)?"
     shapes = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(144, 10)).eval()
     assert question in refusal(counts, shapes)
 

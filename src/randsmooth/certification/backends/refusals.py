@@ -5,7 +5,7 @@ import re
 from torch import Tensor
 
 from randsmooth.documents import shown
-from randsmooth.errors import ModelFailed
+from randsmooth.errors import ModelFailed, Setting
 from randsmooth.models.adapters.foreign_model import GRADIENT
 
 # What Python says of a function that is given too few arguments, or too many.
@@ -50,13 +50,12 @@ def refused(noisy: Tensor, error: Exception) -> ModelFailed:
             f"the model takes a gradient, and that failed ({said}): {way}"
         )
     if SHAPES.search(said):
-        other = (
-            "other channels or another size"
-            if noisy.dim() == 4
-            else "inputs of another shape"
-        )
+        refused = f"the model refuses inputs of shape {shape} ({said}): is it for"
+        if noisy.dim() != 4:
+            return ModelFailed(f"{refused} inputs of another shape?")
+        resize = Setting("resize")
         return ModelFailed(
-            f"the model refuses inputs of shape {shape} ({said}): is it for {other}?"
+            (f"{refused} other channels or another size (", resize, ")?")
         )
     example = ", ".join(map(str, (2, *shape)))
     kind = "" if said.startswith(type(error).__name__) else f"{type(error).__name__}: "
