@@ -7,7 +7,7 @@ from docs.field.judging import Judged
 
 from randsmooth import certificates
 from randsmooth.papers import OBJECTS, PaperRow
-from randsmooth.papers.cell_comparison import Agreement, agreement_of
+from randsmooth.papers.cell_comparison import CellAgreement, agreement_of
 from randsmooth.papers.find_certificates import (
     SAME_IMAGES,
     CertificateFile,
@@ -40,7 +40,7 @@ class Printed:
 
     table: str
     row: PaperRow
-    agreed: Agreement
+    agreed: CellAgreement
     said: str
 
 
@@ -79,7 +79,9 @@ def printed(one: Judged) -> Printed | None:
         return None
     own = PAPER.get(one.place.repository)
 
-    def order(each: tuple[str, PaperRow, Agreement]) -> tuple[bool, bool, float, float]:
+    def order(
+        each: tuple[str, PaperRow, CellAgreement],
+    ) -> tuple[bool, bool, float, float]:
         _, row, agreed = each
         return row.paper != own, not agreed.same_images, agreed.share, agreed.mean_error
 
@@ -87,7 +89,7 @@ def printed(one: Judged) -> Printed | None:
     return Printed(table, row, agreed, _said(agreed))
 
 
-def _said(agreed: Agreement) -> str:
+def _said(agreed: CellAgreement) -> str:
     if agreed.unexplained:
         return ANOTHER_RUN if agreed.another_run else DIFFERS
     return AGREES if agreed.same_images else WITHIN_CHANCE

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from randsmooth import Certificates, models
 from randsmooth.certificates import Header
-from randsmooth.certification.header import fingerprint
+from randsmooth.certification.run_header import fingerprint
 from randsmooth.data import TensorImages
 from randsmooth.data.dataset_spec import own
 

@@ -12,7 +12,7 @@ from torch import nn
 from certification.runs import interrupt
 from models.refusing import check_refusals
 from randsmooth import certify
-from randsmooth.certification import header
+from randsmooth.certification import run_header as header
 from randsmooth.certification.backends import base, make_backend
 from randsmooth.certification.backends.torch_backend import Torch
 

@@ -19,7 +19,7 @@ from models.test_weights import NormalizeLayer, plain, static
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.journal import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
-from randsmooth.certification.header import behaviour
+from randsmooth.certification.run_header import behaviour
 from randsmooth.errors import Note
 
 Make = Callable[[], Any]

@@ -8,7 +8,7 @@ import yaml
 
 from cli.processes import Run
 from randsmooth.atomic import claimed
-from randsmooth.launch import Grid
+from randsmooth.launch import SweepGrid
 from randsmooth.launch.chains import chains_of
 from randsmooth.launch.sweeping import begun, steps_of
 
@@ -67,7 +67,7 @@ def test_bad_words(cli: Run) -> None:
 
 def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
     out = Path("runs/sweep")
-    with begun(Grid.read(BASE), out):
+    with begun(SweepGrid.read(BASE), out):
         assert "another run is writing" in cli.refused(
             "sweep", written({}), "--out", out
         )
@@ -75,7 +75,9 @@ def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
         "sweep", written({"methods": "macer"}), "--out", out
     )
     folder = out / "digits-gaussian-0.25-seed0" / "model"
-    table = folder.with_name(f"{next(iter(Grid.read(BASE).certifications))}.parquet")
+    table = folder.with_name(
+        f"{next(iter(SweepGrid.read(BASE).certifications))}.parquet"
+    )
     for make, made, remove in (
         (folder.mkdir, folder, folder.rmdir),
         (table.touch, table, table.unlink),
@@ -89,12 +91,12 @@ def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
         )
         remove()
     for more in ({}, {"seeds": [0, 1]}):  # nothing had been made of it
-        with begun(Grid.read(BASE | {"train": {"epochs": 3}} | more), out):
+        with begun(SweepGrid.read(BASE | {"train": {"epochs": 3}} | more), out):
             pass
 
 
 def test_the_status_is_read_from_the_folder(cli: Run) -> None:
-    grid, out = Grid.read(BASE | {"seeds": [0, 1, 2, 3]}), Path("runs/sweep")
+    grid, out = SweepGrid.read(BASE | {"seeds": [0, 1, 2, 3]}), Path("runs/sweep")
     with begun(grid, out):
         pass
     chains = chains_of(steps_of(grid, out))

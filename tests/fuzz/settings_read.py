@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 
 from fuzz.harness import Files, Reader
-from randsmooth.launch import Grid
+from randsmooth.launch import SweepGrid
 from randsmooth.launch.sweeping import check_steps, steps_of
 from randsmooth.noise.registry import make_noise
 
@@ -51,7 +51,7 @@ class Grids(Reader):
         return [{GRID: each.encode()} for each in (crossed, seeds, dated)]
 
     def read(self, folder: Path) -> Any:
-        steps = steps_of(Grid.read(folder / GRID), folder / "out")
+        steps = steps_of(SweepGrid.read(folder / GRID), folder / "out")
         check_steps(steps)
         return [step.command().replace(str(folder), "") for step in steps]
 

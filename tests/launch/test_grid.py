@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from randsmooth.errors import Problem
-from randsmooth.launch import Grid
+from randsmooth.launch import SweepGrid
 from randsmooth.launch.chains import (
     Step,
     carry_out,
@@ -27,7 +27,7 @@ def commands(**changes: Any) -> dict[str, str]:
     """Step -> its command, of the usual grid with some changes, below OUT."""
     return {
         step.name: step.command()
-        for step in steps_of(Grid.read(BASE | changes), Path("OUT"))
+        for step in steps_of(SweepGrid.read(BASE | changes), Path("OUT"))
     }
 
 
@@ -42,7 +42,7 @@ def test_every_list_is_crossed_with_all_others_and_adding_to_one_renames_nothing
         "train": {"epochs": [2, 4]},
         "certify": [{"n": [1000, 2000]}, {"rule": "grid"}],
     }
-    grid = Grid.read(document)
+    grid = SweepGrid.read(document)
     assert (
         len(grid.cells) == 2 * 3 * 2 * 3 * 2 == len({cell.title for cell in grid.cells})
     )
@@ -107,7 +107,7 @@ def test_a_model_that_another_needs_is_made_before_it_once_and_certified_only_if
         "cat-rs": {**RELEASED, "teacher": {"method": "gaussian", "sigma": 0.25}},
         "gaussian": None,
     }
-    grid = Grid.read(
+    grid = SweepGrid.read(
         BASE | {"sigmas": [0.25, 0.5], "seeds": [0, 1], "methods": methods}
     )
     steps = {step.name: step for step in steps_of(grid, Path("OUT"))}
@@ -181,7 +181,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_bad_grids() -> None:
     for changes, said in BAD:
         with pytest.raises(Problem) as error:
-            check_steps(steps_of(Grid.read(BASE | changes), Path("OUT")))
+            check_steps(steps_of(SweepGrid.read(BASE | changes), Path("OUT")))
         assert said in str(error.value), changes
 
 
@@ -190,7 +190,7 @@ def test_a_date_in_a_grid_is_the_text_that_it_is_written_as(tmp_path: Path) -> N
     path, day = tmp_path / "grid.yaml", "2024-05-01"
     (tmp_path / day).mkdir()
     path.write_text("datasets: 2024-05-01\nmethods: gaussian\nsigmas: 0.5\n")
-    (step, *_) = steps_of(Grid.read(path), tmp_path / "out")
+    (step, *_) = steps_of(SweepGrid.read(path), tmp_path / "out")
     assert step.argument == day
     for key, of in (("seeds", "seed"), ("train", "epochs"), ("certify", "n")):
         value = day if key == "seeds" else f"{{{of}: {day}}}"
@@ -198,7 +198,7 @@ def test_a_date_in_a_grid_is_the_text_that_it_is_written_as(tmp_path: Path) -> N
             f"datasets: digits\nmethods: gaussian\nsigmas: 0.5\n{key}: {value}\n"
         )
         with pytest.raises(Problem, match=f"{of}='{day}'"):
-            check_steps(steps_of(Grid.read(path), tmp_path / "out"))
+            check_steps(steps_of(SweepGrid.read(path), tmp_path / "out"))
 
 
 def test_a_long_name_floods_no_terminal() -> None:
@@ -210,7 +210,7 @@ def test_a_long_name_floods_no_terminal() -> None:
     ]
     for grid in grids:
         with pytest.raises(Problem) as refused:
-            check_steps(steps_of(Grid.read(BASE | grid), Path("OUT")))
+            check_steps(steps_of(SweepGrid.read(BASE | grid), Path("OUT")))
         assert len(str(refused.value)) < 1_000
 
 
@@ -222,7 +222,7 @@ def test_the_grids_of_the_repository_are_grids() -> None:
         "examples/grid": 8,
         **ours,
     }.items():
-        assert len(Grid.read(root / f"{path}.yaml").cells) == models, path
+        assert len(SweepGrid.read(root / f"{path}.yaml").cells) == models, path
 
 
 def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
@@ -235,12 +235,12 @@ def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
     ):
         began = time.process_time()
         with pytest.raises(Problem) as refused:
-            Grid.read(BASE | large)
+            SweepGrid.read(BASE | large)
         assert (
             "more than 2,000: leave some out" in str(refused.value)
             and time.process_time() - began < 5
         ), large
-    assert len(Grid.read(BASE | {"seeds": list(range(300))}).cells) == 300
+    assert len(SweepGrid.read(BASE | {"seeds": list(range(300))}).cells) == 300
 
 
 def test_what_fails_stops_only_what_needs_it(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from randsmooth import models
 from randsmooth.atomic import claimed
 from randsmooth.errors import Problem
 from randsmooth.methods import Loss
-from randsmooth.methods.gaussian import Gaussian
+from randsmooth.methods.gaussian import GaussianTraining
 from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
@@ -249,7 +249,7 @@ def test_a_run_leaves_a_model_a_history_and_the_same_curves(
 def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
     whole: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls, real = itertools.count(), Gaussian.loss
+    calls, real = itertools.count(), GaussianTraining.loss
 
     def breaking(*batch: Any) -> Loss:
         total, terms, figures = real(*batch)
@@ -263,7 +263,7 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
         )
 
     with monkeypatch.context() as patch, pytest.raises(TrainingDiverged) as lost:
-        patch.setattr(Gaussian, "loss", breaking)
+        patch.setattr(GaussianTraining, "loss", breaking)
         train("digits", GAUSSIAN, out=tmp_path / "m")
     for words in (
         "epoch 2",
@@ -280,7 +280,7 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
         monkeypatch.context() as patch,
         pytest.raises(TrainingDiverged, match=r"step 0: .* nan.* Try other"),
     ):
-        patch.setattr(Gaussian, "loss", breaking)
+        patch.setattr(GaussianTraining, "loss", breaking)
         train("digits", GAUSSIAN, out=tmp_path / "n")
     train("digits", GAUSSIAN, out=tmp_path / "m", resume=True)
     assert same(tmp_path / "m", whole["gaussian"])

@@ -8,10 +8,10 @@ from .hosting import serve as serve
 from .hosting import write_space as write_space
 from .image_certificate import Attempt as Attempt
 from .image_certificate import Attempts as Attempts
-from .image_certificate import Copies as Copies
 from .image_certificate import Explanation as Explanation
 from .image_certificate import Neighbour as Neighbour
 from .image_certificate import Neighbours as Neighbours
+from .image_certificate import NoisyCopies as NoisyCopies
 from .image_certificate import radius_by_samples as radius_by_samples
 from .live_certificates import Limits as Limits
 from .live_certificates import Moment as Moment

@@ -13,10 +13,10 @@ from randsmooth import data, models
 from randsmooth.app.image_certificate import (
     Attempt,
     Attempts,
-    Copies,
     Explanation,
     Neighbour,
     Neighbours,
+    NoisyCopies,
 )
 from randsmooth.app.page import write_explanation
 from randsmooth.certificates import (
@@ -223,7 +223,7 @@ def _attempts(
 
 
 @torch.inference_mode()
-def _copies(smoothed: SmoothedClassifier, image: Tensor) -> Copies:
+def _copies(smoothed: SmoothedClassifier, image: Tensor) -> NoisyCopies:
     """The first copies that were counted, their classes, and what a denoiser makes of them."""
     (x,), model = smoothed.checked(image), smoothed.model
     noisy, answers = first_samples(
@@ -231,11 +231,11 @@ def _copies(smoothed: SmoothedClassifier, image: Tensor) -> Copies:
     )
     noisy = noisy[:, : len(x)]  # without marks of what is hidden
     if not isinstance(model, models.Denoised):
-        return Copies(noisy.numpy(), answers, None)
+        return NoisyCopies(noisy.numpy(), answers, None)
     where = next(
         (parameter.device for parameter in model.parameters()), torch.device("cpu")
     )
-    return Copies(
+    return NoisyCopies(
         noisy.numpy(), answers, model.denoiser(noisy.to(where)).float().cpu().numpy()
     )
 

@@ -107,7 +107,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
-class Copies:
+class NoisyCopies:
     """Some of the noisy copies that were counted.
 
     Attributes:
@@ -116,7 +116,7 @@ class Copies:
         denoised: (n, C, H, W) what a denoiser before the classifier makes of them; None without one.
 
     Example:
-        >>> Copies(np.zeros((3, 1, 8, 8), np.float32), np.array([7, 7, 9]), None).answers.tolist()
+        >>> NoisyCopies(np.zeros((3, 1, 8, 8), np.float32), np.array([7, 7, 9]), None).answers.tolist()
         [7, 7, 9]
     """
 
@@ -154,7 +154,7 @@ class Explanation:
     classes: tuple[str, ...]
     label: int | None
     certified: Certified = field(repr=False)
-    copies: Copies = field(repr=False)
+    copies: NoisyCopies = field(repr=False)
     neighbours: Neighbours | None = field(repr=False)
     attempts: Attempts | None = field(repr=False)
     left_out: tuple[str, ...] = ()

@@ -6,10 +6,6 @@ from .converting import Agreement as Agreement
 from .converting import export_model as export_model
 from .converting import quantise as quantise
 from .engine import Engine as Engine
-from .header import certified_as as certified_as
-from .header import check_answers as check_answers
-from .header import check_same as check_same
-from .header import pixel_hashes as pixel_hashes
 from .matching import matched as matched
 from .opening import check_eval_mode as check_eval_mode
 from .opening import check_fit as check_fit
@@ -27,6 +23,10 @@ from .refutation import attack as attack
 from .run import Inputs as Inputs
 from .run import OpenRun as OpenRun
 from .run import RunSpec as RunSpec
+from .run_header import certified_as as certified_as
+from .run_header import check_answers as check_answers
+from .run_header import check_same as check_same
+from .run_header import pixel_hashes as pixel_hashes
 from .run_notes import RunNotes as RunNotes
 from .run_notes import notes_of as notes_of
 from .scheduler import Scheduler as Scheduler

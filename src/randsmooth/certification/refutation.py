@@ -20,15 +20,15 @@ from randsmooth.attacks.shared import climb, mean_cross_entropy, unit
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.backends import frozen
 from randsmooth.certification.engine import EVERY, Engine
-from randsmooth.certification.header import (
+from randsmooth.certification.options import CertifiedModelOptions
+from randsmooth.certification.run import RunSpec
+from randsmooth.certification.run_header import (
     called,
     certified_as,
     check_answers,
     check_same,
     fingerprint,
 )
-from randsmooth.certification.options import CertifiedModelOptions
-from randsmooth.certification.run import RunSpec
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import (
     SmoothedClassifier,

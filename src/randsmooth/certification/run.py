@@ -27,7 +27,7 @@ from randsmooth.certificates import (
     Shard,
 )
 from randsmooth.certificates.rows import in_bytes
-from randsmooth.certification import header as headers
+from randsmooth.certification import run_header as headers
 from randsmooth.certification.algorithm import (
     ImageEvidence,
     certify_steps,

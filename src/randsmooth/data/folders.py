@@ -19,7 +19,7 @@ from randsmooth.data.labels import (
     no_labels,
 )
 from randsmooth.data.lists import SUFFIXES as LISTS
-from randsmooth.data.lists import List, read_list
+from randsmooth.data.lists import ImageList, read_list
 from randsmooth.data.notes import tell
 from randsmooth.data.registry import unknown_form
 from randsmooth.data.splits import FILLERS, WHOLE, split_in, split_of, splits_beside
@@ -130,7 +130,9 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
     return {word: listed.images(rows) for word, rows in listed.splits.items()}
 
 
-def _list_beside(folder: Path, paths: list[Path], columns: ColumnNames) -> List | None:
+def _list_beside(
+    folder: Path, paths: list[Path], columns: ColumnNames
+) -> ImageList | None:
     """The one list beside the images at `paths`; None, with a `Note`, where it cannot be read.
 
     It may come from a stranger, so that it opens no file of another folder.

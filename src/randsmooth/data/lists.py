@@ -24,7 +24,7 @@ SUFFIXES = (*DELIMITERS, JSON_LINES)
 
 
 @dataclass(frozen=True)
-class List:
+class ImageList:
     """The rows of a list of images, of which each split is a part.
 
     Attributes:
@@ -130,7 +130,7 @@ def _plain(path: Path) -> Path:
     return Path(os.path.normpath(path))
 
 
-def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
+def read_list(path: Path, columns: ColumnNames = USUAL) -> ImageList:
     """Read the list at `path`: a CSV file whose first line names the columns, or one JSON object a line.
 
     Labels are whole numbers, or names, which are numbered in alphabetical order.
@@ -153,7 +153,9 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> List:
     splits = {WHOLE: list(range(len(labels)))}
     if said:
         splits = rows_of_splits({name: cells[name] for name in said}, str(path))
-    return List(path, [number for number, _ in rows[1:]], cells[image], labels, splits)
+    return ImageList(
+        path, [number for number, _ in rows[1:]], cells[image], labels, splits
+    )
 
 
 def read_rows(path: Path) -> list[tuple[int, list[str]]]:

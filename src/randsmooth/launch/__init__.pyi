@@ -3,8 +3,8 @@ from .chains import Step as Step
 from .forecast import Plan as Plan
 from .forecast import Span as Span
 from .forecast import plan as plan
-from .grid import Grid as Grid
 from .slurm import Resources as Resources
+from .sweep_grid import SweepGrid as SweepGrid
 from .sweeping import Status as Status
 from .sweeping import Swept as Swept
 from .sweeping import status as status

@@ -18,8 +18,8 @@ from randsmooth.atomic import claimed, write_atomically
 from randsmooth.certificates import Certificates, Header, Shard, merge, read_parquet
 from randsmooth.certificates.journal import journal_path, shards_path
 from randsmooth.certification.certifying import certify_into, check_flags, finished
-from randsmooth.certification.header import check_same
 from randsmooth.certification.run import OpenRun, RunSpec
+from randsmooth.certification.run_header import check_same
 from randsmooth.certification.run_notes import notes_of
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import OUT, OVERWRITE, Busy, Note, OutputExists, Problem, Setting

@@ -23,8 +23,8 @@ from randsmooth.errors import (
     WrongFile,
 )
 from randsmooth.launch.chains import RESUMED, Chain, Step, carry_out, chains_of
-from randsmooth.launch.grid import Cell, Grid
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
+from randsmooth.launch.sweep_grid import Cell, SweepGrid
 from randsmooth.launch.workers import Workers
 from randsmooth.models.registry import check_arch
 from randsmooth.models.sources import check_place
@@ -39,7 +39,7 @@ PAGE = "leaderboard.html"
 STATES = ("done", "running", "queued", "waiting", "failed")
 
 
-def steps_of(grid: Grid, out: Path | str) -> list[Step]:
+def steps_of(grid: SweepGrid, out: Path | str) -> list[Step]:
     """The steps of a sweep into the folder `out`, those of one model together, in the order of the grid.
 
     Every model has a folder below `out` with its name: `model/`, a table for each certification, `metrics.json`.
@@ -48,7 +48,7 @@ def steps_of(grid: Grid, out: Path | str) -> list[Step]:
         Problem: models that wait for each other, or a reference that may mean several.
 
     Example:
-        >>> grid = Grid.read({"datasets": "digits", "methods": "gaussian", "sigmas": 0.25, "certify": {"n": 1000}})
+        >>> grid = SweepGrid.read({"datasets": "digits", "methods": "gaussian", "sigmas": 0.25, "certify": {"n": 1000}})
         >>> for step in steps_of(grid, Path("runs")):
         ...     print(step.name)
         digits-gaussian-0.25-seed0/train
@@ -64,7 +64,7 @@ def steps_of(grid: Grid, out: Path | str) -> list[Step]:
 class _Steps:
     """Collects steps by name, each once, what another needs before it."""
 
-    def __init__(self, grid: Grid, out: Path) -> None:
+    def __init__(self, grid: SweepGrid, out: Path) -> None:
         self.grid, self.out, self.found = grid, out, dict[str, Step]()
         self.titles = {cell.title: cell for cell in grid.cells}
 
@@ -255,7 +255,7 @@ def certifying(chains: Sequence[Chain]) -> Iterator[Step]:
 
 
 def sweep(
-    grid: Grid | Mapping[str, Any] | Path | str,
+    grid: SweepGrid | Mapping[str, Any] | Path | str,
     *,
     out: Path | str,
     workers: Workers | None = None,
@@ -267,7 +267,7 @@ def sweep(
     fails does not stop those that do not need it. What a step says is in a log beside its output.
 
     Args:
-        grid: a YAML file, what it would hold (see `Grid.read`), or a grid.
+        grid: a YAML file, what it would hold (see `SweepGrid.read`), or a grid.
         out: the folder of the sweep.
         workers: who shares the models, such as `launch.Processes(2)`; default: this process, one after the other.
         progress: as for `train`.
@@ -282,7 +282,7 @@ def sweep(
         Traceback (most recent call last):
         randsmooth.errors.Problem: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs n >= 10 to certify anything; ...
     """
-    chosen = grid if isinstance(grid, Grid) else Grid.read(grid)
+    chosen = grid if isinstance(grid, SweepGrid) else SweepGrid.read(grid)
     folder = Path(out)
     with begun(chosen, folder, here=workers is None) as chains:
         Jobs(folder).check_none()
@@ -297,7 +297,7 @@ def sweep(
 
 
 @contextmanager
-def begun(grid: Grid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
+def begun(grid: SweepGrid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
     """The chains of a sweep, all of it checked and written down, for the one process that may carry them out."""
     if "://" in str(out) or ":/" in str(out):
         raise BadValue(
@@ -321,7 +321,7 @@ def begun(grid: Grid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
         yield chains
 
 
-def submit_sweep(grid: Grid, out: Path, resources: Resources) -> Submitted:
+def submit_sweep(grid: SweepGrid, out: Path, resources: Resources) -> Submitted:
     """Submit what is missing of a sweep to Slurm: a job for each model, and one that ranks them all in the end.
 
     Arguments and errors as for `sweep`; or Slurm refuses.
@@ -447,7 +447,7 @@ def status(folder: Path | str) -> list[Status]:
         Problem: the folder holds no sweep.
 
     Example:
-        >>> grid = Grid.read({"datasets": "digits", "methods": "gaussian", "sigmas": [0.25, 0.5]})
+        >>> grid = SweepGrid.read({"datasets": "digits", "methods": "gaussian", "sigmas": [0.25, 0.5]})
         >>> with begun(grid, Path("runs")):
         ...     [(model.name, model.state) for model in status("runs")]
         [('digits-gaussian-0.25-seed0', 'waiting'), ('digits-gaussian-0.5-seed0', 'waiting')]
@@ -459,7 +459,7 @@ def status(folder: Path | str) -> list[Status]:
         )
     jobs = Jobs(folder)
     queued = jobs.alive()
-    chains = chains_of(steps_of(Grid.read(content["grid"]), folder))
+    chains = chains_of(steps_of(SweepGrid.read(content["grid"]), folder))
     return [_status(chain, queued.get(chain.name, ""), jobs) for chain in chains]
 
 

@@ -21,7 +21,7 @@ from randsmooth.methods.base import (
     attacked_shares,
     label_loss,
 )
-from randsmooth.methods.gaussian import Gaussian
+from randsmooth.methods.gaussian import GaussianTraining
 from randsmooth.methods.hyperparameters import (
     EPOCHS,
     Count,
@@ -31,8 +31,7 @@ from randsmooth.methods.hyperparameters import (
     begins,
     model_folder,
 )
-from randsmooth.noise import Gaussian as GaussianNoise
-from randsmooth.noise import Stream
+from randsmooth.noise import Gaussian, Stream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,13 +160,13 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
         if method.weight == "literal"
         else bounds.q_upper(least, noises, alpha)
     )
-    floor = float(GaussianNoise(1.0).radius(q))
+    floor = float(Gaussian(1.0).radius(q))
     if floor <= 0.0:
         raise BadValue(
             f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so no weight can be "
             "relative to it: raise p_min or reweight_noises"
         )
-    radii = GaussianNoise(1.0).radius(bounds.q_upper(counts.numpy(), noises, alpha))
+    radii = Gaussian(1.0).radius(bounds.q_upper(counts.numpy(), noises, alpha))
     return torch.from_numpy(radii / floor).clamp_min(1.0)
 
 
@@ -178,7 +177,7 @@ class AmplifySchedule(Schedule):
 
     def __init__(self, method: Amplify) -> None:
         super().__init__(method)
-        self.before = Gaussian(m=method.m)
+        self.before = GaussianTraining(m=method.m)
         self.kept: Tensor | None = None  # (N,) bool
         self.weights: Tensor | None = None  # (N,) float64, 0 where discarded
 
@@ -254,7 +253,7 @@ class AmplifySchedule(Schedule):
             right for right in range(noises + 1) if right / noises >= self.method.p_t
         )
 
-    def objective(self, epoch: int) -> Gaussian | Amplify:
+    def objective(self, epoch: int) -> GaussianTraining | Amplify:
         return (
             self.method
             if self.method.attack and epoch >= self.method.E_t

@@ -11,7 +11,7 @@ from randsmooth.methods.hyperparameters import Count
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian(Method):
+class GaussianTraining(Method):
     """Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3).
 
     Attributes:

@@ -20,7 +20,7 @@ from randsmooth.registry import Registry
 if TYPE_CHECKING:
     from randsmooth.methods.base import Method  # which loads torch
 
-Noise = Literal["of the run", "of the model"]
+OtherModelNoise = Literal["of the run", "of the model"]
 
 METHODS: Registry[type[Method]] = Registry(
     "method",
@@ -29,7 +29,7 @@ METHODS: Registry[type[Method]] = Registry(
         "amplify": "randsmooth.methods.amplify:Amplify",
         "cat-rs": "randsmooth.methods.cat_rs:CatRS",
         "consistency": "randsmooth.methods.consistency:Consistency",
-        "gaussian": "randsmooth.methods.gaussian:Gaussian",
+        "gaussian": "randsmooth.methods.gaussian:GaussianTraining",
         "macer": "randsmooth.methods.macer:Macer",
         "smoothadv": "randsmooth.methods.smoothadv:SmoothAdv",
         "smoothmix": "randsmooth.methods.smoothmix:SmoothMix",
@@ -129,7 +129,7 @@ def ramps(*names: str) -> Mapping[str, Any]:
     return {**EPOCHS, "ramps": names}
 
 
-def model_folder(noise: Noise) -> Mapping[str, Any]:
+def model_folder(noise: OtherModelNoise) -> Mapping[str, Any]:
     """Metadata of a field that names the folder of another model, or is None.
 
     Training checks that there is such a model and that its images have the same shape and classes. It records the hash

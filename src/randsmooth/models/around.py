@@ -48,7 +48,7 @@ RULES = {
 PARTS = 4  # the images on which the first members differ are answered in parts of a batch of this many
 
 
-class Step(nn.Module):
+class ModelStep(nn.Module):
     """A step without a train mode: a function of a batch and of tensors, which says in `words` what it does."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Step(nn.Module):
         return self.function(x, *self.buffers())
 
 
-def channels_step(wanted: int | str) -> Step:
+def channels_step(wanted: int | str) -> ModelStep:
     """One of CHANNELS: 3 repeats a grey channel, 1 makes grey of red, green and blue, "bgr" swaps."""
     if wanted not in CHANNELS or isinstance(wanted, bool):
         raise BadValue(field="channels", value=wanted, expected="must be 1, 3 or 'bgr'")
@@ -76,10 +76,10 @@ def channels_step(wanted: int | str) -> Step:
             return (x * luma).sum(dim=1, keepdim=True)
         return x.flip(1) if wanted == "bgr" else x
 
-    return Step(CHANNELS[wanted], change, _per_channel(LUMA))
+    return ModelStep(CHANNELS[wanted], change, _per_channel(LUMA))
 
 
-def resize_step(size: int | Sequence[int], interpolation: str) -> Step:
+def resize_step(size: int | Sequence[int], interpolation: str) -> ModelStep:
     """Resizes to (H, W), or the shorter side to one length, as Pillow does: shrinking filters first."""
     check_known("interpolation", INTERPOLATIONS, interpolation)
     sides = _size("resize", size)
@@ -104,10 +104,10 @@ def resize_step(size: int | Sequence[int], interpolation: str) -> Step:
         if len(sides) == 2
         else f"{sides[0]} on the shorter side"
     )
-    return Step(f"resized to {to} ({interpolation})", resize)
+    return ModelStep(f"resized to {to} ({interpolation})", resize)
 
 
-def crop_step(size: int | Sequence[int]) -> Step:
+def crop_step(size: int | Sequence[int]) -> ModelStep:
     """The middle (H, W) of an image."""
     height, width = 2 * sides if len(sides := _size("crop", size)) == 1 else sides
 
@@ -119,14 +119,14 @@ def crop_step(size: int | Sequence[int]) -> Step:
             )
         return x[:, :, top : top + height, left : left + width]
 
-    return Step(f"the middle {height} x {width} cut out", crop)
+    return ModelStep(f"the middle {height} x {width} cut out", crop)
 
 
 def normalise_step(
     mean: float | Sequence[float] | None,
     std: float | Sequence[float] | None,
     scale: float,
-) -> Step:
+) -> ModelStep:
     """(scale * x - mean) / std, with a number for each channel or one for all."""
     means, stds = (
         _numbers("mean", 0.0 if mean is None else mean),
@@ -158,7 +158,9 @@ def normalise_step(
             ", ".join(f"{value:g}" for value in values) for values in (means, stds)
         )
         words.append(f"normalised by mean {by_mean} and std {by_std}")
-    return Step(" and ".join(words), normalise, _per_channel(means), _per_channel(stds))
+    return ModelStep(
+        " and ".join(words), normalise, _per_channel(means), _per_channel(stds)
+    )
 
 
 class Wrapped(Around):
@@ -182,9 +184,9 @@ class Wrapped(Around):
 
     def __init__(
         self,
-        before: Sequence[Step],
+        before: Sequence[ModelStep],
         model: nn.Module,
-        after: Sequence[Step],
+        after: Sequence[ModelStep],
         part: str | int | None = None,
     ) -> None:
         super().__init__()
@@ -281,7 +283,7 @@ def wrap(
     check_known("softmax", AFTER, *([] if softmax is None else [softmax]))
     check_known("binary", BINARY, *([] if binary is None else [binary]))
     resizing = partial(resize_step, interpolation=interpolation)
-    steps: dict[Callable[[Any], Step], Any] = {
+    steps: dict[Callable[[Any], ModelStep], Any] = {
         channels_step: channels,
         resizing: resize,
         crop_step: crop,
@@ -291,25 +293,25 @@ def wrap(
         before.append(normalise_step(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
         before.append(
-            Step(
+            ModelStep(
                 "channels on the last axis",
                 lambda x: x.permute(0, 2, 3, 1).contiguous(),
             )
         )
     if layout == "rows":
         before.append(
-            Step(
+            ModelStep(
                 "its numbers in one row, by channel, row and column",
                 lambda x: x.flatten(1),
             )
         )
-    after = list[Step]()
+    after = list[ModelStep]()
     if binary is not None:
         after.append(
-            Step(f"two logits of one {binary}", partial(two_logits, of=binary))
+            ModelStep(f"two logits of one {binary}", partial(two_logits, of=binary))
         )
     if softmax is not None:
-        after.append(Step(*AFTER[softmax]))
+        after.append(ModelStep(*AFTER[softmax]))
     return Wrapped(before, as_module(model, num_classes), after, answer)
 
 

@@ -57,7 +57,7 @@ KINDS = {
 }  # an argument that one kind of models has alone
 
 
-class Stored(NamedTuple):
+class FolderContent(NamedTuple):
     """The content of a model folder; `kind` one of the values of KINDS."""
 
     folder: Path
@@ -102,7 +102,7 @@ class StoredModel(nn.Module):
         return cls.rebuilt(read(folder)).to(pick_device(device))
 
     @classmethod
-    def rebuilt(cls, stored: Stored) -> Self:
+    def rebuilt(cls, stored: FolderContent) -> Self:
         """The model of a folder's content, in eval mode; Problem where its parts do not fit."""
         if stored.kind != cls.kind:
             raise WrongFile(
@@ -229,7 +229,7 @@ def card(model: StoredModel) -> str:
     return templates.get_template(f"{model.kind}.md.j2").render(model.config | facts)
 
 
-def read(folder: Path | str) -> Stored:
+def read(folder: Path | str) -> FolderContent:
     """What is in `folder`, of a URL or the hub's "user/name" too, once it is known to be as it was saved.
 
     Raises:
@@ -266,7 +266,7 @@ def read(folder: Path | str) -> Stored:
         raise WrongFile(
             f"{path} holds NaN or infinity in {shown(repr(infinite[0]))}: {DAMAGED}"
         )
-    return Stored(folder, kind, config, weights)
+    return FolderContent(folder, kind, config, weights)
 
 
 def check_folder(folder: Path | str) -> str:

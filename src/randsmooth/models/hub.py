@@ -18,7 +18,7 @@ from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import BadValue, Problem, WrongModel
 from randsmooth.extras import needs
 from randsmooth.models.around import (
-    Step,
+    ModelStep,
     Wrapped,
     crop_step,
     normalise_step,
@@ -80,7 +80,7 @@ class HubClassifier(Wrapped):
     def __init__(
         self,
         network: nn.Module,
-        steps: Sequence[Step],
+        steps: Sequence[ModelStep],
         *,
         source: str,
         own: Sequence[str],
@@ -114,7 +114,7 @@ class HubClassifier(Wrapped):
         if order_of(self.classes, classes, self.source) == [*range(len(classes))]:
             return self
         order = torch.tensor(order_of(self.own, classes, self.source))
-        step = Step(
+        step = ModelStep(
             "classes in the order of the data set",
             lambda logits, order: logits.index_select(1, order),
             order,
@@ -198,7 +198,7 @@ def from_transformers(
     return HubClassifier(network, steps, source=named, own=own, classes=classes)
 
 
-def steps_of(folder: Path) -> list[Step]:
+def steps_of(folder: Path) -> list[ModelStep]:
     """The steps of the processor whose configuration is in `folder`, for images in [0, 1].
 
     Raises:
@@ -224,8 +224,8 @@ def steps_of(folder: Path) -> list[Step]:
         ) from error
 
 
-def _steps(kind: str, said: Mapping[str, Any]) -> list[Step]:
-    steps: list[Step] = []
+def _steps(kind: str, said: Mapping[str, Any]) -> list[ModelStep]:
+    steps: list[ModelStep] = []
     if said["do_resize"]:
         steps.append(
             resize_step(_size(said["size"], KINDS[kind][0]), FILTERS[said["resample"]])
@@ -360,7 +360,7 @@ def from_timm(
     )
 
 
-def timm_steps(config: Mapping[str, Any]) -> list[Step]:
+def timm_steps(config: Mapping[str, Any]) -> list[ModelStep]:
     """The evaluation transform that `timm.data.create_transform` makes of a data configuration, for images in [0, 1].
 
     Raises:

@@ -32,7 +32,7 @@ PAPER, HERE, DIFFERENCE = "paper", "here", "difference"  # the lines of a row
 
 
 @dataclass(frozen=True)
-class Agreement:
+class CellAgreement:
     """A row of a paper beside certificates: which of its informative cells differ.
 
     Attributes:
@@ -72,7 +72,7 @@ class Agreement:
 
 def agreement_of(
     row: PaperRow, found: CertificateFile, columns: Sequence[str] | None = None
-) -> Agreement:
+) -> CellAgreement:
     """Compare the figures of certificates with those of a row.
 
     Args:
@@ -94,7 +94,7 @@ def agreement_of(
             low, high = _chance_interval(row, found, metric, value)
         if not _is_rounded_into(low, high, row, metric):
             unexplained[metric] = difference
-    return Agreement(
+    return CellAgreement(
         row=row,
         found=found,
         here=here,
@@ -181,7 +181,7 @@ def _is_rounded_into(low: float, high: float, row: PaperRow, metric: str) -> boo
     return max(low - printed, printed - high) <= rounding(row, metric) + ROUNDING
 
 
-def lack(agreement: Agreement | None) -> str:
+def lack(agreement: CellAgreement | None) -> str:
     """Say why certificates are not enough to fill a row; empty where they are."""
     if agreement is None:
         return "nothing at hand"
@@ -204,7 +204,7 @@ class CellComparison:
 
     rows: tuple[PaperRow, ...]
     metrics: tuple[str, ...]
-    agreed: tuple[Agreement | None, ...]
+    agreed: tuple[CellAgreement | None, ...]
     beyond: tuple[dict[str, float], ...] = ()
 
     @property
@@ -266,7 +266,7 @@ def findings(table: CellComparison) -> list[str]:
     return sentences
 
 
-def _finding(agreement: Agreement) -> str:
+def _finding(agreement: CellAgreement) -> str:
     """Say which cells of a row differ."""
     row = agreement.row
     count = f"{len(agreement.unexplained)} of {len(agreement.differences)} cells"
@@ -311,7 +311,7 @@ def wide(table: CellComparison) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns, dtype=str).fillna("")
 
 
-def _image_words(row: PaperRow, agreement: Agreement | None) -> dict[str, str]:
+def _image_words(row: PaperRow, agreement: CellAgreement | None) -> dict[str, str]:
     """Count the images of each line, with a star where ours differ from the paper's."""
     words = {}
     if row.images is not None:
@@ -383,7 +383,7 @@ def tidy(table: CellComparison) -> pd.DataFrame:
 def _tidy_cell(
     metric: str,
     row: PaperRow,
-    agreement: Agreement | None,
+    agreement: CellAgreement | None,
     ours: Mapping[str, float],
 ) -> dict[str, object]:
     published = row.figures.get(metric, math.nan)

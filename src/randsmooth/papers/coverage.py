@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from randsmooth.certificates.files import names_of
-from randsmooth.papers.cell_comparison import Agreement, CellComparison, lack, tidy
+from randsmooth.papers.cell_comparison import CellAgreement, CellComparison, lack, tidy
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile, scan_folder
 from randsmooth.papers.objects import OBJECTS, PaperObject
@@ -42,7 +42,7 @@ class TableCoverage:
     cells: CellComparison
 
     @property
-    def agreed(self) -> list[Agreement]:
+    def agreed(self) -> list[CellAgreement]:
         """How well the rows of which there are certificates agree.
 
         Those of other runs are left out.

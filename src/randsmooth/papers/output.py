@@ -101,7 +101,7 @@ def _legible(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """How one kind of file prints a table.
 
     Attributes:
@@ -114,9 +114,9 @@ class Layout:
 
 
 LAYOUTS = {
-    "txt": Layout(printable, aligned),
-    "md": Layout(markdown, pipes),
-    "tex": Layout(latex, tabular),  # which needs no package
+    "txt": TableLayout(printable, aligned),
+    "md": TableLayout(markdown, pipes),
+    "tex": TableLayout(latex, tabular),  # which needs no package
 }
 
 

@@ -19,7 +19,7 @@ from randsmooth.report.ranking import (
     MOST_COMPARED,
     BoardRow,
     RadiiOfNorm,
-    Setting,
+    RankedSetting,
     by_setting,
 )
 from randsmooth.report.remarks import sure_of
@@ -148,7 +148,7 @@ def notes(entries: Sequence[Entry]) -> dict[str, str]:
 
 def _page(
     radii_of_norm: RadiiOfNorm,
-    settings: Sequence[Setting],
+    settings: Sequence[RankedSetting],
     title: str | None,
     command: str | None,
     left_out: Mapping[str, Sequence[str]],
@@ -238,7 +238,7 @@ def _long(text: str) -> str:
     return shortened(printable(text), LONG)
 
 
-def to_json(radii_of_norm: RadiiOfNorm, settings: Sequence[Setting]) -> str:
+def to_json(radii_of_norm: RadiiOfNorm, settings: Sequence[RankedSetting]) -> str:
     """Return a list of records for programs, at full precision.
 
     They are in the page's order, one a line (see `by_setting`).
@@ -252,7 +252,9 @@ def to_json(radii_of_norm: RadiiOfNorm, settings: Sequence[Setting]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def _record(row: BoardRow, radii: Sequence[float], setting: Setting) -> dict[str, Any]:
+def _record(
+    row: BoardRow, radii: Sequence[float], setting: RankedSetting
+) -> dict[str, Any]:
     entry = row.entry
     header = entry.header
     facts = entry.facts

@@ -15,7 +15,7 @@ from randsmooth.report.baseline import find_gaussian, paired_with
 from randsmooth.report.entries import Entry
 from randsmooth.report.grouping import gathered
 from randsmooth.report.remarks import converted_words
-from randsmooth.report.sheet import Column, column, out_of_reach
+from randsmooth.report.sheet import SheetColumn, column, out_of_reach
 
 # Columns of radii, of all norms together and of each; beyond them the usual radii are
 # thinned.
@@ -32,7 +32,7 @@ RadiiOfNorm = Mapping[str, Sequence[float]]
 """Radii of the columns by their norm."""
 
 
-class Cell(NamedTuple):
+class RankedCell(NamedTuple):
     """One figure as printed.
 
     Attributes:
@@ -57,7 +57,7 @@ class BoardRow:
     """
 
     entry: Entry
-    cells: list[Cell]
+    cells: list[RankedCell]
     at_radii: list[Estimate | None]
     against: Comparison | None
 
@@ -70,7 +70,7 @@ class BoardRow:
         return tuple(float(cell.figure or -1) for cell in self.cells[:-1])
 
 
-class Setting(NamedTuple):
+class RankedSetting(NamedTuple):
     """Tables that may be compared.
 
     They have one data set, the same images, one noise, n and alpha, and one norm of
@@ -108,7 +108,7 @@ class Setting(NamedTuple):
 
 def by_setting(
     entries: Sequence[Entry], radii: Sequence[float] | None = None
-) -> tuple[RadiiOfNorm, list[Setting]]:
+) -> tuple[RadiiOfNorm, list[RankedSetting]]:
     """Group the entries by setting, each setting's in the order of their p_A curves.
 
     Args:
@@ -135,7 +135,7 @@ def by_setting(
         image_sets[words] += 1
         if image_sets[words] > 1:
             words += f"; image set {image_sets[words]}"
-        settings.append(Setting(words, _rows(group, radii_of_norm)))
+        settings.append(RankedSetting(words, _rows(group, radii_of_norm)))
     return radii_of_norm, settings
 
 
@@ -247,7 +247,7 @@ def _columns(
     entries: Sequence[Entry],
     at_radii: Sequence[Sequence[Estimate | None]],
     radii_of_norm: RadiiOfNorm,
-) -> list[list[Cell]]:
+) -> list[list[RankedCell]]:
     """Return the columns of a setting, a cell for each entry."""
     tables = [entry.table for entry in entries]
     columns = []
@@ -293,7 +293,7 @@ def _against_gaussian(
     return dict(zip(pairs, comparisons, strict=True))
 
 
-def _cells(printed: Column, *, ranked: bool = True) -> list[Cell]:
+def _cells(printed: SheetColumn, *, ranked: bool = True) -> list[RankedCell]:
     """Return the figures of a column, marked unless all are equal.
 
     Those that are not known stay out of the ranking.
@@ -304,7 +304,7 @@ def _cells(printed: Column, *, ranked: bool = True) -> list[Cell]:
     ]
     marks = rank(figures) if ranked else ["" for _ in figures]
     return [
-        Cell(figure, ends, mark)
+        RankedCell(figure, ends, mark)
         for figure, ends, mark in zip(figures, printed.ends, marks, strict=True)
     ]
 

@@ -38,7 +38,7 @@ ACR_DECIMALS_LINF = 5  # its radii are smaller by the root of the dimension
 
 
 @dataclass(frozen=True)
-class Column:
+class SheetColumn:
     """One metric of every table.
 
     Attributes:
@@ -64,7 +64,7 @@ def column(
     scale: float = 100.0,
     decimals: int = 1,
     out_of_reach: frozenset[int] = frozenset(),
-) -> Column:
+) -> SheetColumn:
     """Print estimates as value * scale with so many decimals, rounded half up.
 
     Example:
@@ -82,7 +82,7 @@ def column(
         low = f"{estimate.low * scale:.{decimals}f}"
         high = f"{estimate.high * scale:.{decimals}f}"
         ends.append((low, high))
-    return Column(title, figures, ends, out_of_reach)
+    return SheetColumn(title, figures, ends, out_of_reach)
 
 
 @dataclass(frozen=True)
@@ -109,21 +109,21 @@ class Sheet:
     norm: Norm
     radii: list[float]
     baseline: int | None
-    acr: Column
-    accuracy: list[Column]
-    abstention: Column
+    acr: SheetColumn
+    accuracy: list[SheetColumn]
+    abstention: SheetColumn
     class_names: dict[int, str]
     settings: list[str]
     shared: str
     remarks: list[str]
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[SheetColumn]:
         """All columns, in the order that they are printed in."""
         return [self.acr, *self.accuracy, self.abstention]
 
     @property
-    def p_a_columns(self) -> list[Column]:
+    def p_a_columns(self) -> list[SheetColumn]:
         """The shares of images by p_A; none where no table knows its p_A."""
         known = [summary.p_a for summary in self.summaries]
         if not any(known):
@@ -240,7 +240,7 @@ def build_sheet(
 
 
 def out_of_reach(tables: Sequence[Certificates], radius: float) -> frozenset[int]:
-    """Return the rows of which no image can be certified there (see `Column`)."""
+    """Return the rows of which no image can be certified there (see `SheetColumn`)."""
     return frozenset(
         row
         for row, table in enumerate(tables)

@@ -13,9 +13,8 @@ from randsmooth.data import Images
 from randsmooth.errors import MissingValue
 from randsmooth.methods import LossInputs, Method
 from randsmooth.methods.amplify import Amplify
-from randsmooth.methods.gaussian import Gaussian
-from randsmooth.noise import Gaussian as GaussianNoise
-from randsmooth.noise import Stream, draw
+from randsmooth.methods.gaussian import GaussianTraining
+from randsmooth.noise import Gaussian, Stream, draw
 from randsmooth.training.predictions import make_probe
 
 Floats = NDArray[np.float64]
@@ -88,9 +87,9 @@ def gradient_norms(
         copy.deepcopy(model).eval(),
         Stream(seed, "gradients"),
     )
-    p_a = make_probe(
-        network, images, GaussianNoise(sigma), stream.at(0), images.device
-    )(chosen, noises)
+    p_a = make_probe(network, images, Gaussian(sigma), stream.at(0), images.device)(
+        chosen, noises
+    )
     norms = []
     for index in chosen:
         x, y = images.batch(index[None])
@@ -128,7 +127,7 @@ def before_and_after(
     seed: int = 0,
 ) -> tuple[GradientNorms, GradientNorms]:
     """Norms of the Gaussian loss's gradient, before and after the noises are attacked (Sun et al. 2025, figure 5)."""
-    plain = Gaussian(m=attack.m)
+    plain = GaussianTraining(m=attack.m)
     before = gradient_norms(model, plain, images, indices, sigma, seed=seed)
     return before, gradient_norms(
         model, plain, images, indices, sigma, attack=attack, seed=seed

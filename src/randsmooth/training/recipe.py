@@ -13,8 +13,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import BadValue, check_known
 from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
-from randsmooth.methods.hyperparameters import Noise as WhoseNoise
-from randsmooth.methods.hyperparameters import declared
+from randsmooth.methods.hyperparameters import OtherModelNoise, declared
 from randsmooth.noise import Noise, noise_from, noise_said
 from randsmooth.training.presets import Preset, find
 from randsmooth.training.schedule import Optimisation, counted_epochs, scaled
@@ -138,7 +137,7 @@ class Recipe(Optimisation, Reading):
         steps = f"{super().summary()}, {self.images_per_step} images per step"
         return f"preset {self.preset}: {method}; {self.arch}, {steps}"
 
-    def folders(self) -> Mapping[str, WhoseNoise | None]:
+    def folders(self) -> Mapping[str, OtherModelNoise | None]:
         """Return the settings that name folders of models -> whose noise these predict under."""
         return declared(METHODS[self.method], "model")
 
@@ -192,7 +191,7 @@ class DenoiserRecipe(Recipe):
             parts.append(f"start {self.start}")
         return f"{', '.join(parts)}; {super().summary()}"
 
-    def folders(self) -> Mapping[str, WhoseNoise | None]:
+    def folders(self) -> Mapping[str, OtherModelNoise | None]:
         return {"classifier": None, "start": None}
 
 

@@ -7,7 +7,7 @@ import yaml
 
 from launch.slurm.conftest import Command, wait
 from randsmooth import read
-from randsmooth.launch import Grid, status
+from randsmooth.launch import SweepGrid, status
 from randsmooth.launch.sweeping import begun
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ def test_the_models_are_made_and_what_failed_is_submitted_again(
         "--slurm needs --time"
         in command("sweep grid.yaml --out out --slurm", code=2).stderr
     )
-    with begun(Grid.read(GRID), folder / "out"):
+    with begun(SweepGrid.read(GRID), folder / "out"):
         pass
     in_the_way = second / "model"
     in_the_way.parent.mkdir(parents=True)

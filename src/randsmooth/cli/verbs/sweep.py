@@ -17,7 +17,7 @@ from randsmooth.cli.settings import Argument, Given
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
-from randsmooth.launch import Grid, Step
+from randsmooth.launch import Step, SweepGrid
 from randsmooth.papers.objects import ALIASES, OBJECTS, TEXTS, find_object
 from randsmooth.papers.rows import named
 from randsmooth.progress import clock, console
@@ -72,7 +72,10 @@ def sweep(settings: Sweep) -> None:
     workers = settings.where()
     from randsmooth.launch.sweeping import steps_of, submit_sweep
 
-    grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
+    grid, out = (
+        SweepGrid.read(Path(first)),
+        settings.out or Path("runs") / Path(first).stem,
+    )
     if settings.plan:
         answer_plan(settings, steps_of(grid, out))
         return

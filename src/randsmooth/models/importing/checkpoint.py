@@ -36,7 +36,7 @@ from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoised import Denoiser
 from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, filled, save
 from randsmooth.models.importing.foreign_weights import (
-    Checkpoint,
+    ForeignCheckpoint,
     arch_of,
     denoiser_size,
     our_tensors,
@@ -179,7 +179,7 @@ def import_checkpoint(
 
 def _with_weights(
     kind: type[M],
-    found: Checkpoint,
+    found: ForeignCheckpoint,
     tensors: dict[str, Tensor],
     settings: dict[str, Any],
 ) -> M:
@@ -190,7 +190,7 @@ def _with_weights(
 
 
 def _facts(
-    found: Checkpoint, dataset: str | None, sigma: float | None
+    found: ForeignCheckpoint, dataset: str | None, sigma: float | None
 ) -> dict[str, Any]:
     """What is known of the weights, for their provenance."""
     facts = {"dataset": dataset, "sigma": sigma, "imported": found.origin}

@@ -60,7 +60,7 @@ class NoWeights(WrongFile):
     """What a file holds is read, and is no state dict of finite numbers."""
 
 
-class Checkpoint(NamedTuple):
+class ForeignCheckpoint(NamedTuple):
     """What a file of another project holds.
 
     Attributes:
@@ -78,7 +78,7 @@ class Checkpoint(NamedTuple):
     std: tuple[float, ...] | None
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
+def read_checkpoint(path: Path) -> ForeignCheckpoint:
     """What the file at `path` holds: that of `torch.save` with a state dict somewhere in it, or of safetensors.
 
     Raises:
@@ -121,7 +121,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         "container": container,
     }
     origin["arch"] = arch if isinstance(arch, str) else None
-    return Checkpoint(
+    return ForeignCheckpoint(
         path,
         origin | ({"epoch": epoch} if type(epoch) is int else {}),
         network,

@@ -7,7 +7,7 @@ from randsmooth.escape import printable
 from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
 from randsmooth.report.layouts import aligned
 from randsmooth.report.remarks import UNJUDGED
-from randsmooth.report.sheet import Column, Sheet
+from randsmooth.report.sheet import Sheet, SheetColumn
 
 SENTENCE_WIDTH = 110  # letters of a line of the sentence below the verdicts
 LEGEND = "ACR and certified accuracy (%) at each {}; 95% intervals below the figures."
@@ -43,7 +43,7 @@ def to_text(sheet: Sheet) -> str:
 
 
 def _grid(
-    titles: Sequence[str], columns: Sequence[Column], *first: list[str]
+    titles: Sequence[str], columns: Sequence[SheetColumn], *first: list[str]
 ) -> list[str]:
     """Align two lines a title under the heads of the columns.
 

@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from randsmooth import metrics
 from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.report.page.panels import PageContent, PanelView
-from randsmooth.report.sheet import Column, Sheet
+from randsmooth.report.sheet import Sheet, SheetColumn
 
 Ints = NDArray[np.int64]
-Cell = list[int] | None
+ShareAndInterval = list[int] | None
 """Share, low and high in tenths of a percent; None where nothing is known."""
 
 OPENED_RADIUS = 2  # the place of the radius that the page opens at, or the last before
@@ -42,10 +42,10 @@ def view(content: PageContent) -> PanelView | None:
 
 
 def _cells_at(
-    sheet: Sheet, radius: float, column: Column, classes: Ints, totals: list[Ints]
-) -> list[list[Cell]]:
+    sheet: Sheet, radius: float, column: SheetColumn, classes: Ints, totals: list[Ints]
+) -> list[list[ShareAndInterval]]:
     """Return the cells at one radius as [class][table]."""
-    columns: list[list[Cell]] = []
+    columns: list[list[ShareAndInterval]] = []
     for row, table in enumerate(sheet.tables):
         if row in column.out_of_reach:
             columns.append([None for _ in classes])
@@ -56,14 +56,14 @@ def _cells_at(
 
 def _cells(
     table: Certificates, radius: float, classes: Ints, totals: Ints
-) -> list[Cell]:
+) -> list[ShareAndInterval]:
     """Return the cells of one table, one a class."""
     certified = table.correct & (table.radius >= radius)
     hits = _count_classes(table.label[certified], classes)
     images = np.maximum(totals, 1)
     low, high = metrics.share_interval(hits, images)
     tenths = np.rint(1000 * np.stack([hits / images, low, high], axis=1)).astype(int)
-    cells: list[Cell] = []
+    cells: list[ShareAndInterval] = []
     for of_class, total in zip(tenths, totals, strict=True):
         cells.append(of_class.tolist() if total else None)
     return cells

@@ -68,7 +68,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SweepGrid:
     """The models of a sweep and how they are certified.
 
     Attributes:
@@ -77,7 +77,7 @@ class Grid:
         document: what the YAML file said.
 
     Example:
-        >>> grid = Grid.read({"datasets": "digits", "methods": {"macer": {"lbd": [6, 16]}}, "sigmas": 0.5})
+        >>> grid = SweepGrid.read({"datasets": "digits", "methods": {"macer": {"lbd": [6, 16]}}, "sigmas": 0.5})
         >>> grid.cells[1].title, grid.certifications
         ('digits-macer-lbd=16-0.5-seed0', {'certificates': {}})
     """
@@ -87,7 +87,7 @@ class Grid:
     document: Settings = field(repr=False)
 
     @classmethod
-    def read(cls, source: Path | str | Settings) -> Grid:
+    def read(cls, source: Path | str | Settings) -> SweepGrid:
         """The grid in a YAML file, or in the mapping that such a file would hold.
 
         | key | what it holds |
@@ -107,11 +107,11 @@ class Grid:
                 cannot be, or more than 2,000 models or certifications.
 
         Example:
-            >>> grid = Grid.read({"datasets": "digits", "methods": ["gaussian", "macer"], "sigmas": [0.25, 0.5]})
+            >>> grid = SweepGrid.read({"datasets": "digits", "methods": ["gaussian", "macer"], "sigmas": [0.25, 0.5]})
             >>> [cell.title for cell in grid.cells]  # doctest: +NORMALIZE_WHITESPACE
             ['digits-gaussian-0.25-seed0', 'digits-gaussian-0.5-seed0',
              'digits-macer-0.25-seed0', 'digits-macer-0.5-seed0']
-            >>> Grid.read({"dataset": "digits"})
+            >>> SweepGrid.read({"dataset": "digits"})
             Traceback (most recent call last):
             randsmooth.errors.UnknownName: unknown key of a grid 'dataset': did you mean 'datasets'? Expected one ...
         """
