@@ -1,9 +1,7 @@
 """The app in a process, over HTTP and in a browser: what it answers, what it refuses, and that it asks nobody else."""
 
-import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -155,17 +153,3 @@ def test_a_visitor_drops_an_image_and_watches_its_certificate(
 
 PARTS = "[...document.querySelectorAll('.certificate *')]"
 NOTES = "[...document.querySelectorAll('.certificate .note')].map(e => e.textContent)"
-
-
-def test_a_space_starts_from_its_folder_alone(
-    folder: Path, digit: Path, tmp_path: Path
-) -> None:
-    words = command(folder, "--space", tmp_path / "space", "--title", "Digits")
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(tmp_path / "space")
-    away = tmp_path / "elsewhere"
-    shutil.copytree(tmp_path / "space", away)
-    with running([sys.executable, "app.py"], away) as url:
-        told = asked(url, digit)
-        assert told["done"] and json.dumps(told)
-        assert "Digits, certified" in urllib.request.urlopen(url).read().decode()

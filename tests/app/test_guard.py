@@ -167,15 +167,6 @@ def test_only_names_of_this_app_reach_it(guard: Guard) -> None:
     assert "another site" in answer(guard, "POST", UPLOAD, headers)[1]
 
 
-def test_a_space_is_reached_by_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert names_of(None, "lab", []) == {"localhost", "lab"}
-    monkeypatch.setenv("SPACE_ID", "user/digits")
-    assert (
-        names_of(None, "lab", []) is None
-        and names_of("127.0.0.1", "lab", []) is not None
-    )
-
-
 def test_nothing_is_fetched_or_written_for_whoever_only_asks(guard: Guard) -> None:
     mine = guard.uploads / "1f" / "mine.png"
     for path in (

@@ -16,11 +16,10 @@ import randsmooth as rs
 from models.refusing import refusal
 from nasty import NASTY
 from randsmooth import data
-from randsmooth.app import Limits, Served, write_space
+from randsmooth.app import Limits, Served
 from randsmooth.app.guard import CALLS, NAMED, Guard
 from randsmooth.app.live_certificates import as_data, shown
 from randsmooth.app.live_certificates import refusal as page_of_refusal
-from randsmooth.documents import parse_yaml
 
 
 def test_images_of_every_kind_come_to_what_the_model_takes(
@@ -125,43 +124,6 @@ def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:
         assert shown(named, x, moment).count("<") == usual
         assert as_data(named, moment)["classes"] == [name] * 10
         assert page_of_refusal(name).count("<") == page_of_refusal("").count("<")
-
-
-def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -> None:
-    if find_spec("gradio") is None:
-        pytest.skip("Gradio is not installed, whose version a Space names")
-    (folder / "checkpoint.pt").write_bytes(b"pickle")
-    write_space(
-        folder,
-        tmp_path / "space",
-        title='Digits: "all" of them',
-        limits=Limits(samples=1000),
-    )
-    files = {
-        str(path.relative_to(tmp_path / "space"))
-        for path in (tmp_path / "space").rglob("*")
-        if path.is_file()
-    }
-    model = {
-        f"model/{name}" for name in ("README.md", "config.json", "model.safetensors")
-    }
-    assert files == {"README.md", "app.py", "requirements.txt"} | model
-    front = (tmp_path / "space" / "README.md").read_text().split("---")[1]
-    told = parse_yaml(front, "the front matter")
-    assert (
-        told["sdk"] == "gradio"
-        and told["app_file"] == "app.py"
-        and told["title"] == 'Digits: "all" of them'
-    )
-    assert "randsmooth[serve]" in (tmp_path / "space" / "requirements.txt").read_text()
-    compile((tmp_path / "space" / "app.py").read_text(), "app.py", "exec")
-    assert "is not empty" in refusal(
-        write_space, folder, tmp_path / "space", title="again"
-    )
-    said = refusal(
-        write_space, folder, tmp_path / "other", title="other", dataset="path/to/images"
-    )
-    assert "no folder of yours" in said
 
 
 @pytest.mark.skipif(find_spec("gradio") is None, reason="Gradio is not installed")

@@ -185,50 +185,6 @@ def trained(seed: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(), linear).eval()
 
 
-class Brute(nn.Module):
-    """The consensus of the first two of several members, written out: all members answer always."""
-
-    def __init__(self, members: list[nn.Module]) -> None:
-        super().__init__()
-        self.members = nn.ModuleList(members)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits = torch.stack([member(x) for member in self.members])
-        first = logits[:2].argmax(dim=2)
-        return torch.where(
-            (first[0] == first[1])[:, None], logits[:2].mean(dim=0), logits.mean(dim=0)
-        )
-
-
-def test_a_consensus_certifies_what_it_is_defined_as_and_asks_less() -> None:
-    members = [trained(seed) for seed in range(5)]
-    calls, digits = [Sent(member) for member in members], rs.data.load("digits")
-    x, _ = digits.batch(rs.data.take(len(digits), 10))
-
-    def certified(model: object) -> rs.certification.Certified:
-        smoothed = rs.SmoothedClassifier(model, sigma=SIGMA, seed=0)
-        smoothed.engine.prepare(x.shape[1:])  # which tries the members out
-        for call in calls:
-            call.sizes.clear()
-        return smoothed.certify(x, n0=100, n=1000)
-
-    brute, full = certified(Brute(members).eval()), certified(rs.Ensemble(members))
-    functions: list[object] = [
-        models.FunctionModel(call, num_classes=10) for call in calls
-    ]
-    for parts in (members, functions):
-        found = certified(rs.Ensemble(parts, consensus=2))
-        assert np.array_equal(found.counts, brute.counts) and np.array_equal(
-            found.radius, brute.radius
-        )
-    asked = [sum(call.sizes) for call in calls]
-    assert 11_000 <= asked[0] == asked[1]  # batches are filled up
-    assert (
-        max(asked[2:]) < 0.6 * asked[0]
-    )  # the others answer only where the first two differ, in quarters of a batch
-    assert not np.array_equal(full.counts, brute.counts)  # it is another classifier
-
-
 def brightness(images: NDArray[np.float32]) -> NDArray[np.float32]:
     bright = images.mean(axis=(1, 2, 3))
     return np.stack([10.0 * k * bright - k**2 for k in range(10)], axis=1)
@@ -300,7 +256,6 @@ def test_compositions_of_torch_modules_are_exported(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
-    consensus = rs.Ensemble([network(seed) for seed in range(3)], consensus=2)
     labels = models.FunctionModel(lambda images: [0] * len(images), num_classes=10)
     assert counts(rs.Ensemble([network(0), labels], "vote")).sum() == 600
     assert (
@@ -321,10 +276,6 @@ def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
     script = torch.jit.script(trained(0))
     table: list[tuple[str, Any]] = [
         (
-            "none whose steps depend on the images",
-            lambda: make_backend("compile", consensus, CPU, "32"),
-        ),
-        (
             "answers with labels, which have no mean",
             lambda: counts(rs.Ensemble([network(0), labels])),
         ),
@@ -334,7 +285,6 @@ def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
         ),
         ("torch.export cannot export it", exporting(rs.wrap(brightness, scale=2.0))),
         ("the model is a program of torch.export or TorchScript", exporting(script)),
-        ("leave out consensus", exporting(consensus)),
         (
             "images with a dict of 'logits'; expected logits",
             answering(lambda x: {"logits": x}),

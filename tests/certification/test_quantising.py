@@ -162,7 +162,6 @@ def test_what_cannot_be_quantised_is_refused(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setitem(sys.modules, "nncf", None)
     monkeypatch.chdir(tmp_path)
-    consensus = models.Ensemble([linear() for _ in range(3)], consensus=2)
     given: dict[str, Any] = {
         "model": linear(),
         "dataset": "digits",
@@ -177,7 +176,6 @@ def test_what_cannot_be_quantised_is_refused(
         ({"out": "net.pt"}, "net.pt must end in .xml"),
         ({}, install_command("int8")),
         ({"model": len}, "only torch modules, ONNX files and IRs can be"),
-        ({"model": consensus}, "module whose steps depend on the images"),
     ]
     check_refusals(
         (partial(quantise, **given | change), said) for change, said in table

@@ -161,10 +161,7 @@ def test_what_cannot_be_explained_or_served_is_refused(cli: Run, model: Path) ->
             "serve m --seconds 0": "--seconds 0.0 must be greater than 0",
             "serve m --host nowhere.invalid": "nothing can listen at nowhere.invalid (",
             f"serve m --host localhost --port {port}": f"nothing can listen at localhost:{port} (",
-            "serve m --space out --alpha 2": "--alpha 2",
-            "serve m --space out --host 0.0.0.0": "--host is not for a Space",
-            "serve m --space m": "is not empty",
-            "serve m --space out --dataset images/": "no folder of yours",
+            "serve m --alpha 2": "--alpha 2",
         }
         cli.refuses(bad)
     assert [path.name for path in Path().iterdir()] == ["m"]

@@ -1,6 +1,5 @@
-"""Ensembles: each rule against a plain computation, and the consensus of the first members."""
+"""Ensembles: each rule against a plain computation, and what an ensemble says of itself."""
 
-import itertools
 from functools import partial
 from typing import Any
 
@@ -65,32 +64,12 @@ def test_rules() -> None:
     )  # votes hide no answer that is not finite
 
 
-@torch.no_grad()
-def test_consensus_is_what_it_is_defined_as() -> None:
-    for rule, first in itertools.product(RULES, (2, 3)):
-        members = four()
-        found = Ensemble(members, rule, consensus=first)(X).argmax(dim=1).numpy()
-        logits = logits_of(members)
-        classes = logits.argmax(axis=2)
-        agree = (classes[:first] == classes[0]).all(axis=0)
-        expected = np.where(agree, classes[0], by_hand(rule, logits).argmax(axis=1))
-        assert 0 < agree.sum() < len(X) and np.array_equal(found, expected), (
-            rule,
-            first,
-        )
-        asked = [sum(member.sizes) for member in members]
-        parts = -(-int((~agree).sum()) // 50)  # a quarter of the batch at a time
-        assert asked == [200] * first + [50 * parts] * (4 - first)
-        assert {size for member in members[first:] for size in member.sizes} == {50}
-
-
 def test_notes_say_what_answers() -> None:
     members = four()
     wrapped = models.wrap(members[0], mean=0.5)
-    ensemble = Ensemble([wrapped, members[1], members[2]], "vote", consensus=2)
+    ensemble = Ensemble([wrapped, members[1], members[2]], "vote")
     assert ensemble.notes == (
-        "an ensemble of 3: the most votes of the members, ties to the first class; where the "
-        "first 2 agree, they alone answer",
+        "an ensemble of 3: the most votes of the members, ties to the first class",
         "member 1: after noise: normalised by mean 0.5 and std 1",
     )
 
@@ -99,8 +78,6 @@ def test_what_cannot_be_an_ensemble_is_named() -> None:
     members = four()
     table: list[tuple[dict[str, Any], str]] = [
         ({"rule": "mean"}, "'mean' | logits"),
-        ({"consensus": 1}, "consensus=1 | from 2 to 3"),
-        ({"consensus": 4}, "consensus=4"),
     ]
     check_refusals((partial(Ensemble, members, **given), said) for given, said in table)
     other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()

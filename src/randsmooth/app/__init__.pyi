@@ -5,7 +5,6 @@ from .assessment_page import write_assessment as write_assessment
 from .explaining import explain as explain
 from .explaining import nearest as nearest
 from .hosting import serve as serve
-from .hosting import write_space as write_space
 from .image_certificate import Attempt as Attempt
 from .image_certificate import Attempts as Attempts
 from .image_certificate import Explanation as Explanation

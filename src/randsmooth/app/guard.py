@@ -2,7 +2,6 @@
 
 import ipaddress
 import json
-import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -48,11 +47,10 @@ READABLE = (
 MOST_BYTES = 2**16  # of a call, and of what stands around an uploaded file
 
 # Pages may load and call nothing but this server: what Gradio's own page names elsewhere is refused (fonts, a script).
-# A Space stands in a frame of the hub's page.
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -71,7 +69,7 @@ class Guard:
         inner: the app that is guarded, as servers call it (ASGI).
         uploads: the folder of files that visitors sent.
         served: whose limits hold.
-        names: those under which visitors may reach the app, beside addresses in numbers; None: any.
+        names: those under which visitors may reach the app, beside addresses in numbers.
 
     Example:
         >>> from randsmooth import models
@@ -83,12 +81,12 @@ class Guard:
     """
 
     def __init__(
-        self, inner: Any, uploads: Path, served: Served, names: Collection[str] | None
+        self, inner: Any, uploads: Path, served: Served, names: Collection[str]
     ) -> None:
         self.inner = inner
         self.uploads = uploads
         self.served = served
-        self.names = names if names is None else {name.lower() for name in names}
+        self.names = {name.lower() for name in names}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request as ASGI describes it: by `inner`, or by a sentence that says why not."""
@@ -148,7 +146,7 @@ class Guard:
             raise Problem(
                 f"{method} {shortened(printable(path), 80)} is not of this app"
             )
-        if self.names is not None and headers.get("sec-fetch-site") == "cross-site":
+        if headers.get("sec-fetch-site") == "cross-site":
             raise Problem("the page of another site may not use this app")
         most = MOST_BYTES
         if path == UPLOAD:
@@ -184,7 +182,7 @@ class Guard:
             name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
         except ValueError:
             name = ""
-        if self.names is None or name in self.names or is_address(name):
+        if name in self.names or is_address(name):
             return
         if not host:
             raise Problem(
@@ -265,11 +263,11 @@ def is_address(name: str) -> bool:
     return True
 
 
-def names_of(host: str | None, own: str, public: Collection[str]) -> set[str] | None:
-    """The names under which an app that listens to `host` may be reached; None: any, in a Space, which is for all.
+def names_of(host: str, own: str, public: Collection[str]) -> set[str]:
+    """Return the names under which an app that listens to `host` may be reached.
 
     Args:
-        host: where it listens; None: where the environment says.
+        host: where it listens.
         own: the name of this machine.
         public: more names, such as that of a server before it.
 
@@ -277,9 +275,7 @@ def names_of(host: str | None, own: str, public: Collection[str]) -> set[str] | 
         >>> sorted(names_of("127.0.0.1", "lab", ["digits.example.com"]))
         ['127.0.0.1', 'digits.example.com', 'lab', 'localhost']
     """
-    if host is None and "SPACE_ID" in os.environ:
-        return None
-    return {"localhost", own, *public} | ({host} if host else set())
+    return {"localhost", host, own, *public}
 
 
 def with_own(headers: Any) -> list[tuple[bytes, bytes]]:

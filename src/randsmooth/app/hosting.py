@@ -1,28 +1,14 @@
-"""Where the app runs: on this machine, or as a Hugging Face Space, a folder with the app, its needs and the model."""
+"""Where the app runs: its server, the address it listens at, and the names it is reached by."""
 
-import json
-import shutil
 import socket
-import sys
-import tempfile
 from collections.abc import Collection
-from importlib import metadata
-from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from randsmooth.app.guard import Guard, names_of
-from randsmooth.app.live_certificates import Limits, Served, ServingOptions
+from randsmooth.app.live_certificates import Served
 from randsmooth.app.uploads import emptying, folder_of_uploads
-from randsmooth.atomic import make_folder
-from randsmooth.certificates import CertificationSettings
-from randsmooth.certification.opening import under_noise
-from randsmooth.data import DATASETS
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, NotFound, OutputExists
-from randsmooth.escape import printable
-from randsmooth.extras import needs, requirement
-from randsmooth.frozen_record import settings_from
-from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, local, read
+from randsmooth.errors import BadValue
 from randsmooth.report import web
 
 THREADS = 8  # of the server, for visitors that only wait or read
@@ -30,14 +16,11 @@ SESSIONS = (
     32  # whose state is kept beside those that run or wait; the app itself keeps none
 )
 
-MODEL, DENOISER = "model", "denoiser"
-TORCH_FOR_CPUS = "--extra-index-url https://download.pytorch.org/whl/cpu"
-
 
 def serve(
     served: Served,
     *,
-    host: str | None = "127.0.0.1",
+    host: str = "127.0.0.1",
     port: int | None = None,
     public_names: Collection[str] = (),
     wait: bool = True,
@@ -49,11 +32,12 @@ def serve(
 
     Args:
         served: what to serve.
-        host: where to listen: this machine alone, by default; "0.0.0.0" for all who can reach it. None: where the
-            environment says, as in a Space.
-        port: where to listen; default: the first free one from 7860 on, or what the environment says.
-        public_names: names under which visitors reach it, such as that of a server before it, beside its address, the
-            name of this machine and localhost. A request that names another host is refused, but in a Space.
+        host: where to listen: this machine alone, by default; "0.0.0.0" for all who can
+            reach it.
+        port: where to listen; default: the first free one from 7860 on.
+        public_names: names under which visitors reach it, such as that of a server before
+            it, beside its address, the name of this machine and localhost. A request that
+            names another host is refused.
         wait: whether to go on until it is interrupted, or to return the running app, which `close()` ends.
 
     Raises:
@@ -93,7 +77,7 @@ def _launch(
     gr: Any,
     served: Served,
     *,
-    host: str | None,
+    host: str,
     port: int | None,
     around: dict[str, Any],
 ) -> None:
@@ -123,7 +107,7 @@ def _launch(
     )
 
 
-def check_address(host: str | None, port: int | None) -> None:
+def check_address(host: str, port: int | None) -> None:
     """Raise Problem where nothing can listen at `host` and `port`: no such address, or another program is there.
 
     Example:
@@ -133,8 +117,6 @@ def check_address(host: str | None, port: int | None) -> None:
     """
     if port is not None and not 0 < port < 2**16:
         raise BadValue(field="port", value=port, expected="must be from 1 to 65535")
-    if host is None:
-        return
     try:
         family = (
             socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -149,94 +131,3 @@ def check_address(host: str | None, port: int | None) -> None:
         raise BadValue(
             f"nothing can listen at {place} ({reason}): give another host or port"
         ) from error
-
-
-def write_space(
-    model: Path | str,
-    folder: Path | str,
-    *,
-    title: str,
-    denoiser: Path | str | None = None,
-    dataset: str | None = None,
-    limits: Limits | None = None,
-    **fields: Unpack[ServingOptions],
-) -> None:
-    """Write a Space for a model folder into `folder`, which must be empty or new: app.py, its needs, README.md, model.
-
-    Only `config.json`, `model.safetensors` and the card are copied of the model, and of the denoiser if there is one.
-
-    Args:
-        model: a model folder, here or on the Hugging Face hub.
-        folder: what to push to the Space's repository.
-        title: of the Space.
-        denoiser, dataset, limits, fields: as for `Served.of`. A data set must be one that is registered.
-
-    Raises:
-        Problem: the model is of another kind, or its files are damaged; nothing says which noise, or it or alpha
-            is none; or `folder` holds something already.
-
-    Example:
-        >>> from randsmooth import models
-        >>> network = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]).eval()
-        >>> with tempfile.TemporaryDirectory() as place:
-        ...     models.save(network, f"{place}/mine")
-        ...     write_space(f"{place}/mine", f"{place}/space", title="Cats and dogs", sigma=0.25)
-        ...     sorted(path.name for path in Path(place, "space").rglob("*") if path.is_file())
-        ['README.md', 'README.md', 'app.py', 'config.json', 'model.safetensors', 'requirements.txt']
-    """
-    folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputExists(f"{folder} is not empty: choose a new folder for the Space")
-    if dataset is not None and dataset not in DATASETS:
-        raise NotFound(
-            f"dataset={dataset!r}: a Space has no folder of yours; leave it out, or give a known name"
-        )
-    limits = limits or Limits()
-    settings = settings_from(
-        CertificationSettings,
-        None,
-        {**fields, "rule": "anytime", "n": limits.samples},
-    )
-    told = {"dataset": dataset, "denoiser": DENOISER if denoiser is not None else None}
-    told |= settings.model_dump(include={"sigma", "noise", *fields})
-    given = (f"{name}={value!r}" for name, value in told.items() if value is not None)
-    words = [repr(MODEL), repr(printable(title)), *given]
-    with needs("a Space"):
-        versions = {"gradio": metadata.version("gradio")}
-    versions["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-    make_folder(folder.parent)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".space-") as place:
-        written = Path(place) / "space"
-        trained = _copy(model, written / MODEL)
-        if denoiser is not None:
-            trained = _copy(denoiser, written / DENOISER)
-        under_noise(settings, trained, shown(str(model)))  # raises what the app would
-        app_file = web.asset(__package__, "space_app.txt").format(
-            arguments=", ".join(words), limits=limits
-        )
-        (written / "app.py").write_text(app_file)
-        (written / "requirements.txt").write_text(
-            f"{TORCH_FOR_CPUS}\n{requirement('serve')}\n"
-        )
-        heading = printable(title).replace("<", "&lt;")
-        readme = web.asset(__package__, "space_readme.txt")
-        readme = readme.format(
-            title=json.dumps(printable(title)),
-            heading=heading,
-            alpha=settings.alpha,
-            **versions,
-        )
-        (written / "README.md").write_text(readme, encoding="utf-8")
-        if folder.exists():
-            folder.rmdir()
-        written.rename(folder)
-
-
-def _copy(model: Path | str, to: Path) -> dict[str, Any]:
-    """Copy the files of a model folder, checked, and no others. Returns how it was trained, as far as it is known."""
-    there = local(model)
-    stored = read(there)  # compares both with their digests
-    shutil.copytree(
-        there, to, ignore=lambda _, names: {*names} - {CONFIG, WEIGHTS, CARD}
-    )
-    return stored.config["provenance"] or {}

@@ -145,13 +145,6 @@ def _module(model: object) -> nn.Module:
     base = models.adapt(model)
     if not isinstance(base, nn.Module):
         raise WrongModel(f"the model is {article(base.kind)}; {ONLY}")
-    if any(
-        isinstance(module, models.Ensemble) and module.consensus is not None
-        for module in base.modules()
-    ):
-        raise WrongModel(
-            "it asks some members only where the first ones differ: leave out consensus to export it"
-        )
     if isinstance(base, Program | torch.jit.ScriptModule):
         raise WrongModel(
             f"the model is a program of torch.export or TorchScript; {ONLY}"
@@ -459,7 +452,7 @@ def _check_quantisable(base: BaseClassifier) -> None:
         )
     if not BACKENDS["openvino"].accepts(base):
         kind = (
-            "module whose steps depend on the images"
+            "module with a part that is no torch module"
             if isinstance(base, nn.Module)
             else base.kind
         )

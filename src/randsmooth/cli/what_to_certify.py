@@ -37,7 +37,7 @@ OneOrMore = Annotated[
 ]
 
 
-OF_THE_MODEL = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
+OF_THE_MODEL = {"model", "model_arg", "ensemble", "denoiser"}
 
 
 def check_sources(
@@ -91,8 +91,6 @@ class ModelAndImages(Identified):
     """The settings that say which model is certified, and on which images.
 
     Attributes:
-        consensus: Ask the first so many models, and the others only where these disagree: another classifier than that
-            of all, as soundly certified, which answers faster.
         split: train, validation or test; of data without a test split the validation split, which the table says.
         take: Certify this many images, evenly spread over the file. (default: all)
         skip: Certify every SKIP-th image, as the literature does. (default: all)
@@ -102,7 +100,6 @@ class ModelAndImages(Identified):
     ensemble: str | None = option(
         f"How several models answer as one classifier, which is certified: {', '.join(ENSEMBLES)}."
     )
-    consensus: int | None = None
     dataset: str | None = option(
         DATASET + " (default: the data set by whose name the model was trained)"
     )
@@ -121,10 +118,10 @@ class ModelAndImages(Identified):
             raise BadValue(
                 f"{shown(last)} is data and no model: give it by --dataset {shown(last)}"
             )
-        if one != (rule is None) or (one and self.consensus is not None):
+        if one != (rule is None):
             raise BadValue(
-                f"--ensemble ({', '.join(ENSEMBLES)}) makes several models one classifier, of which --consensus asks "
-                f"some first; got the models {shown(self.model)}, --ensemble {rule} and --consensus {self.consensus}"
+                f"--ensemble ({', '.join(ENSEMBLES)}) makes several models one classifier; "
+                f"got the models {shown(self.model)} and --ensemble {rule}"
             )
         check_sources(self.model, self.denoiser, dataset=self.dataset, backend=backend)
 
@@ -137,9 +134,7 @@ class ModelAndImages(Identified):
                     "--model-arg is for one model: make each of several by a function without arguments"
                 )
             rule = ENSEMBLES[str(self.ensemble)]
-            model = models.Ensemble(
-                model, rule, consensus=self.consensus, num_classes=self.num_classes
-            )
+            model = models.Ensemble(model, rule, num_classes=self.num_classes)
         if self.denoiser is not None:
             return base_classifier(model, self.model_arg, self.denoiser, sigma), {}
         return model, self.model_arg

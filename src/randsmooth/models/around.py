@@ -45,7 +45,6 @@ RULES = {
     "probabilities": "the mean of the members' probabilities",
     "vote": "the most votes of the members, ties to the first class",
 }
-PARTS = 4  # the images on which the first members differ are answered in parts of a batch of this many
 
 
 class ModelStep(nn.Module):
@@ -351,14 +350,9 @@ class Ensemble(Around):
     The ensemble is what is smoothed and certified: noise is drawn once, as for a single model. The variance that noise
     causes in the answer is smaller than a member's, so radii are larger (Horvath et al., ICLR 2022).
 
-    With `consensus=k`, the first k members answer. Where they agree on the class it is the answer, and the others are
-    not asked; else all of them answer by the rule. This is another classifier than that of all members, and as fixed a
-    function of the image: certificates are about it, and are as valid (K-consensus aggregation in that paper).
-
     Args:
         members: at least two of what can be certified, in any mixture: modules in eval mode, functions, files, ...
         rule: "logits" (mean), "probabilities" (mean softmax, whose logarithm is given as logits) or "vote".
-        consensus: k, from 2 to the number of members less one.
         num_classes: K, for functions that answer with labels.
 
     Attributes:
@@ -380,7 +374,6 @@ class Ensemble(Around):
         members: Sequence[object],
         rule: str = "logits",
         *,
-        consensus: int | None = None,
         num_classes: int | None = None,
     ) -> None:
         super().__init__()
@@ -393,15 +386,7 @@ class Ensemble(Around):
                 f"an ensemble is a list of at least two members; got {shown(repr(members))}"
             )
         check_known("rule of an ensemble", RULES, rule)
-        if consensus is not None and not (
-            type(consensus) is int and 2 <= consensus < len(members)
-        ):
-            raise BadValue(
-                field="consensus",
-                value=consensus,
-                expected=f"must be a whole number from 2 to {len(members) - 1}",
-            )
-        self.rule, self.consensus = rule, consensus
+        self.rule = rule
         self.members = nn.ModuleList(
             as_module(member, num_classes) for member in members
         )
@@ -413,11 +398,6 @@ class Ensemble(Around):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        first = (
-            f"; where the first {self.consensus} agree, they alone answer"
-            if self.consensus is not None
-            else ""
-        )
         members = enumerate(self.members, start=1)
         inner = (
             f"member {place}: {note}"
@@ -425,46 +405,16 @@ class Ensemble(Around):
             for note in notes_of(member)
         )
         return (
-            f"an ensemble of {len(self.members)}: {RULES[self.rule]}{first}",
+            f"an ensemble of {len(self.members)}: {RULES[self.rule]}",
             *inner,
         )
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W); of the rule "vote" the shares of votes."""
-        if self.consensus is None:
-            return self._together(
-                [_member_logits(member, x) for member in self.members]
-            )
-        return self._until_consensus(x, self.consensus)
-
-    def _until_consensus(self, x: Tensor, first: int) -> Tensor:
-        """What the `first` members say where they agree on the class, else what all of them do."""
-        answers = [_member_logits(member, x) for member in self.members[:first]]
-        classes = torch.stack([answer.argmax(dim=1) for answer in answers])
-        together = self._together(answers)
-        differ = ((classes != classes[0]).any(dim=0)).nonzero()[:, 0]
-        if not len(differ):
-            return together
-        others = [
-            self._in_parts(member, x[differ], -(-len(x) // PARTS))
-            for member in self.members[first:]
-        ]
-        return together.index_copy(
-            0,
-            differ,
-            self._together([*(answer[differ] for answer in answers), *others]),
-        )
-
-    def _in_parts(self, member: nn.Module, x: Tensor, rows: int) -> Tensor:
-        """Logits of `member`, asked in batches of `rows` images: so they are rounded alike however many there are."""
-        parts = [
-            F.pad(part, (0, 0) * (x.dim() - 1) + (0, rows - len(part)))
-            for part in x.split(rows)
-        ]
-        return torch.cat([_member_logits(member, part) for part in parts])[: len(x)]
+        return self._together([_member_logits(member, x) for member in self.members])
 
     def _together(self, answers: Sequence[Tensor]) -> Tensor:
-        """(B, K) of the first members' answers (B, K) by the rule."""
+        """Return (B, K) of the members' answers (B, K) by the rule."""
         widths = sorted({int(answer.shape[1]) for answer in answers})
         if len(widths) > 1:
             raise WrongModel(
@@ -513,16 +463,11 @@ def _votes(answer: Tensor) -> Tensor:
 
 
 def traceable(model: object) -> bool:
-    """Whether a model is a module whose steps do not depend on the images, so that a trace of one batch holds for all.
+    """Tell whether a model is torch modules throughout, so that a compiler can trace it.
 
     Example:
-        >>> members = [nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(3)]
-        >>> traceable(Ensemble(members)), traceable(Ensemble(members, consensus=2))
+        >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> traceable(linear), traceable(len)
         (True, False)
     """
-    if not isinstance(model, nn.Module) or foreign_parts(model):
-        return False
-    return not any(
-        isinstance(module, Ensemble) and module.consensus is not None
-        for module in model.modules()
-    )
+    return isinstance(model, nn.Module) and not foreign_parts(model)

@@ -112,7 +112,7 @@ class OpenVINO(Backend):
     """OpenVINO: the model is compiled for each shape of batch when it first comes."""
 
     name = "openvino"
-    runs = "runs ONNX files, OpenVINO IR and torch modules, but none whose steps depend on the images; use torch"
+    runs = "runs ONNX files, OpenVINO IR and torch modules throughout"
     parallel = True
     spare = 1  # who asks waits, while threads of OpenVINO compute
     tried_on = ("cpu",)

@@ -99,7 +99,7 @@ class Compiled(Torch):
     """The same, compiled by torch.compile; on CUDA its kernels are launched as one CUDA graph."""
 
     name = "compile"
-    runs = "runs torch modules, but none whose steps depend on the images; use torch"
+    runs = "runs torch modules whose parts are all torch modules"
     parallel = False
 
     @classmethod

@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from randsmooth import __version__, certification, models
+from randsmooth import __version__
 from randsmooth.atomic import cache_folder
 from randsmooth.certification import backends
 from randsmooth.cli.options import Answered
@@ -28,34 +28,26 @@ from randsmooth.errors import BadValue
 from randsmooth.extras import EXTRAS, install_command, installed, installed_from
 from randsmooth.urls import without_credentials
 
-SHAPE = (1, 28, 28)  # of the noisy images that are timed
-
 Facts = dict[str, str]
 
 
 class Doctor(Unsaved, Answered):
-    """Settings of `randsmooth doctor`.
-
-    Attributes:
-        quick: Measure nothing, and import no more than it takes to name the devices.
-    """
-
-    quick: bool = False
+    """Settings of `randsmooth doctor`."""
 
 
 def doctor(settings: Doctor) -> None:
-    """Say what randsmooth finds on this machine: versions, devices, backends and their speed, data sets.
+    """Say what randsmooth finds on this machine: versions, devices, backends, data sets.
 
-    The backends are timed on a LeNet for some seconds; --quick leaves that out. What is not installed is listed with
-    the command that installs it. The report holds nothing of the environment and no secrets, and writes your home
-    folder as ~: paste it into bug reports.
+    What is not installed is listed with the command that installs it. How fast a model
+    answers here is what `plan` measures. The report holds nothing of the environment and
+    no secrets, and writes your home folder as ~: paste it into bug reports.
 
     The exit code is 1 if something is broken: a package that is installed and cannot be imported, a backend that fails,
     or a cache that cannot be written.
 
     Example: randsmooth doctor > doctor.txt
     """
-    found = examine(quick=settings.quick)
+    found = examine()
     settings.answer(_lines(found), lambda: found)
     if found["broken"]:
         raise typer.Exit(FAILURE)
@@ -78,7 +70,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     )
 
 
-def examine(*, quick: bool) -> dict[str, Any]:
+def examine() -> dict[str, Any]:
     """All findings, and under "broken" a sentence for each thing that does not work."""
     broken: list[str] = []
 
@@ -107,8 +99,7 @@ def examine(*, quick: bool) -> dict[str, Any]:
             if not installed(name)
         },
         "backends": lambda: {
-            name: looked(f"backend {name}", partial(_backend, name, quick))
-            for name in known
+            name: looked(f"backend {name}", partial(_backend, name)) for name in known
         },
         "data sets": _data_sets,
     }
@@ -170,29 +161,12 @@ def _packages() -> Facts:
     return found
 
 
-def _backend(name: str, quick: bool) -> str:
-    """Whether a backend is installed, and how many noisy images it draws and answers a second."""
+def _backend(name: str) -> str:
+    """Say whether a backend is installed, or what it needs."""
     backend = backends.BACKENDS[name]
     if not backend.installed():
         return f"needs {', '.join(backend.packages)}"
-    if quick:
-        return "installed"
-    device = models.pick_device("cpu" if name == "onnx" else "auto")
-    model: models.BaseClassifier = models.Classifier(
-        arch="lenet", classes=[*"0123456789"], shape=[*SHAPE]
-    ).eval()
-    with tempfile.TemporaryDirectory() as folder:
-        if name == "onnx":
-            certification.export_model(model, onnx=Path(folder) / "lenet.onnx")
-            model = certification.load_model(Path(folder) / "lenet.onnx")
-        elif name not in {
-            way.backend for way in backends.ways(model, device, "auto", "32")
-        }:
-            return f"installed; not timed on a LeNet on {device}"
-        engine = certification.Engine(model, sigma=0.5, backend=name, device=device)
-        engine.prepare(SHAPE)
-        engine.samples_a_second()  # the first time sets things up
-        return f"{engine.samples_a_second():,.0f} LeNet images a second on {device}"
+    return "installed"
 
 
 def _data_sets() -> Facts:

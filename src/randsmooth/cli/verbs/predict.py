@@ -21,7 +21,7 @@ from randsmooth.cli.options import (
     words_of,
 )
 from randsmooth.cli.output import Answers, note, show_answers, writing
-from randsmooth.cli.settings import Argument, Given, Listed, as_given
+from randsmooth.cli.settings import Argument, Given, Listed
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
 from randsmooth.data.registry import check_dataset, is_source
 from randsmooth.errors import BadValue, MissingValue, NotFound
@@ -420,7 +420,6 @@ class Serve(Smoothed, Resized, Model):
         upload_mb: Megabytes of a file.
         queue: Visitors who may wait.
         at_once: Certificates that are computed at the same time.
-        space: Write a Hugging Face Space with the app and the model into this new folder instead of starting the app.
     """
 
     dataset: str | None = None
@@ -436,7 +435,6 @@ class Serve(Smoothed, Resized, Model):
     upload_mb: float = 5.0
     queue: int = 16
     at_once: int = 1
-    space: Path | None = None
 
 
 def serve(settings: Serve) -> None:
@@ -458,20 +456,6 @@ def serve(settings: Serve) -> None:
     more = settings.model_dump(
         include={"backend", "precision", "device", "num_classes", "resize", "crop"}
     )
-    if settings.space is not None:
-        given = settings.model_dump(
-            include={"model_arg", "host", "port", "public_name", *more},
-            exclude_defaults=True,
-        )
-        if given:
-            raise BadValue(
-                f"{as_given(next(iter(given)), Serve)} is not for a Space, which runs a model folder"
-            )
-        app.write_space(
-            settings.model, settings.space, title=title, limits=limits, **same
-        )
-        say(settings.space)
-        return
     from randsmooth.app.hosting import check_address
     from randsmooth.app.web_app import check_gradio
 
