@@ -27,7 +27,8 @@ from models.refusing import check_refusals
 from randsmooth import ABSTAIN, SmoothedClassifier, certify, data
 from randsmooth.attacks import ball_of, within_ball
 from randsmooth.certification import attack
-from randsmooth.certification.refutation import inside, predict_anywhere
+from randsmooth.certification.refutation import predict_anywhere
+from randsmooth.certification.searches import inside
 from randsmooth.data import TensorImages
 from randsmooth.noise import (
     Ablation,
@@ -448,3 +449,11 @@ def test_steps_of_l1_in_a_box_end_where_the_box_and_the_ball_allow_most() -> Non
     torch.testing.assert_close(
         back, torch.tensor([[0.2, 0.1, -0.1, 0.0]])
     )  # what is worth the least is taken back
+
+
+def test_walks_of_noise_for_inputs_in_0_to_1_end_there() -> None:
+    model = linear_model_of_digits()
+    table = certify(model, "digits", noise="splitting=0.5", n=500, take=4)
+    wide = attack(model, table, scale=20.0, gradient_free=True, steps=4, m=50, n=500)
+    assert wide.changed.any()
+    assert (wide.points >= 0.0).all() and (wide.points <= 1.0).all()

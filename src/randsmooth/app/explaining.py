@@ -28,13 +28,9 @@ from randsmooth.certification import Certified, SmoothedClassifier, matched
 from randsmooth.certification.algorithm import ESTIMATE
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.opening import opened, reading_of, under_noise
-from randsmooth.certification.refutation import (
-    Search,
-    ball_under,
-    make_search,
-    predict_anywhere,
-)
+from randsmooth.certification.refutation import predict_anywhere
 from randsmooth.certification.samples import first_samples
+from randsmooth.certification.searches import ball_under, make_search
 from randsmooth.data import Images
 from randsmooth.errors import BadValue, WrongData
 from randsmooth.frozen_record import settings_from
@@ -375,4 +371,4 @@ def attempt(
         None,
     )
     farthest = outside.eps if outside is not None else OUTWARDS[-1] * radius
-    return Attempts(inside, outside, farthest, not isinstance(search, Search), N, alpha)
+    return Attempts(inside, outside, farthest, search.gradient_free, N, alpha)

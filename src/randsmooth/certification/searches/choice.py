@@ -1,0 +1,93 @@
+"""Which search a model gets: one up its gradient, or one by its answers alone."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth import models
+from randsmooth.certification.backends import frozen
+from randsmooth.certification.searches.base import BallSearch
+from randsmooth.certification.searches.gradient import GradientSearch
+from randsmooth.certification.searches.gradient_free import GradientFreeSearch
+from randsmooth.certification.smoothed import SmoothedClassifier
+
+# Noise samples per step of a search that names no number m.
+SAMPLES_BY_GRADIENT = 64
+SAMPLES_BY_ANSWERS = 500
+
+
+def make_search(
+    smoothed: SmoothedClassifier,
+    shape: Sequence[int],
+    elsewhere: Callable[[], tuple[Tensor, Tensor]],
+    *,
+    steps: int,
+    m: int | None,
+    restarts: int,
+    seed: int,
+    gradient_free: bool,
+) -> BallSearch:
+    """Return what searches the balls around images of `shape` (C, H, W).
+
+    Args:
+        smoothed: what is attacked.
+        elsewhere: returns images (P, C, H, W) and their classes (P,), for a search
+            without gradients to begin its walks from.
+        steps, m, restarts, seed, gradient_free: as in `attack`.
+    """
+    engine = smoothed.engine
+    model = None
+    if not gradient_free:
+        seen = smoothed.settings.smoothing.shape(shape)
+        model = differentiable_copy(smoothed.model, seen, engine.device)
+    if model is not None:
+        return GradientSearch(
+            engine=engine,
+            model=model,
+            steps=steps,
+            m=m or SAMPLES_BY_GRADIENT,
+            restarts=restarts,
+            seed=seed,
+        )
+    images, classes = elsewhere()
+    return GradientFreeSearch(
+        engine=engine,
+        elsewhere=images,
+        classes=classes,
+        steps=steps,
+        m=m or SAMPLES_BY_ANSWERS,
+        restarts=restarts,
+        seed=seed,
+    )
+
+
+def differentiable_copy(
+    model: object, shape: Sequence[int], device: torch.device
+) -> nn.Module | None:
+    """Return a float32 copy of the model that gives gradients for its input alone.
+
+    Its parameters have none. It is None where its logits have no gradient with respect
+    to inputs of `shape`, several at once: a model with a part that is no torch module
+    has none, or not the whole of it.
+
+    Example:
+        >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+        >>> differentiable_copy(linear, (1, 2, 2), torch.device("cpu")) is None
+        False
+    """
+    if not isinstance(model, nn.Module) or models.foreign_parts(model):
+        return None
+    try:
+        copied = frozen(copy.deepcopy(model).to(device, torch.float32))
+        grey = torch.full((2, *shape), 0.5, requires_grad=True, device=device)
+        with torch.enable_grad():
+            logits = copied(grey)
+    # It cannot be copied, run in float32 or asked about two images: its own code may
+    # complain of any of these.
+    except Exception:
+        return None
+    return copied if logits.requires_grad else None

@@ -1,0 +1,194 @@
+"""The search that uses the answers of the base classifier alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from randsmooth.attacks.shared import unit
+from randsmooth.certification.searches.base import CHOOSE, START, BallSearch
+from randsmooth.noise import Stream, address_of, draw
+
+EDGE = "attack/edge"
+NORMAL = "attack/normal"
+
+# How far along a direction the other class is looked for, in lengths of the direction.
+REACHES = (1.0, 2.0, 4.0)
+
+# Of the segment on which the edge between two classes is looked for: to 1% of its
+# length.
+HALVINGS = 7
+
+# How many estimates, of m samples each, the points at the end are compared by.
+ESTIMATES_OF_A_POINT = 4
+
+# A variance above 0, by which the regression on a number that never varies is divided.
+LEAST_VARIANCE = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientFreeSearch(BallSearch):
+    """A walk along the edge of the class, for which labels are enough.
+
+    Where p_A is near 1, hardly a noisy copy of the image errs, and nothing can be
+    learnt there. So the search goes to images of other classes, finds the point between
+    where the smoothed class changes, estimates the normal of that edge there, where
+    errors are most frequent, and moves along it to where the edge is nearer. Both the
+    nearest point and the normal give a direction in the ball; the worst of the points
+    in these directions is returned.
+
+    The normal is the regression of errors on what copies show of each number; under
+    Gaussian noise that is, by Stein's lemma, the gradient of the smoothed error.
+
+    Args:
+        steps, m, restarts: twice the steps of a walk, samples per estimate, and walks.
+        elsewhere: (P, C, H, W) images to walk from; where none is of another class,
+            points far off are walked from.
+        classes: (P,) their classes.
+
+    Source: Chen, Jordan & Wainwright 2020 (HopSkipJumpAttack, algorithm 2), here of a
+        smoothed classifier.
+    """
+
+    gradient_free: ClassVar[bool] = True
+
+    elsewhere: Tensor
+    classes: Tensor
+
+    def find(self, x: Tensor, y: int, eps: float) -> Tensor:
+        image = x.to(self.engine.device)
+        address = address_of(x)
+        self.engine.prepare(x.shape)
+        random = draw(
+            (self.restarts, *x.shape),
+            1.0,
+            stream=Stream(self.seed, START).at(address),
+            device=image.device,
+        )
+
+        # One random direction, in case that no walk finds an edge.
+        changes = [self.ball.along(random[:1], eps)[0]]
+        starts = self._images_of_another_class(image, y)[: self.restarts]
+        if len(starts) == 0:
+            starts = image + self.ball.along(random, 2.0 * eps)
+        for walk, start in enumerate(starts):
+            changes += self._walk(image, start, y, eps, (address, walk))
+
+        points = [image + self._in_box(change, image) for change in changes]
+        worst = max(points, key=lambda point: self._errors(point, y, address))
+        return self.placed(worst, x, eps)
+
+    def _images_of_another_class(self, image: Tensor, y: int) -> Tensor:
+        """Return (P', C, H, W) images to walk from, the nearest in L2 first."""
+        others = self.elsewhere[self.classes != y].to(image)
+        others = self.ball.keeping(image, others)
+        distances = (others - image).flatten(1).norm(dim=1)
+        return others[distances.argsort()]
+
+    def _in_box(self, change: Tensor, image: Tensor) -> Tensor:
+        """Return `change` (C, H, W), as far as the noise is for such inputs."""
+        box = self.box(image)
+        if box is None:
+            return change
+        least, most = box
+        return change.clamp(least[0], most[0])
+
+    def _errors(self, point: Tensor, y: int, address: int) -> int:
+        """Count the noisy copies of `point` that are not of class `y`."""
+        errors = 0
+        for estimate in range(ESTIMATES_OF_A_POINT):
+            answers, _ = self._answers(CHOOSE, point, address, estimate)
+            errors += int((answers != y).sum())
+        return errors
+
+    def _walk(
+        self, image: Tensor, start: Tensor, y: int, eps: float, number: tuple[int, ...]
+    ) -> Iterator[Tensor]:
+        """Yield changes of length `eps`: towards the edge, and along its normal.
+
+        There is one for each step, towards the nearest point on the edge that it found,
+        and a last one along the normal.
+
+        Args:
+            image: (C, H, W), of class `y`.
+            start: (C, H, W), the point that the walk comes from.
+            number: by which the noise of this walk is addressed.
+        """
+        direction = start - image
+        normal = torch.zeros_like(image)
+        for step in range(max(1, self.steps // 2)):
+            to_edge = self._to_edge(image, direction, y, (*number, step))
+            if to_edge is None:
+                break
+            yield self.ball.along(to_edge[None], eps)[0]
+
+            answers, copies = self._answers(NORMAL, image + to_edge, *number, step)
+            slope = slopes(answers != y, copies, image.shape)
+            normal = 0.5 * normal + unit(slope[None])[0]
+            # The steps grow shorter, as in the source.
+            length = self.ball.length(to_edge) / (step + 1) ** 0.5
+            direction = to_edge + self.ball.step(normal[None], length)[0]
+        if normal.any():
+            no_change = torch.zeros_like(image)[None]
+            box = self.box(image)
+            yield self.ball.moved(no_change, normal[None], eps, 1.0, box)[0]
+
+    def _to_edge(
+        self, image: Tensor, direction: Tensor, y: int, number: tuple[int, ...]
+    ) -> Tensor | None:
+        """Return the change along `direction` to the first point of another class.
+
+        It is None where no such point is found.
+        """
+
+        def is_lost(share: float) -> bool:
+            answers, _ = self._answers(EDGE, image + share * direction, *number)
+            return int(answers.mode().values) != y
+
+        far = next((reach for reach in REACHES if is_lost(reach)), None)
+        if far is None:
+            return None
+        near = 0.0
+        for _ in range(HALVINGS):
+            middle = (near + far) / 2.0
+            if is_lost(middle):
+                far = middle
+            else:
+                near = middle
+        return far * direction
+
+    def _answers(self, name: str, point: Tensor, *number: int) -> tuple[Tensor, Tensor]:
+        """Return (m,) the classes of m noisy copies of `point`, and the copies.
+
+        The noise of a `name` and a `number` is the same whenever it is asked for.
+        """
+        copies = self.copies_of(point, Stream(self.seed, name).at(*number))
+        return self.engine.logits(copies).argmax(dim=1), copies
+
+
+def slopes(wrong: Tensor, copies: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return how the share of wrong answers grows with each number of the input.
+
+    Args:
+        wrong: (n,) whether the answer to each copy is wrong.
+        copies: (n, *seen) the copies.
+        shape: of the input, and of what is returned.
+
+    Example:
+        >>> wrong = torch.tensor([1, 1, 0, 0])
+        >>> copies = torch.tensor([[2.0, 1.0], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+        >>> slopes(wrong, copies, (2,))
+        tensor([0.5000, 0.0000])
+    """
+    # Whatever marks a copy has, of what is hidden, come after the numbers.
+    numbers = copies.flatten(1)[:, : math.prod(shape)]
+    errors = wrong.to(numbers)
+    deviations = numbers - numbers.mean(dim=0)
+    covariances = (errors - errors.mean()) @ deviations
+    variances = deviations.square().sum(dim=0).clamp_min(LEAST_VARIANCE)
+    return (covariances / variances).view(tuple(shape))
