@@ -14,6 +14,7 @@ LEAVES = {
     *(
         "frozen_record",
         "errors",
+        "notes",
         "escape",
         "extras",
         "progress",
@@ -160,7 +161,7 @@ def may_import(here: str) -> set[str]:
     if here in ("__init__", "__main__", "cli"):
         return ROOMS | LEAVES
     if here in LEAVES:
-        return {"errors", "escape", "documents"} | URLS
+        return {"errors", "escape", "documents", "notes"} | URLS
     assert here in ALLOWED, f"{here} has no row in the table"
     return ALLOWED[here] | LEAVES
 

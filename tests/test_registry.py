@@ -6,8 +6,8 @@ import pytest
 
 from models.refusing import refusal
 from openness.plugin import announce
-from randsmooth.errors import Note
 from randsmooth.registry import Registry
+from values import noted
 
 Number = Registry[float]
 
@@ -41,7 +41,7 @@ def test_our_entries_come_first_and_nobody_takes_their_place(
     numbers: Number, installed: Path
 ) -> None:
     install(installed, "other", pi="math:pi", inf="math:inf", e="math:pi")
-    with pytest.warns(Note, match="package other") as noted:
+    with noted("name_taken", package="other") as notes:
         assert list(numbers) == ["tau", "e", "inf", "pi"] and len(numbers) == 4
     assert [numbers.source(name) for name in numbers] == [
         "randsmooth",
@@ -58,7 +58,7 @@ def test_our_entries_come_first_and_nobody_takes_their_place(
     assert numbers["pi"] == pytest.approx(3.14159, abs=1e-5) and numbers[
         "e"
     ] == pytest.approx(2.718, abs=1e-3)
-    assert len(noted) == 1
+    assert len(notes) == 1
 
 
 def test_a_program_adds_its_own_and_what_is_taken_or_unknown_is_refused(

@@ -1,4 +1,4 @@
-"""What can go wrong with what a user gives: a tree of problems, each a value with parts, and notes that are no errors.
+"""What can go wrong with what a user gives: a tree of problems, each a value with parts.
 
 A caller catches one kind, or all by their root:
 
@@ -159,10 +159,6 @@ class Problem(ValueError):
 
 
 # The name that scripts written before the tree catch.
-Problem = Problem
-
-
-# The name that scripts written before the tree catch.
 InputError = Problem
 
 
@@ -314,7 +310,3 @@ def check_known(kind: str, known: Collection[Any], *names: object) -> None:
     for name in names:
         if name not in known:
             raise unknown(kind, name, known)
-
-
-class Note(Warning):
-    """A warning about something that a user may want to know, although it was dealt with."""

@@ -6,7 +6,8 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from randsmooth.errors import BadValue, Note, Problem, WrongModel, check_known
+from randsmooth.errors import BadValue, Problem, WrongModel, check_known
+from randsmooth.notes import Note
 
 T = TypeVar("T")
 
@@ -51,12 +52,13 @@ class Registry(Mapping[str, T], Generic[T]):
             if point.name not in self._own:
                 found.setdefault(point.name, []).append(point)
             else:
-                told = f"{self.kind} {point.name!r} of the package {_package(point)} is left out, since randsmooth has"
-                warnings.warn(
-                    f"{told} a {self.kind} of that name: that package must choose another",
-                    Note,
-                    stacklevel=2,
+                note = Note(
+                    "name_taken",
+                    entry=self.kind,
+                    name=point.name,
+                    package=_package(point),
                 )
+                warnings.warn(note, stacklevel=2)
         return found
 
     def add(self, name: str, entry: T) -> None:

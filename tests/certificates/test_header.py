@@ -35,8 +35,9 @@ from randsmooth.certificates.sameness import (
     evidence_difference,
 )
 from randsmooth.certificates.settings import CertificationSettings, check_budget
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
 from randsmooth.noise import check_sigma
+from values import noted
 
 Make = Callable[..., Certificates]
 
@@ -72,7 +73,7 @@ ABSURD: list[tuple[dict[str, Any], str]] = [  # facts, and what the refusal name
 ]
 
 
-@pytest.mark.filterwarnings("ignore::randsmooth.errors.Note")
+@pytest.mark.filterwarnings("ignore::randsmooth.notes.Note")
 def test_an_absurd_header_is_refused_at_once(make: Make) -> None:
     from scipy import stats  # noqa: F401  not to be counted
 
@@ -166,14 +167,14 @@ def test_notes_of_our_own_are_read_and_a_strangers_are_not(
         notes=(strange[0], *table.header.notes[:2], strange[1], *table.header.notes[2:])
     )
     write_parquet(from_evidence(told, **evidence_of(table)), tmp_path / "b.parquet")
-    with pytest.warns(Note, match="left out 2"):
+    with noted("foreign_notes", number=2):
         assert read(tmp_path / "b.parquet").header == table.header
     sequential = table_of(HEADER.replace(rule="grid", n=1000))
     told = sequential.header.replace(notes=(*sequential.rule.notes, "Trust me."))
     write_parquet(
         from_evidence(told, **evidence_of(sequential)), tmp_path / "c.parquet"
     )
-    with pytest.warns(Note, match="left out 1"):
+    with noted("foreign_notes", number=1):
         assert read(tmp_path / "c.parquet").header.notes == sequential.rule.notes != ()
 
 

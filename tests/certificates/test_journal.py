@@ -25,7 +25,8 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.journal import _link
 from randsmooth.certificates.journal import table_of as table_of_rows
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import OVERWRITE, RESUME, Problem, WrongFile
+from values import noted, refused
 
 Make = Callable[..., Certificates]
 
@@ -171,13 +172,12 @@ def test_a_line_lost_doubled_swapped_emptied_or_of_another_file_is_refused(
     ]
     for what, changed, line in changes:
         path.write_bytes(b"\n".join(changed) + b"\n")
-        said = refusal(Journal.resume, path, table.header)
-        way = (
-            f"delete all from this line on to --resume with the {line - 2} images"
-            if line > 2
-            else "use --overwrite"
-        )
-        assert f"line {line} is damaged" in said and way in said, (what, said)
+        with refused(WrongFile, "line", value=line, file=path) as caught:
+            Journal.resume(path, table.header)
+        ways = [OVERWRITE]
+        if line > 2:
+            ways = [RESUME, OVERWRITE]
+        assert list(caught.problem.settings_in_fix) == ways, what
     path.write_bytes(b"\n".join(lines[:3]) + b"\n")  # the way out leads out
     assert journal_header(path) == table.header
     with Journal.resume(path, table.header) as journal:
@@ -289,7 +289,7 @@ def test_what_is_finished_is_read_as_the_table_of_these_images(tmp_path: Path) -
         tmp_path / "mine.parquet.partial",
     )
     content = written(table, path, [5, 2, 9])
-    with pytest.warns(Note, match=r"judged are 3 of 40 images.*--resume"):
+    with noted("unfinished", known="3 of 40"):
         there = read(path)
     assert there.name == "mine (3 of 40)" and path.read_bytes() == content
     assert np.array_equal(there.idx, table.idx[[2, 5, 9]]) and np.array_equal(
@@ -297,13 +297,10 @@ def test_what_is_finished_is_read_as_the_table_of_these_images(tmp_path: Path) -
     )
     assert "3 of 40 images" in check_file(path)
     path.write_bytes(content[:-5])  # a line that is being written does not count
-    with pytest.warns(Note, match="2 of 40"):
+    with noted("unfinished", known="2 of 40"):
         assert len(read(path)) == 2
     written(table_of(HEADER.replace(rule="grid"), 40), path, [0, 1])
-    with pytest.warns(
-        Note,
-        match="the first 2 images; images that --rule grid decides early come first",
-    ):
+    with noted("unfinished_easy_first", known="the first 2", rule="grid"):
         read(path)
     for content in (written(table, path, []), b""):
         path.write_bytes(content)

@@ -32,8 +32,9 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.header import parse_header
 from randsmooth.certificates.parquet import DIGESTS, KEY, digests
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian
+from randsmooth.notes import Note
 from randsmooth.rules import make_rule
 
 Make = Callable[..., Certificates]

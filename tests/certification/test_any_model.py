@@ -29,7 +29,7 @@ import randsmooth as rs
 from models.graphs import WEIGHTS, linear
 from models.refusing import check_refusals
 from randsmooth.certification import certify_soft, check_fit, matched
-from randsmooth.errors import NotComparable, Note, Problem
+from randsmooth.errors import NotComparable, Problem
 from randsmooth.models import (
     Classifier,
     Ensemble,
@@ -38,6 +38,7 @@ from randsmooth.models import (
     adapt,
     weights_hash,
 )
+from values import noted
 
 HOW: dict[str, Any] = {"sigma": 0.25, "n": 300, "seed": 0}
 X = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -436,9 +437,9 @@ def test_names_of_classes_that_both_sides_know_are_used() -> None:
         ]
     )
     ordered = pd.Categorical(names[y], categories=WORDS)
-    with pytest.warns(Note, match="0 zero, 1 one, 2 two, .*is it this order"):
+    with noted("numbers_for_names", order="0 zero, 1 one, 2 two"):
         rs.certify(by_number, (x, ordered), sigma=0.1, n=100, take=2)
-    with pytest.warns(Note, match="not fitted with the class 3, and never answers it"):
+    with noted("class_never_answered", name="3"):
         rs.certify(fitted(np.where(y == 3, 8, y)), (x, y), sigma=0.1, n=100, take=2)
 
 
@@ -541,10 +542,10 @@ def test_the_note_on_guessing_says_rows_and_an_order_only_where_there_are_names(
     nn.init.zeros_(layer.weight)
     network = nn.Sequential(layer).eval()
     how: dict[str, Any] = {"sigma": 0.01, "n": 100, "take": 30}
-    with pytest.warns(Note, match=r"of these rows .*numbered as the data's, and does"):
+    with noted("hardly_better_than_guessing", inputs="rows", numbering=""):
         rs.certify(network, (rows, y[:60]), **how)
     ordered = pd.Categorical(np.array(WORDS)[y[:60]], categories=WORDS)
-    with pytest.warns(Note, match=r"as the data's \(0 zero, 1 one, 2 two, \.\.\.\)"):
+    with noted("hardly_better_than_guessing", numbering="0 zero, 1 one, 2 two, ..."):
         rs.certify(network, (rows, ordered), **how)
     rs.certify(network, (rows, y[:60]), **how, progress=True)
     said = capsys.readouterr().err
@@ -560,7 +561,7 @@ def test_one_class_for_all_is_no_more_than_guessing_the_largest() -> None:
         last.weight.zero_()
         last.bias.copy_(torch.tensor([9.0, 0.0, 0.0]))
     network = nn.Sequential(nn.Flatten(), last)
-    with pytest.warns(Note, match=r"hardly more often than guessing \(80\.0%\)"):
+    with noted("hardly_better_than_guessing", guess=0.8):
         rs.certify(network.eval(), (x[:60], y), sigma=0.1, n=100, progress=False)
 
 

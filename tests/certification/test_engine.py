@@ -22,8 +22,9 @@ from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
 from randsmooth.certification.engine import SampleRange
 from randsmooth.certification.scheduler import Job, Scheduler, Steps, count_classes
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
 from randsmooth.noise import Stream, address_of, draw
+from values import noted
 
 CPU = torch.device("cpu")
 SIGMA = 0.5
@@ -197,7 +198,7 @@ def test_a_model_that_mixes_its_batch_a_little_gets_a_note_in_its_table(
     model = OfTheBatch(
         lambda x, network: network(x) * (1 + 1e-3 * x.abs().max())
     ).eval()
-    with pytest.warns(Note, match="which no certificate allows for"):
+    with noted("batch_matters"):
         SmoothedClassifier(model, sigma=SIGMA, n=100).certify(torch.rand(1, 1, 8, 8))
     rs.certify(
         model,

@@ -25,6 +25,7 @@ from randsmooth.data import deviations, features, load
 from randsmooth.errors import Problem
 from randsmooth.models import Ensemble, EstimatorModel
 from randsmooth.noise import NORMS, GaussianPerCoordinate, InDeviations
+from randsmooth.notes import Note
 
 N, CLASSES = 12, 3
 WINE = load_wine(as_frame=True)
@@ -223,14 +224,11 @@ def test_columns_are_taken_by_their_names() -> None:
             (lambda: certify(pipeline, (twice, target)), "'mean radius' | keep one"),
         ]
     )
-    notes = " ".join(
-        notes_of(
-            RunSpec.of(
-                pipeline, (rows.to_numpy(), target), sigma="0.1std", n=100
-            ).open()
-        ).notes
+    run = RunSpec.of(pipeline, (rows.to_numpy(), target), sigma="0.1std", n=100).open()
+    (note,) = (
+        note for note in notes_of(run).notes if note.kind == "features_without_names"
     )
-    assert "order of the fit, mean radius, mean texture" in notes
+    assert note.facts["first"].startswith("mean radius, mean texture")
 
 
 def test_what_is_no_image_is_told_by_axes_and_values() -> None:
@@ -353,11 +351,10 @@ def test_notes_name_the_way_to_noise_that_suits_every_feature() -> None:
         ((StandardScaler().fit_transform(cancer.data), cancer.target), 0.5, False),
     ):
         spec = RunSpec.of(pipeline, data, sigma=sigma, n=100, take=5)
-        notes = " ".join(notes_of(spec.open()).notes)
-        assert ('sigma="0.25std"' in notes) is said, (sigma, notes)
-        assert "[0, 1]" not in notes and "pixel" not in notes
+        kinds = {note.kind for note in notes_of(spec.open()).notes}
+        assert ("scales_apart" in kinds) is said, (sigma, kinds)
+        assert "large_sigma" not in kinds
     spec = RunSpec.of(
         lambda z: z.mean(axis=2), x.reshape(15, 2, 4), sigma=0.5, n=100, identity="a"
     )
-    signals = " ".join(notes_of(spec.open()).notes)
-    assert "(2, 4)" in signals and "not for grey images" in signals
+    assert Note("taken_for_signals", shape=(2, 4)) in notes_of(spec.open()).notes

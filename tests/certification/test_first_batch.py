@@ -21,6 +21,7 @@ from models.refusing import check_refusals, refusal
 from randsmooth.certification import RunSpec, certify_soft, notes_of
 from randsmooth.certification.backends import fold_batch_norm
 from randsmooth.certification.converting import export_model
+from randsmooth.notes import Note
 
 X = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 MASKED = torch.arange(10) > 7
@@ -174,7 +175,7 @@ def test_a_model_of_one_image_at_a_time_is_asked_image_by_image() -> None:
     alone = linear(lambda net, x: net(x.view(1, 1, 8, 8)))
     assert np.abs(counts(alone) - expected).sum() <= 4
     run = RunSpec.of(alone, "digits", sigma=0.25, n=100, take=1).open()
-    assert [note for note in notes_of(run).notes if "image by image" in note]
+    assert Note("one_image_at_a_time") in notes_of(run).notes
     table = rs.certify(alone, "digits", sigma=0.25, n=100, take=6, seed=0)
     assert rs.certification.attack(
         alone, table, steps=1, m=10, restarts=1, n=50, take=1

@@ -24,9 +24,10 @@ from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import OpenRun, RunSpec, attack, certify_into
 from randsmooth.certification.run import spread
 from randsmooth.data import TensorImages
-from randsmooth.errors import Note
 from randsmooth.models import Classifier
+from randsmooth.notes import Note
 from randsmooth.progress import Silent
+from values import noted
 
 INDICES = (0, 3, 50, 7, 120)
 TEN = [str(i) for i in range(10)]
@@ -371,7 +372,7 @@ def test_the_table_says_which_split_was_certified(
     arrays: dict[str, Any] = {"x_train": pixels[100:], "y_train": labels[100:]}
     np.savez(path, x_val=pixels[:100], y_val=labels[:100], **arrays)
     ask = partial(rs.certify, model, str(path), sigma=0.5, n0=10, n=100, take=4, seed=0)
-    with pytest.warns(Note, match="no test split"):
+    with noted("validation_as_test"):
         table = ask(out=tmp_path / "whole.parquet")
     assert table.header.split == "validation"
     assert "mine.npz validation" in repr(read(tmp_path / "whole.parquet"))

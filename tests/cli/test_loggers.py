@@ -12,9 +12,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from cli.processes import Run
 from randsmooth import models
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training.folder import EVENTS, HISTORY
+from values import noted
 
 SETTINGS = TrainingSettings(sigma=0.25, epochs=3, take=160)
 OPTIONS = ["--sigma", "0.25", "--epochs", "3", "--take", "160"]
@@ -137,10 +138,7 @@ def test_loggers_of_lightning_are_taken_as_they_are_and_one_that_fails_is_left_o
         0.25,
     )  # once, and twice an epoch
     assert len(pd.read_csv(Path(theirs.log_dir) / "metrics.csv")) == 6
-    with pytest.warns(
-        Note,
-        match=r"Counting failed \(RuntimeError: no more room\): the run goes on without it",
-    ):
+    with noted("logger_failed", logger="Counting", reason="RuntimeError: no more room"):
         model = train(
             "digits", SETTINGS, out=tmp_path / "b", logger=[Counting(fails_at=3), "csv"]
         )

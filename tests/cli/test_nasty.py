@@ -11,7 +11,8 @@ from cli.processes import Run
 from cli.test_leaderboard import certificates
 from nasty import NASTY
 from randsmooth import progress
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
+from randsmooth.notes import Note
 
 
 def file_name(text: str) -> str:
@@ -98,7 +99,7 @@ def test_an_error_quotes_it_on_one_line(
     for name, text in NASTY.items():
 
         def fail(*_: object, text: str = text, **__: object) -> None:
-            warnings.warn(f"read {text}", Note, stacklevel=1)
+            warnings.warn(Note("of_the_model", text=text), stacklevel=1)
             raise Problem(f"{text} cannot be read")
 
         monkeypatch.setattr("randsmooth.cli.certificate_files.load", fail)

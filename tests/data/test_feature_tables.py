@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 import torch
 
 from data.making import pixels_of, png, random_images, refuses
 from randsmooth import data
-from randsmooth.errors import Note
+from values import noted
 
 ROWS = pd.DataFrame(
     {
@@ -48,7 +47,7 @@ def test_a_csv_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
         ) and images.labels.tolist() == [1, 2, 1, 0], path
         assert torch.equal(images.batch(range(4))[0], frame.batch(range(4))[0]), path
     shuffled = ROWS.set_index(pd.Index([7, 300, 2, 5]))
-    with pytest.warns(Note, match="numbers the rows"):
+    with noted("numbering_column"):
         counted = data.load(
             written(tmp_path, shuffled, "counted.csv", index=True),
             "test",

@@ -19,7 +19,7 @@ from data.making import (
 from randsmooth import data
 from randsmooth.data.images import Draws, StreamedImages
 from randsmooth.data.tables import read_parquet
-from randsmooth.errors import Note
+from values import noted
 
 LABELS = [3, 0, 2, 1, 2, 3, 0, 1, 2, 2]
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -209,9 +209,7 @@ def test_proportions_that_a_size_changes_are_told_once(tmp_path: Path) -> None:
     with warnings.catch_warnings(action="error"):
         for resize, crop in (("15x21", None), ("60x82", None), (16, "16x12")):
             data.load(str(tmp_path), resize=resize, crop=crop)
-    with pytest.warns(
-        Note, match=r"resize=17x17 .* 30x41.*resize=17 with crop=17x17"
-    ) as told:
+    with noted("proportions_lost", size="17x17", sides="30x41", side=17) as notes:
         for _ in range(2):
             data.load(str(tmp_path), resize="17x17").batch(torch.arange(3))
-    assert len(told) == 1
+    assert len(notes) == 1

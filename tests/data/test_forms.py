@@ -23,7 +23,7 @@ from data.making import (
 )
 from models.refusing import refusal
 from randsmooth import data
-from randsmooth.errors import Note
+from values import noted
 
 LABELS = [2, 0, 1, 2, 0, 1]
 PIXELS = random_images(len(LABELS), (3, 12, 10))  # not square
@@ -283,9 +283,7 @@ def test_folders_in_a_tar_file_are_no_labels(tmp_path: Path) -> None:
     (tmp_path / "mine.tar").write_bytes(
         tar([*members, ("__MACOSX/._0.png", b"\0\5\x16\7")])
     )
-    with pytest.warns(
-        Note, match=r"mine.tar has no labels, and 2 folders, such as a: store 0001.cls"
-    ):
+    with noted("folders_but_no_labels", number=2, first="a"):
         assert len(data.load(str(tmp_path / "mine.tar"), "test")) == 6
 
 

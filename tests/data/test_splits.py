@@ -15,7 +15,8 @@ from data.making import png, random_images, refuses, tar, write_folder, write_pa
 from randsmooth import data
 from randsmooth.data import tables
 from randsmooth.data.splits import array_parts, split_in, split_of
-from randsmooth.errors import MissingValue, Note, UnknownName
+from randsmooth.errors import MissingValue, UnknownName
+from values import noted
 
 # Ten images of each split, told apart by their pixels: all are 100 in the first, 200 in the second, 250 in the third.
 BRIGHTNESS = {"train": 100, "val": 200, "test": 250}
@@ -143,7 +144,7 @@ def test_a_folder_in_one_of_its_own_name_is_read_as_that_folder(tmp_path: Path) 
         write_folder(tmp_path / "splits" / word / word, PIXELS[split], names)
     (tmp_path / "splits" / "seg_train" / "notes.doc").write_text("more")
     write_folder(tmp_path / "splits" / "seg_pred" / "seg_pred", PIXELS["val"], names)
-    with pytest.warns(Note, match=r"seg_train: 1 file .*notes\.doc"):
+    with noted("files_left_out", number=1, first="notes.doc"):
         splits = [data.load(tmp_path / "splits", split) for split in ("train", "test")]
     for images, split in zip(splits, ("train", "test"), strict=True):
         x, y = images.batch(torch.arange(len(images)))
@@ -186,7 +187,7 @@ def test_arrays_of_two_words_are_paired_or_asked_about_and_never_left_out(
     for number, arrays in enumerate(paired):
         own = tmp_path / f"{number}.npz"  # each note comes once
         np.savez(own, **arrays)
-        with pytest.warns(Note, match=r"the labels \w+ are taken for \w+"):
+        with noted("labels_paired"):
             assert is_split(data.load(own, "test"), "test"), list(arrays)
 
     asked: list[dict[str, Any]] = [
@@ -312,9 +313,7 @@ def test_validation_stands_in_for_test_and_training_never_does(
 ) -> None:
     for name in ("half", "train", "two"):
         (tmp_path / name).mkdir()
-    with pytest.warns(
-        Note, match="no test split: its validation split 'dev' is taken as test"
-    ):
+    with noted("validation_as_test", split="dev"):
         path = write(tmp_path / "half", {"train": "train", "dev": "val"})
         images = data.load(str(path), "test")
     assert is_split(images, "val") and images.split == "validation"
@@ -365,7 +364,7 @@ def test_a_data_set_with_a_name_has_its_own_splits() -> None:
 
 def test_a_description_says_that_validation_stands_in(tmp_path: Path) -> None:
     path = write_npz(tmp_path, {"train": "train", "val": "val"})
-    with pytest.warns(Note, match="its validation split 'val' is taken as test"):
+    with noted("validation_as_test", split="val"):
         assert data.describe(str(path)).sizes == {"train": 4, "validation": 4}
 
 
@@ -414,18 +413,14 @@ def test_what_a_column_cannot_say(tmp_path: Path) -> None:
     assert (
         len(data.load(str(write("set", ["a", "b", "c"])), "test")) == 3
     )  # which is about something else
-    with pytest.warns(
-        Note, match="left out 1 row without a set, the first of them row 2"
-    ):
+    with noted("rows_in_no_split", number=1, column="set", row=2):
         assert data.load(
             str(write("set", ["test", "", "test"])), "test"
         ).labels.tolist() == [0, 2]
     frame = pd.DataFrame(
         {"a": [0.0, 1.0, 2.0], "label": [0, 1, 2], "split": ["test", None, "test"]}
     )
-    with pytest.warns(
-        Note, match="left out 1 row without a split, the first of them row 2"
-    ):
+    with noted("rows_in_no_split", number=1, column="split", row=2):
         assert data.load(frame, "test").labels.tolist() == [0, 2]
     # It may be the labels, which nobody can know.
     (tmp_path / "mine.csv").write_text("path,stage\n0.png,early\n1.png,late\n")
@@ -557,11 +552,9 @@ def test_a_class_that_is_called_like_a_split_is_asked_about(tmp_path: Path) -> N
     write_folder(
         tmp_path / "more", PIXELS["train"], ["train/a", "test/a", "extra", "extra"]
     )
-    with pytest.warns(
-        Note,
-        match="left out of .*more: 2 images beside its splits, the first of them extra/",
-    ):
+    with noted("images_beside", number=2, folder=str(tmp_path / "more")) as notes:
         assert len(data.load(str(tmp_path / "more"), "test")) == 1
+    assert notes[0].facts["first"].startswith("extra")
 
 
 def test_names_are_numbered_as_in_training_where_a_split_lacks_some(

@@ -6,14 +6,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from PIL import Image, features
 
 from data.making import Pixels, png, random_images, refuses, write_folder, write_parquet
 from models.refusing import refusal
 from randsmooth import data
-from randsmooth.errors import Note
+from values import noted
 
 PIXELS = random_images(6, (1, 8, 8))
 NAMES = ["cat", "cat", "cat", "dog", "dog", "dog"]
@@ -104,19 +103,13 @@ def test_what_is_left_out_is_told_with_number_and_place(tmp_path: Path) -> None:
     write_folder(tmp_path, PIXELS, NAMES)
     for name in ("cat/b.HEIC", "cat/a.heic", "dog/x.svg", "dog/part", "notes.txt"):
         (tmp_path / name).write_bytes(b"what is no image")
-    with pytest.warns(Note) as notes:
+    with noted("files_left_out", number=5, first="cat/a.heic") as notes:
         assert all_there(tmp_path)
-    (note,) = {str(each.message) for each in notes}
-    assert (
-        f"left out of {tmp_path}: 5 files of kinds that are not read (2 .heic, 1 "
-        in note
-    )
-    assert note.endswith("the first of them cat/a.heic")
+    (note,) = set(notes)
+    assert note.facts["root"] == str(tmp_path)
+    assert note.facts["suffixes"][".heic"] == 2
     (tmp_path / "zebra").mkdir()
-    with pytest.warns(
-        Note,
-        match=r"1 of the 3 class folders of .* hold no images, the first of them zebra",
-    ):
+    with noted("empty_class_folders", number=1, classes=3, first="zebra"):
         assert data.load(str(tmp_path), "test").spec.classes == ("cat", "dog", "zebra")
 
 
@@ -169,7 +162,7 @@ def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
         for place in (tmp_path / name, tmp_path / name / "test"):
             write_folder(place, PIXELS, ["."] * 6)
             write_list(place, name, content)
-            with pytest.warns(Note, match=f"the labels of .* are those of {name}"):
+            with noted("labels_of_list", list=name):
                 assert all_there(place)
         assert all_there(tmp_path / name / "test")
         assert not data.load(
@@ -177,15 +170,10 @@ def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
         ).labelled
     place = tmp_path / "labels.csv" / "test"
     write_list(place, "labels.csv", ["path,label", *rows[:4]])
-    with pytest.warns(
-        Note, match=r"labels.csv does not name 2 of 6 images, the first of them 004.png"
-    ):
+    with noted("list_lacks_images", number=2, images=6, first="004.png"):
         assert len(data.load(str(place), "test")) == 4
     write_list(place, "labels.csv", ["path,species", *rows])
-    with pytest.warns(
-        Note,
-        match=r"labels.csv beside the images of .* is not read for labels: .*label_column",
-    ):
+    with noted("list_not_read", list="labels.csv"):
         assert not data.load(str(place), "test").labelled
     write_list(
         tmp_path / "metadata.csv" / "test",
@@ -232,10 +220,7 @@ def test_parquet_files_of_any_name_in_a_folder(tmp_path: Path) -> None:
             NAMES[3 * k : 3 * k + 3],
         )
     (tmp_path / "notes.txt").write_text("")
-    with pytest.warns(
-        Note,
-        match=r"left out of .*: 1 file of a kind that is not read \(1 .txt\), notes.txt",
-    ):
+    with noted("files_left_out", suffixes={".txt": 1}, first="notes.txt"):
         assert all_there(tmp_path)
     (tmp_path / "more.tar").write_bytes(b"")
     refuses(("Parquet and tar files", "part-0.parquet", "more.tar"), tmp_path, "test")
@@ -258,7 +243,7 @@ def test_a_list_beside_the_one_folder_of_images_is_named(tmp_path: Path) -> None
         tmp_path,
         "test",
     )
-    with pytest.warns(Note, match="as 000 is images/000.png"):
+    with noted("found_by_name", cell="000", file="images/000.png"):
         images = data.load(
             str(path), "test", image_column="image_id", label_column="animal"
         )

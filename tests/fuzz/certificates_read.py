@@ -30,8 +30,9 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.parquet import KEY, _parts_in, digests
 from randsmooth.cli import certificate_files
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian
+from randsmooth.notes import Note
 from randsmooth.report import render
 
 NAME = "table.parquet"
@@ -148,7 +149,8 @@ class Table(Reader):
 
     def read(self, folder: Path) -> Any:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".* is a part of a run", Note)
+            # It is a part of a run.
+            warnings.simplefilter("ignore", Note)
             (table,) = certificate_files.load([folder / NAME])
         render([table], format="json")
         return meaning(table)

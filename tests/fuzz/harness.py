@@ -14,7 +14,8 @@ import numpy as np
 
 from fuzz.damage import Draw, damaged
 from fuzz.formats import formats_of
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
+from randsmooth.notes import Note
 
 Files = dict[str, bytes]  # by their names below a folder
 

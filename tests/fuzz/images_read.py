@@ -17,7 +17,7 @@ import torch
 from fuzz.formats import lying_png, parquet, picture, read_table, with_columns
 from fuzz.harness import Files, Reader, written
 from randsmooth.data import describe, load, read_image
-from randsmooth.errors import Note
+from randsmooth.notes import Note
 
 TRAIN, TEST = "set/train.parquet", "set/test.parquet"
 KINDS = {

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fuzz.harness import CHANGED, FLOOD, HANG, NOTED, OTHER, RAW, REFUSED, Files, Reader
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
+from randsmooth.notes import Note
 
 VALID = (b"seven 7 7 7 7", b"sieben 7 7 7 7")  # which mean the same
 FILE = "number.csv"
@@ -68,7 +69,7 @@ def warn(content: bytes) -> NoReturn:
 
 
 def make_anew(content: bytes) -> int:
-    warnings.warn("made anew", Note, stacklevel=1)
+    warnings.warn(Note("of_the_model", text="made anew"), stacklevel=1)
     return 7
 
 

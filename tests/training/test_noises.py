@@ -146,7 +146,9 @@ def test_a_gaussian_of_one_sigma_is_that_sigma_and_another_noise_takes_its_place
         TrainingSettings(noise=Uniform(0.4), method="consistency"),
         data.DATASETS["cifar10"],
     )
-    assert len(notes) == 1 and "uniform=0.4" in notes[0] and "of sigma=0.5" in notes[0]
+    (note,) = notes
+    assert note.kind == "values_of_nearest_sigma"
+    assert (note.facts["wanted"], note.facts["nearest"]) == ("uniform=0.4", 0.5)
 
 
 def test_the_marks_of_an_ablation_are_left_alone_by_the_normalisation(

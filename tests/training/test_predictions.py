@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.data.images import Draws, TensorImages, augmented
-from randsmooth.errors import Note, Problem
+from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian, Stream, draw
 from randsmooth.training import TrainingSettings, predictions, train
 from randsmooth.training.checkpoint import read_signed, write_signed
@@ -20,6 +20,7 @@ from randsmooth.training.folder import TEACHER
 from randsmooth.training.predictions import Answers, make_probe, stored_predictions
 from training.test_devices import together
 from training.test_loop import Interrupted, stopping_after
+from values import noted
 
 STREAM = Stream(0, "train/probe").at(3)
 CPU = torch.device("cpu")
@@ -219,7 +220,7 @@ def test_damaged_answers_are_named_and_found_anew(
         damage(path)
         with pytest.raises(Problem, match=TEACHER):
             stored_predictions(tmp_path / "m")
-        with pytest.warns(Note, match=rf"{TEACHER} .*the teacher is asked anew"):
+        with noted("teacher_asked_anew"):
             train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
         assert torch.equal(stored(tmp_path / "m").counts, stored(asked).counts)
 

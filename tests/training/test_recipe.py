@@ -1,7 +1,6 @@
 """From settings to a recipe: what overrides what, what is scaled, what is said and what is refused."""
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from randsmooth import data
 from randsmooth.cli.settings import pairs, read_config, validate
 from randsmooth.cli.verbs.train import Train
 from randsmooth.errors import Problem
+from randsmooth.notes import Note
 from randsmooth.training import (
     DenoiserSettings,
     Recipe,
@@ -27,14 +27,14 @@ def ask(
     method: str | None = "amplify",
     sigma: float | None = 0.5,
     **asked: Any,
-) -> tuple[Recipe, list[str]]:
-    """The recipe, and what is said after the preset's source."""
+) -> tuple[Recipe, list[Note]]:
+    """The recipe, and what is noted after the preset's source."""
     device = asked.pop("device", "auto")
     settings = TrainingSettings(method=method, sigma=sigma, **asked)
     recipe, (source, *notes) = resolve(
         dataset, settings, data.DATASETS[dataset], device=device
     )
-    assert source.startswith(f"{recipe.preset}: ")
+    assert source.kind == "preset" and source.facts["name"] == recipe.preset
     return recipe, notes
 
 
@@ -76,7 +76,7 @@ def test_without_a_sigma_it_is_the_presets_or_the_middle_one() -> None:
         ("macer", "macer/macer/k=4", 0.5),
     ):
         recipe, notes = ask(method=method, sigma=None, preset=preset)
-        assert recipe.sigma == sigma and notes == ["sigma=0.5, as none was named"]
+        assert recipe.sigma == sigma and notes == [Note("usual_sigma", sigma=0.5)]
     assert (
         ask("imagenet", "cat-rs", None, preset="cat-rs/cat-rs", set={"teacher": "m"})[
             0
@@ -111,8 +111,10 @@ def test_all_that_is_measured_in_epochs_is_scaled_together() -> None:
             hyper["E_t"],
             hyper["reweight_every"],
         ) == expected, epochs
-        assert [note for note in notes if "falls" not in note] == notes[: epochs != 150]
-        assert all(f"epochs 150 -> {epochs}" in note for note in notes[:1])
+        others = [note for note in notes if note.kind != "early_fall"]
+        assert others == notes[: epochs != 150]
+        for note in others:
+            assert note.facts["changes"]["epochs"] == (150, epochs)
         for key in (
             "m",
             "p_t",
@@ -148,14 +150,12 @@ FALLS = {1: None, 2: 5, 3: 5, 4: 5, 5: None, 150: None}
 OF_DENOISERS = {1: None, 2: 6, 5: 6, 6: None, 90: None}
 
 
-def advised(notes: list[str]) -> int | None:
+def advised(notes: list[Note]) -> int | None:
     """The number of epochs in the note on a learning rate that falls early."""
-    said = [
-        found
-        for note in notes
-        if (found := re.search(r"learning rate falls .* for (\d+) epochs", note))
-    ]
-    return int(said[0][1]) if said else None
+    for note in notes:
+        if note.kind == "early_fall":
+            return int(note.facts["enough"])
+    return None
 
 
 def test_a_learning_rate_that_falls_after_the_first_epoch_is_told() -> None:
@@ -181,9 +181,9 @@ def test_a_learning_rate_that_falls_after_the_first_epoch_is_told() -> None:
         )
 
 
-# What is asked of the preset, and what is said to be unlike it.
-SAID: list[tuple[dict[str, Any], str]] = [
-    ({"set": {"eps": 0.5}}, "eps 0.25 -> 0.5"),
+# What is asked of the preset, and what is noted to be unlike it.
+UNLIKE: list[tuple[dict[str, Any], dict[str, tuple[Any, Any]]]] = [
+    ({"set": {"eps": 0.5}}, {"eps": (0.25, 0.5)}),
     (
         {
             "set": {
@@ -194,35 +194,42 @@ SAID: list[tuple[dict[str, Any], str]] = [
                 "lr_milestones": [50, 100],
             }
         },
-        "",
+        {},
     ),
-    ({"preset": "cat-rs/cat-rs/no-mask", "method": None}, ""),
+    ({"preset": "cat-rs/cat-rs/no-mask", "method": None}, {}),
     (
         {"preset": "cat-rs/cat-rs/no-mask", "method": None, "arch": "resnet110"},
-        "arch resnet20 -> resnet110",
+        {"arch": ("resnet20", "resnet110")},
     ),
     (
         {"epochs": 30, "set": {"E_t": 20}},
-        "epochs 150 -> 30, lr_milestones [50, 100] -> [10, 20], E_t 70 -> 20, reweight_every 10 -> 2",
+        {
+            "epochs": (150, 30),
+            "lr_milestones": ([50, 100], [10, 20]),
+            "E_t": (70, 20),
+            "reweight_every": (10, 2),
+        },
     ),
     (
         {"dataset": "digits", "method": "macer", "epochs": 20},
-        "epochs 40 -> 20, lr_milestones [15, 30] -> [8, 15], lbd_from 13 -> 7",
+        {
+            "epochs": (40, 20),
+            "lr_milestones": ([15, 30], [8, 15]),
+            "lbd_from": (13, 7),
+        },
     ),
 ]
 
 
 def test_what_differs_from_the_preset_is_said_and_nothing_else() -> None:
-    for asked, said in SAID:
-        assert ask(**asked)[1] == ([f"unlike the preset: {said}"] if said else []), (
-            asked
-        )
+    for asked, changes in UNLIKE:
+        expected = [Note("unlike_preset", changes=changes)] if changes else []
+        assert ask(**asked)[1] == expected, asked
     _, notes = resolve(
         "mnist", TrainingSettings(method="smoothmix", sigma=1.0), data.DATASETS["mnist"]
     )
-    assert notes == [
-        "cat-rs/smoothmix/prose: Jeong et al., AAAI 2023, submission, section 4 and appendix B.2"
-    ]
+    assert [note.kind for note in notes] == ["preset"]
+    assert notes[0].facts["name"] == "cat-rs/smoothmix/prose"
     for sigma, nearest in (
         (0.12, 0.25),
         (0.3, 0.25),
@@ -233,9 +240,10 @@ def test_what_differs_from_the_preset_is_said_and_nothing_else() -> None:
     ):
         recipe, notes = ask(sigma=sigma)
         assert recipe.hyperparameters == ask(sigma=nearest)[0].hyperparameters, sigma
-        assert notes == [
-            f"acr/amplify has no values for sigma={sigma}: E_t, p_t, T, eps of sigma={nearest}"
-        ]
+        (note,) = notes
+        assert note.kind == "values_of_nearest_sigma"
+        assert note.facts["nearest"] == nearest
+        assert note.facts["values"] == "E_t, p_t, T, eps"
 
 
 NAN, INF = math.nan, math.inf

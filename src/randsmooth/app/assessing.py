@@ -44,6 +44,7 @@ from randsmooth.noise import (
     printed_radius,
 )
 from randsmooth.noise.gaussian import STD
+from randsmooth.notes import Note
 from randsmooth.progress import Progress, Reporter, chosen_progress
 from randsmooth.urls import name_of
 
@@ -144,7 +145,7 @@ class Assessment:
     pictures: dict[int, NDArray[np.float32]] = field(repr=False)
     seconds_each: float
     seconds_all: dict[str, float]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     columns: tuple[str, ...] = ()
     split: str = ""
 
@@ -286,7 +287,7 @@ class Assessment:
             **{
                 "seconds_each": self.seconds_each,
                 "seconds_all": self.seconds_all,
-                "notes": list(self.notes),
+                "notes": [str(note) for note in self.notes],
             },
         }
 

@@ -25,7 +25,6 @@ from randsmooth.certificates.selection import images_planned
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import (
     ForeignFile,
-    Note,
     NotFound,
     Problem,
     WrongFile,
@@ -33,6 +32,7 @@ from randsmooth.errors import (
     about,
 )
 from randsmooth.noise import NORMS, round_down
+from randsmooth.notes import Note
 from randsmooth.urls import Place, delivered, fetched
 
 # Suffix -> the reader of such logs; any other file that looks like a log is read as .tsv is.
@@ -75,13 +75,14 @@ def read(place: Place) -> Certificates:
 
     table = read_parquet(path)
     if table.header.shard is not None:
-        shard = f"shard {table.header.shard} of {table.header.selection}"
-        warnings.warn(
-            f"{path} is a part of a run: {shard}, {len(table):,} images. "
-            "`randsmooth merge` makes one table of all shards",
-            Note,
-            2,
+        note = Note(
+            "part_of_a_run",
+            path=str(path),
+            shard=table.header.shard,
+            selection=table.header.selection,
+            images=len(table),
         )
+        warnings.warn(note, stacklevel=2)
     return table
 
 

@@ -16,13 +16,13 @@ from randsmooth.certificates.settings import CertificationSettings, precision_na
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import (
     MissingValue,
-    Note,
     Problem,
     Setting,
     WrongFile,
     WrongTable,
 )
 from randsmooth.noise import NOISES, NORMS, Gaussian, Noise, noise_from
+from randsmooth.notes import Note
 from randsmooth.rules import RULES, Rule, make_rule
 
 # The format of tables and journals.
@@ -401,10 +401,7 @@ def _in_own_words(header: Header, path: Path) -> Header:
     )
     left_out = len(header.notes) - len(notes)
     if left_out:
-        warnings.warn(
-            f"{path}: left out {left_out} of the header's notes, which randsmooth did not write",
-            Note,
-            4,
-        )
+        note = Note("foreign_notes", path=str(path), number=left_out)
+        warnings.warn(note, stacklevel=4)
     guarantee = None if header.guarantee is None else guarantee_of(header)
     return header.replace(guarantee=guarantee, notes=notes)

@@ -23,7 +23,15 @@ from randsmooth.certificates.sameness import check_same_run
 from randsmooth.certificates.selection import images_planned
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import BadValue, Note, Problem, WrongFile
+from randsmooth.errors import (
+    OVERWRITE,
+    RESUME,
+    BadValue,
+    Problem,
+    Setting,
+    WrongFile,
+)
+from randsmooth.notes import Note
 from randsmooth.urls import Place
 
 # Suffix of a journal.
@@ -33,6 +41,8 @@ UNFINISHED = ".partial"
 SHARE = 200
 
 COUNTS = ("counts0", "counts", "path")
+
+START_AGAIN = ("start again with ", OVERWRITE)
 
 
 def check_parquet(out: Place) -> None:
@@ -216,9 +226,7 @@ class Journal:
             if journal is not None:
                 table_of(journal.header, journal.rows)
         except Problem as error:
-            raise WrongFile(
-                f"{path}: {error}; use --overwrite to start again"
-            ) from error
+            raise WrongFile(f"{path}: {error}", fix=START_AGAIN, file=path) from error
         return journal
 
     @classmethod
@@ -360,15 +368,17 @@ def _damaged_line(path: Path, line_number: int) -> WrongFile:
     """Return the error for a line whose checksum is not right, with what to do about it."""
     # Before it stand the header and so many images.
     images = line_number - 2
-    keep = ""
+    fix: tuple[str | Setting, ...] = START_AGAIN
     if images > 0:
-        keep = (
-            "delete all from this line on to --resume with the "
-            f"{images} images before it, or "
-        )
+        keep = f" with the {images} images before it, or "
+        fix = ("delete all from this line on to go on (", RESUME, ")", keep, *fix)
     return WrongFile(
         f"{path}, line {line_number} is damaged (its checksum is not that of the lines up "
-        f"to it): {keep}use --overwrite to start again"
+        "to it)",
+        field="line",
+        value=line_number,
+        fix=fix,
+        file=path,
     )
 
 
@@ -447,13 +457,10 @@ def read_unfinished(path: Path) -> Certificates:
     positions = sorted(row.idx for row in journal.rows)
     table = journal.table(positions, f"{name} ({known})")
 
-    easy_first = ""
+    note = Note("unfinished", path=str(path), known=known)
     if table.rule.sequential:
-        easy_first = f"; images that --rule {header.rule} decides early come first"
-    warnings.warn(
-        f"{path}: the run is not finished, judged are {known} images{easy_first}. "
-        "The command that began it ends it, with --resume",
-        Note,
-        3,
-    )
+        note = Note(
+            "unfinished_easy_first", path=str(path), known=known, rule=header.rule
+        )
+    warnings.warn(note, stacklevel=3)
     return table

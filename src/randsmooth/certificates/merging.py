@@ -27,8 +27,11 @@ from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import (
     ANOTHER_OUT,
     BEGIN_ANEW,
+    MissingValue,
+    NotFound,
     OutputExists,
     Problem,
+    Setting,
     SeveralProblems,
     WrongFile,
     WrongTable,
@@ -170,7 +173,7 @@ class _Part:
         if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
             raise WrongFile(
-                f"{path} is no shard: its header tells {tells}. Give what `certify --shard` wrote"
+                f"{path} is no shard: its header tells {tells}. Give what `certify` wrote of one"
             )
         if table.image is None and len(table):
             raise WrongFile(
@@ -256,10 +259,12 @@ def _read_parts(
     if faults:
         raise SeveralProblems(*map(Problem, faults))
     if not parts:
-        fault = "no shard is given, of which any image is finished"
+        way = ("`certify` writes shards, with ", Setting("shard", "1/2"))
         if absent:
-            fault = f"{absent[0]} is not there"
-        raise WrongFile(f"{fault}; `randsmooth certify --shard` writes shards")
+            raise NotFound(f"{absent[0]} is not there", fix=way, file=absent[0])
+        raise MissingValue(
+            "no shard is given, of which any image is finished", field="shards", fix=way
+        )
     return sorted(parts, key=_order), absent
 
 

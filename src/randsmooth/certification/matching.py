@@ -25,6 +25,7 @@ from randsmooth.models import (
 from randsmooth.models.base_classifier import ForeignPart
 from randsmooth.models.hub import HubClassifier
 from randsmooth.noise import HoldingFixed, Noise
+from randsmooth.notes import Note
 
 M = TypeVar("M", bound=BaseClassifier)
 
@@ -73,12 +74,12 @@ def classes_known(model: object) -> tuple[str, ...] | None:
     return None if names is None else tuple(composed(name) for name in names)
 
 
-def unnamed_features(model: object) -> Iterator[str]:
+def unnamed_features(model: object) -> Iterator[Note]:
     """Yield in which order features without names are taken, by a model that was fitted with names."""
     for estimator in _estimators(model):
         if estimator.columns is None and estimator.feature_names is not None:
             first = ", ".join(estimator.feature_names[:3])
-            yield f"the features have no names: they are taken in the order of the fit, {shown(first)}, ..."
+            yield Note("features_without_names", first=shown(first))
 
 
 def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
@@ -109,20 +110,23 @@ def deviations_of_numbers(images: Images) -> NDArray[np.float64]:
     )
 
 
-def questions(model: object, images: Images) -> Iterator[str]:
+def questions(model: object, images: Images) -> Iterator[Note]:
     """Yield what a user should look at where classes of one side are taken for those of the other."""
     spec = images.spec
     for estimator in _estimators(model):
         if spec.open_ended or {*estimator.names} <= {*spec.classes}:
             unknown = [name for name in spec.classes if name not in estimator.names]
             if unknown and images.labelled:
-                yield f"{estimator.name} was not fitted with the class {shown(unknown[0])}, and never answers it"
+                yield Note(
+                    "class_never_answered",
+                    estimator=estimator.name,
+                    name=shown(unknown[0]),
+                )
         elif estimator.numbered:
             order = ", ".join(
                 f"{place} {shown(name)}" for place, name in enumerate(spec.classes[:3])
             )
-            said = f"{estimator.name} was fitted with numbers, and the data have names, taken in the order {order}, ..."
-            yield f"{said}: is it this order? Else give as labels the numbers that it was fitted with"
+            yield Note("numbers_for_names", estimator=estimator.name, order=order)
 
 
 def _estimators(model: object) -> list[EstimatorModel]:

@@ -27,7 +27,6 @@ from randsmooth.data import Images
 from randsmooth.errors import (
     BadValue,
     NotComparable,
-    Note,
     Problem,
     Setting,
     WrongModel,
@@ -37,6 +36,7 @@ from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.torch_program import Program
 from randsmooth.noise import address_of
+from randsmooth.notes import Note
 from randsmooth.rules import Rule
 
 TOGETHER = 64  # images that are hashed at once
@@ -345,11 +345,12 @@ def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -
     if difference is not None and difference.kind == certificates.ANOTHER_MODEL:
         raise _another(table, difference.detail)
     if difference is not None:
-        warnings.warn(
-            f"{called(table)} was certified in {': '.join(difference)}",
-            Note,
-            stacklevel=2,
+        note = Note(
+            "another_arithmetic",
+            table=called(table),
+            differences=": ".join(difference),
         )
+        warnings.warn(note, stacklevel=2)
 
 
 def _another(table: Certificates, detail: str) -> Problem:

@@ -19,8 +19,8 @@ from randsmooth.certification.matching import (
 from randsmooth.certification.opening import words_of_noise
 from randsmooth.certification.run import OpenRun, some_of
 from randsmooth.documents import shown
-from randsmooth.errors import Note
 from randsmooth.noise import OWN_UNITS
+from randsmooth.notes import Note
 from randsmooth.progress import Progress, Reporter, silent
 
 # Times the smallest standard deviation of a feature, the largest at which one noise suits all.
@@ -39,16 +39,16 @@ class RunNotes(NamedTuple):
     """What to know of a run.
 
     Attributes:
-        notes: all of it, one sentence each.
+        notes: all of it.
         doubts: those that tell of a likely mistake: who sees no progress is warned of these.
 
     Example:
-        >>> RunNotes(notes=("the images have no labels",), doubts=()).doubts
+        >>> RunNotes(notes=(Note("unlabelled"),), doubts=()).doubts
         ()
     """
 
-    notes: tuple[str, ...]
-    doubts: tuple[str, ...]
+    notes: tuple[Note, ...]
+    doubts: tuple[Note, ...]
 
 
 def notes_of(run: OpenRun) -> RunNotes:
@@ -58,8 +58,8 @@ def notes_of(run: OpenRun) -> RunNotes:
         >>> from randsmooth.certification import RunSpec
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> run = RunSpec.of(model, "digits", sigma=9.0, n=100, take=3).open()
-        >>> [doubt.partition(" is ")[0] for doubt in notes_of(run).doubts]
-        ['sigma=9']
+        >>> [doubt.kind for doubt in notes_of(run).doubts]
+        ['large_sigma']
     """
     model = run.inputs.model
     doubts = [*_odd_units(run), *questions(model, run.images)]
@@ -69,15 +69,16 @@ def notes_of(run: OpenRun) -> RunNotes:
     notes += _chosen_backend(run)
     slow = (slow_format(run.engine.backend), one_at_a_time(run.engine.backend))
     notes += [note for note in slow if note]
-    notes += [*models.notes_of(model), *run.header.notes]
+    notes += [Note("of_the_model", text=text) for text in models.notes_of(model)]
+    notes += [Note("of_the_header", text=text) for text in run.header.notes]
     if not run.images.labelled:
-        notes.append("the images have no labels, so that accuracy and ACR stay unknown")
+        notes.append(Note("unlabelled"))
         return RunNotes(tuple(notes), tuple(doubts))
 
-    right, doubt = _without_noise(run)
-    notes.append(right + doubt)
-    if doubt:
-        doubts.append(right + doubt)
+    right = _right_without_noise(run)
+    notes.append(right)
+    if right.kind == "hardly_better_than_guessing":
+        doubts.append(right)
     return RunNotes(tuple(notes), tuple(doubts))
 
 
@@ -88,42 +89,38 @@ def tell(run: OpenRun, show: Progress, reporter: Reporter) -> None:
             reporter.say(f"note: {note}")
     elif run.spec.shard is None:
         for doubt in notes_of(run).doubts:
-            warnings.warn(doubt, Note, stacklevel=4)
+            warnings.warn(doubt, stacklevel=4)
 
 
-def _odd_units(run: OpenRun) -> Iterator[str]:
+def _odd_units(run: OpenRun) -> Iterator[Note]:
     """Yield what to know of the scale of the noise."""
     sigma = run.header.sigma or 0.0
     if run.images.spec.features:
         yield from _units_of_features(run)
     elif sigma >= LARGE_SIGMA:
-        way = f"if it is meant for pixels in 0..255, give {sigma / 255:.3g}"
-        yield f"sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: {way}"
+        yield Note("large_sigma", sigma=sigma, of_255=sigma / 255)
 
 
-def _units_of_features(run: OpenRun) -> Iterator[str]:
+def _units_of_features(run: OpenRun) -> Iterator[Note]:
     """Yield what was taken for features, and where one sigma is not the same for all."""
     shape = run.images.spec.shape
     if len(shape) == 2:
-        yield f"inputs {shape} with values below 0 are taken for signals, not for grey images: no scale is checked"
+        yield Note("taken_for_signals", shape=shape)
     std = deviations_of_numbers(run.images)
     varying = std[std > 0]
     one_sigma = run.smoothed.settings.smoothing.norm not in OWN_UNITS
     if one_sigma and len(varying) and std.max() > DEVIATIONS_APART * varying.min():
-        apart = f"the features' standard deviations lie from {varying.min():.3g} to {std.max():.3g}"
-        way = 'sigma="0.25std" takes a quarter of each'
-        yield f"{apart}, and the noise is the same for all: {way}"
+        yield Note("scales_apart", low=float(varying.min()), high=float(std.max()))
 
 
-def _held_columns(run: OpenRun) -> Iterator[str]:
+def _held_columns(run: OpenRun) -> Iterator[Note]:
     """Yield which columns get no noise."""
     held = [column.name for column in run.images.spec.held]
     if held:
-        names = shown(", ".join(held))
-        yield f"no noise on {names}: certificates are about changes of the other columns alone"
+        yield Note("held_columns", columns=shown(", ".join(held)))
 
 
-def _other_training(run: OpenRun) -> Iterator[str]:
+def _other_training(run: OpenRun) -> Iterator[Note]:
     """Yield where it is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
     header = run.header
     now = {name: getattr(header, name) for name in ("sigma", "resize", "crop")}
@@ -141,7 +138,13 @@ def _other_training(run: OpenRun) -> Iterator[str]:
         for name, value in compared.items():
             before = expected.get(name, value)
             if before != value:
-                yield f"{words} {name} {_or_none(before)}, not {_or_none(value)}"
+                yield Note(
+                    "other_training",
+                    part=words,
+                    fact=name,
+                    before=_or_none(before),
+                    now=_or_none(value),
+                )
 
 
 def _parts(model: models.BaseClassifier) -> dict[str, Mapping[str, Any]]:
@@ -161,32 +164,32 @@ def _or_none(value: object) -> object:
     return "none" if value is None else value
 
 
-def _brought_to_size(run: OpenRun) -> Iterator[str]:
+def _brought_to_size(run: OpenRun) -> Iterator[Note]:
     """Yield how images are brought to size where the model says so, not the user."""
     reading = run.inputs.reading
     if (reading["resize"], reading["crop"]) == (run.spec.resize, run.spec.crop):
         return
     sizes = {"resize": run.header.resize, "crop": run.header.crop}
-    how = ", ".join(
+    listed = ", ".join(
         f"{name} {size}" for name, size in sizes.items() if size is not None
     )
-    yield f"images are brought to size as in the model's training: {how}"
+    yield Note("brought_to_size", sizes=listed)
 
 
-def _chosen_backend(run: OpenRun) -> Iterator[str]:
+def _chosen_backend(run: OpenRun) -> Iterator[Note]:
     """Yield which backend was chosen, where the settings leave it open, and why."""
     engine = run.engine
     if not engine.settings.chooses:
         return
-    why = "no trial: the run is short, or there is no choice"
-    if engine.rates:
-        rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
-        why = f"images per second: {rates}"
-    way = Way(engine.backend.name, engine.backend.precision)
-    yield f"backend {way}, batches of {engine.batch} ({why})"
+    chosen = str(Way(engine.backend.name, engine.backend.precision))
+    if not engine.rates:
+        yield Note("backend_untried", backend=chosen, batch=engine.batch)
+        return
+    rates = {str(tried): rate for tried, rate in engine.rates.items()}
+    yield Note("backend_tried", backend=chosen, batch=engine.batch, rates=rates)
 
 
-def _without_noise(run: OpenRun) -> tuple[str, str]:
+def _right_without_noise(run: OpenRun) -> Note:
     """Return how many images the model is right about without noise; and what to look at if that is guessing."""
     images = run.images
     asked = torch.tensor(some_of(run.indices, IMAGES_ASKED))
@@ -196,37 +199,40 @@ def _without_noise(run: OpenRun) -> tuple[str, str]:
         [run.engine.ask(x.cpu()).argmax(dim=1).cpu() for x, _ in batches]
     )
     right = int((answers == images.labels_at(asked)).sum())
-    inputs = images.spec.inputs
-    share = f"without noise the model is right about {right} of {total} of these {inputs} ({right / total:.1%})"
+    facts = {
+        "right": right,
+        "total": total,
+        "share": right / total,
+        "inputs": images.spec.inputs,
+    }
     # Labels may have to be read with their images, so that few images need no others.
     if total < TOO_FEW_IMAGES:
-        return share, ""
+        return Note("right_without_noise", **facts)
     guess = data.guessing(images.labels, run.engine.classes)
     hardly_better = right <= (guess + HARDLY_BETTER * (1 - guess)) * total
     if not hardly_better:
-        return share, ""
-    return share, f", hardly more often than guessing ({guess:.1%}): {_reasons(run)}"
-
-
-def _reasons(run: OpenRun) -> str:
-    """Return what may be wrong with a model that knows hardly more than guessing, as questions."""
-    spec = run.images.spec
+        return Note("right_without_noise", **facts)
     trained = models.provenance_of(run.inputs.model)
-    epochs = trained.get("epochs")
-    take = trained.get("take")
-    trained_long = ""
-    if type(epochs) is int:
-        unit = "epoch" if epochs == 1 else "epochs"
-        on = f" on {take:,} {spec.inputs}" if type(take) is int else ""
-        trained_long = f"was it trained long enough ({epochs} {unit}{on}), "
-    numbering = ""
-    if spec.classes != tuple(map(str, range(spec.num_classes))):
-        names = enumerate(spec.classes[:3])
-        listed = ", ".join(f"{place} {shown(name)}" for place, name in names)
-        more = ", ..." if spec.num_classes > 3 else ""
-        numbering = f" ({listed}{more})"
-    taken = "features in these units" if spec.features else "images in [0, 1]"
-    return (
-        f"{trained_long}are its classes numbered as the data's{numbering}, "
-        f"and does it take {taken}?"
+    return Note(
+        "hardly_better_than_guessing",
+        **facts,
+        guess=guess,
+        epochs=_if_whole(trained.get("epochs")),
+        trained_on=_if_whole(trained.get("take")),
+        numbering=_numbering(images.spec),
+        units="features in these units" if images.spec.features else "images in [0, 1]",
     )
+
+
+def _if_whole(number: object) -> int | None:
+    """Return what a model's folder tells as a number of something; None for anything else."""
+    return number if type(number) is int else None
+
+
+def _numbering(spec: data.DatasetSpec) -> str:
+    """Return the first classes of the data with their numbers; empty where they are called by these."""
+    if spec.classes == tuple(map(str, range(spec.num_classes))):
+        return ""
+    names = enumerate(spec.classes[:3])
+    listed = ", ".join(f"{place} {shown(name)}" for place, name in names)
+    return f"{listed}, ..." if spec.num_classes > 3 else listed

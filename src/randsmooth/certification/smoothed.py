@@ -32,9 +32,10 @@ from randsmooth.certification.algorithm import (
 from randsmooth.certification.engine import Engine, SampleRange
 from randsmooth.certification.opening import opened
 from randsmooth.certification.scheduler import Job, T, count_once, results
-from randsmooth.errors import BadValue, Note, TooFewSamples, WrongData
+from randsmooth.errors import BadValue, TooFewSamples, WrongData
 from randsmooth.frozen_record import settings_from, whole_number
 from randsmooth.noise import address_of, fresh_seed
+from randsmooth.notes import Note
 from randsmooth.rules import Evidence
 
 Ints = NDArray[np.int64]
@@ -278,7 +279,7 @@ class SmoothedClassifier:
         engine = self.drawing(jobs[0].x)
         found = results(engine, jobs)
         if not engine.mixes:
-            warnings.warn(BATCH_MATTERS, Note, stacklevel=3)
+            warnings.warn(Note("batch_matters", text=BATCH_MATTERS), stacklevel=3)
         return found, engine
 
     def checked(self, x: Tensor | NDArray[Any]) -> Tensor:

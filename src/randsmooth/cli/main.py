@@ -21,8 +21,9 @@ from randsmooth.cli.output import (
     one_line,
 )
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
-from randsmooth.errors import Note, Problem, check_known, each_problem
+from randsmooth.errors import Problem, check_known, each_problem
 from randsmooth.escape import say
+from randsmooth.notes import Note
 
 # Plain help: Rich's panels cost more to import than everything that the help itself needs.
 APPEARANCE: dict[str, Any] = {

@@ -66,6 +66,7 @@ from randsmooth.data.registry import unknown_form
 from randsmooth.data.splits import WHOLE, array_parts, chosen, either_length
 from randsmooth.documents import refused, shown
 from randsmooth.errors import MissingValue, Setting, WrongData, WrongFile
+from randsmooth.notes import Note
 
 Pixels = NDArray[Any]
 
@@ -578,7 +579,14 @@ def _paired(
         ((image, label),) = close
         rivals = [pair for pair in pairs if {image, label} & {*pair}]
         if len(rivals) == 1:
-            tell(f"{path}: the labels {shown(label)} are taken for {shown(image)}")
+            tell(
+                Note(
+                    "labels_paired",
+                    path=str(path),
+                    labels=shown(label),
+                    images=shown(image),
+                )
+            )
             columns = {
                 name: column
                 for arrays in [*groups.values(), taken]

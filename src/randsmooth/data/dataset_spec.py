@@ -12,7 +12,8 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.errors import BadValue, Note, WrongData
+from randsmooth.errors import BadValue, WrongData
+from randsmooth.notes import Note
 from randsmooth.urls import without_credentials
 
 SPLITS = ("train", "test")
@@ -129,10 +130,14 @@ class Fit:
         )  # by a pixel or more
         if isinstance(self.resize, tuple) and distorts and self.resize not in _told:
             _told.add(self.resize)
-            size, side = written(self.resize), max(self.resize)
-            keeps = f"resize={side} with crop={size} keeps them, for a model trained so"
-            said = f"resize={size} distorts {where}, which is {written(sides)}, and all images of other proportions"
-            warnings.warn(f"{said}: {keeps}", Note, stacklevel=2)
+            note = Note(
+                "proportions_lost",
+                image=where,
+                sides=written(sides),
+                size=written(self.resize),
+                side=max(self.resize),
+            )
+            warnings.warn(note, stacklevel=2)
         if self.crop is None:
             return height, width
         if self.crop[0] > height or self.crop[1] > width:

@@ -24,6 +24,7 @@ from randsmooth.data.tables import read_frame, scalar_columns
 from randsmooth.data.walking import SUFFIXES
 from randsmooth.documents import shown
 from randsmooth.errors import Problem, Setting, WrongData
+from randsmooth.notes import Note
 
 MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
 OF_IMAGES = {
@@ -95,9 +96,8 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
         and len(set(cells[0])) == len(rows)
         and all(cell.isdigit() for cell in cells[0])
     ):
-        tell(
-            f"{path}: the first column has no name and numbers the rows; it is left out"
-        )  # as pandas writes an index
+        # As pandas writes an index.
+        tell(Note("numbering_column", path=str(path)))
         del cells[0]
     if nameless := [place for place in cells if not names[place]]:
         raise WrongData(

@@ -1,7 +1,7 @@
 """Folders of images: of splits, of classes, flat ones, and of Parquet or tar files."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from randsmooth.data.tars import read_tars, tar_splits
 from randsmooth.data.walking import LeftOut, images_below, is_system, scan
 from randsmooth.documents import shown
 from randsmooth.errors import NotFound, Problem, WrongData
+from randsmooth.notes import Note
 
 SHARD = re.compile(r"-[0-9]{1,9}-of-[0-9]{1,9}\.parquet$")
 NUMBER = re.compile(r"[-_.]?[0-9]+$")  # of a tar file among others
@@ -98,8 +99,15 @@ def own_classes(root: Path) -> Encoded:
     filled = set(encoded.labels.tolist())
     empty = [name for label, name in enumerate(classes) if label not in filled]
     if filled and empty:
-        some = f"{len(empty):,} of the {len(classes):,} class folders of {root}"
-        tell(f"{some} hold no images, the first of them {empty[0]}")
+        tell(
+            Note(
+                "empty_class_folders",
+                root=str(root),
+                number=len(empty),
+                classes=len(classes),
+                first=empty[0],
+            )
+        )
     return encoded
 
 
@@ -149,14 +157,26 @@ def _list_beside(
         if path.stem == METADATA:
             raise
         tell(
-            f"{path.name} beside the images of {folder} is not read for labels: {error}"
+            Note(
+                "list_not_read",
+                list=path.name,
+                folder=str(folder),
+                reason=str(error),
+            )
         )
         return None
     named = set(places)
     if missing := [each for each in paths if each not in named]:
-        some = f"{len(missing):,} of {len(paths):,} images, the first of them {missing[0].name}"
-        tell(f"{path} does not name {some}: these are left out")
-    tell(f"the labels of {folder} are those of {path.name}")
+        tell(
+            Note(
+                "list_lacks_images",
+                path=str(path),
+                number=len(missing),
+                images=len(paths),
+                first=missing[0].name,
+            )
+        )
+    tell(Note("labels_of_list", folder=str(folder), list=path.name))
     return listed
 
 
@@ -282,17 +302,21 @@ def _tell_beside(
         beside = f"{folder} holds {split.name}, the name of a split, beside {next(iter(others)).name}"
         raise WrongData(f"{beside}: {way}")
     if paths := [*images, *(path for below in others.values() for path in below)]:
-        place = paths[0].relative_to(folder)
-        tell(
-            f"left out of {folder}: {_images(len(paths))} beside its splits, the first of them {place}"
-        )
+        tell(_images_beside(folder, "its splits", paths))
     left = LeftOut(folder, used)
     scan(folder, left)
     left.tell()
 
 
-def _images(number: int) -> str:
-    return "1 image" if number == 1 else f"{number:,} images"
+def _images_beside(folder: Path, beside: str, paths: Sequence[Path]) -> Note:
+    """Return the note of images that lie beside what is read of a folder."""
+    return Note(
+        "images_beside",
+        folder=str(folder),
+        number=len(paths),
+        beside=beside,
+        first=str(paths[0].relative_to(folder)),
+    )
 
 
 def open_files(
@@ -360,10 +384,7 @@ def _tell_beside_files(folder: Path, files: list[Path]) -> None:
     scan(folder, left)
     left.tell()
     if paths := images_below(folder):
-        place = paths[0].relative_to(folder)
-        tell(
-            f"left out of {folder}: {_images(len(paths))} beside {files[0].name}, the first of them {place}"
-        )
+        tell(_images_beside(folder, files[0].name, paths))
 
 
 def _check_one_folder(folder: Path, classes: Mapping[str, Path]) -> None:

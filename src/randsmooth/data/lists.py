@@ -15,6 +15,7 @@ from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column, 
 from randsmooth.data.walking import images_below
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import WrongData
+from randsmooth.notes import Note
 
 # Of the cells of a line, by suffix; a list whose first line has one of the others instead is read with that one.
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -108,9 +109,14 @@ class ImageList:
             (found[place],) = meant
         files = [path for path in found if path is not None]
         if odd:
-            example = f"{cells[odd[0]]} is {files[odd[0]].relative_to(folder)}"
             tell(
-                f"{self.path}: names that are no paths were found below {folder}, as {example}"
+                Note(
+                    "found_by_name",
+                    path=str(self.path),
+                    folder=str(folder),
+                    cell=cells[odd[0]],
+                    file=str(files[odd[0]].relative_to(folder)),
+                )
             )
         return files
 

@@ -1,25 +1,24 @@
-"""What a user should know of data that were read: each sentence once."""
+"""What a user should know of data that were read: each note once."""
 
 import warnings
 
-from randsmooth.errors import Note
-from randsmooth.escape import printable
+from randsmooth.notes import Note
 
-_told = set[str]()
+_told = set[Note]()
 
 
-def tell(said: str) -> None:
-    """Give a `Note` that says `said`, once in a process: a run opens the same data several times.
+def tell(note: Note) -> None:
+    """Warn of `note` once in a process: a run opens the same data several times.
 
     Example:
         >>> import warnings
         >>> with warnings.catch_warnings(record=True) as notes:
         ...     warnings.simplefilter("always")
         ...     for _ in range(2):
-        ...         tell("left out of photos: 1 file")
+        ...         tell(Note("numbering_column", path="table.csv"))
         >>> [str(note.message) for note in notes]
-        ['left out of photos: 1 file']
+        ['table.csv: the first column has no name and numbers the rows; it is left out']
     """
-    if said not in _told:
-        _told.add(said)
-        warnings.warn(printable(said), Note, stacklevel=3)
+    if note not in _told:
+        _told.add(note)
+        warnings.warn(note, stacklevel=3)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from randsmooth.data.notes import tell
 from randsmooth.documents import shown
 from randsmooth.errors import MissingValue, NotFound, WrongData
+from randsmooth.notes import Note
 
 T = TypeVar("T")
 
@@ -223,9 +224,7 @@ def chosen(
     (name,) = names[wanted]
     stands_in = names["test"][0] if len(names["test"]) == 1 else ""
     if asked in (None, "test") and kind(stands_in) == "validation":
-        tell(
-            f"{shown(source)} has no test split: its validation split {shown(stands_in)!r} is taken as test"
-        )
+        tell(Note("validation_as_test", source=shown(source), split=shown(stands_in)))
     opened = [names[split] for split in ("train", "test", wanted)]
     parts = {str(kind(own[0])): found[own[0]] for own in opened if len(own) == 1}
     return str(kind(name)), parts
@@ -361,7 +360,12 @@ def _tell_empty(
     """Give a `Note` of the rows that are in no split."""
     named = {row for each in rows.values() for row in each}
     if left := [row for row in range(len(cells)) if row not in named]:
-        number = "1 row" if len(left) == 1 else f"{len(left):,} rows"
         tell(
-            f"{source}: left out {number} without a {column}, the first of them row {left[0] + 1}"
+            Note(
+                "rows_in_no_split",
+                source=source,
+                number=len(left),
+                column=column,
+                row=left[0] + 1,
+            )
         )

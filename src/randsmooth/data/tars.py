@@ -13,6 +13,7 @@ from randsmooth.data.splits import WHOLE, split_of
 from randsmooth.data.walking import SUFFIXES, is_system
 from randsmooth.documents import refused, shown
 from randsmooth.errors import MissingValue, Setting, WrongData, WrongFile
+from randsmooth.notes import Note
 
 LABELS = (
     "cls",
@@ -65,7 +66,7 @@ def tar_splits(
     if len(rows) > 1 and (others := rows.pop(WHOLE, [])):
         first = samples[others[0]].name
         tell(
-            f"left out of {source}: {len(others):,} samples in no folder of a split, the first of them {first}"
+            Note("samples_in_no_split", source=source, number=len(others), first=first)
         )
     return {
         word: _encoded(
@@ -111,9 +112,13 @@ def _encoded(samples: Sequence[_Sample], cells: Sequence[str], source: str) -> E
     )
     folders = sorted({str(PurePosixPath(sample.key).parent) for sample in samples})
     if not any(cells) and len(folders) > 1:
-        way = "store 0001.cls beside 0001.jpg, or unpack it where folders are classes"
         tell(
-            f"{source} has no labels, and {len(folders):,} folders, such as {shown(folders[0])}: {way}"
+            Note(
+                "folders_but_no_labels",
+                source=source,
+                number=len(folders),
+                first=shown(folders[0]),
+            )
         )
     return Encoded(
         labels,

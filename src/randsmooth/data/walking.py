@@ -9,6 +9,7 @@ from randsmooth.data.notes import tell
 from randsmooth.data.splits import split_of
 from randsmooth.documents import shown
 from randsmooth.errors import WrongData
+from randsmooth.notes import Note
 
 # Of the files that are looked for in folders and tar files.
 SUFFIXES = {
@@ -53,8 +54,8 @@ class LeftOut:
     Example:
         >>> left = LeftOut(Path("photos"))
         >>> left.add(Path("photos/cat/1.heic"))
-        >>> left.words
-        'left out of photos: 1 file of a kind that is not read (1 .heic), cat/1.heic'
+        >>> print(left.note)
+        left out of photos: 1 file of a kind that is not read (1 .heic), cat/1.heic
     """
 
     def __init__(self, root: Path, read: Iterable[Path] = ()) -> None:
@@ -73,29 +74,23 @@ class LeftOut:
             self.first = path
 
     @property
-    def words(self) -> str:
-        """How many files of which kinds, and where the first is; empty where there are none."""
+    def note(self) -> Note | None:
+        """How many files of which kinds, and where the first is; None where there are none."""
         if self.first is None:
-            return ""
-        number, place = self.suffixes.total(), self.first.relative_to(self.root)
-        listed = ", ".join(
-            f"{count:,} {suffix}"
-            for suffix, count in self.suffixes.most_common(MOST_SUFFIXES)
+            return None
+        return Note(
+            "files_left_out",
+            root=str(self.root),
+            number=self.suffixes.total(),
+            suffixes=dict(self.suffixes.most_common(MOST_SUFFIXES)),
+            first=str(self.first.relative_to(self.root)),
         )
-        if len(self.suffixes) > MOST_SUFFIXES:
-            listed += ", ..."
-        what, where = (
-            f"{number:,} files of kinds that are not read",
-            f"the first of them {place}",
-        )
-        if number == 1:
-            what, where = "1 file of a kind that is not read", str(place)
-        return f"left out of {self.root}: {what} ({listed}), {where}"
 
     def tell(self) -> None:
-        """Give a `Note` of it, where there is something."""
-        if self.words:
-            tell(self.words)
+        """Warn of it, where there is something."""
+        note = self.note
+        if note is not None:
+            tell(note)
 
 
 def is_system(name: str) -> bool:

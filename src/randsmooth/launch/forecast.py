@@ -32,6 +32,7 @@ from randsmooth.errors import BadValue, Problem
 from randsmooth.extras import versions
 from randsmooth.launch.chains import Step
 from randsmooth.methods import LossInputs, Method
+from randsmooth.notes import Note
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.rules import CONFIDENCE_BOUNDS, Rule
 from randsmooth.training import Recipe
@@ -464,11 +465,12 @@ class Plan:
     rules: dict[str, dict[str, Span]]
     pilot: dict[str, float]
     about: dict[str, Any]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain numbers and words."""
         figures = asdict(self)
+        figures["notes"] = [str(note) for note in self.notes]
         return {**figures.pop("about"), **figures, "versions": versions()}
 
 
@@ -536,7 +538,6 @@ def plan(
     samples = Span(mean * total, pilot.low * total, pilot.high * total)
     rules = _rivals(pilot, rng, radius) | {pilot.header.rule: samples}
     known = sum(image.samples is not None for image in pilot.images)
-    wide = f"the limits are wide: the pilot knows the samples of {known} images; give it more seconds"
     about = {name: getattr(pilot.header, name) for name in ABOUT} | {
         "images": total,
         "start_seconds": start,
@@ -557,7 +558,7 @@ def plan(
     }
     notes = notes_of(opened).notes
     if pilot.high > WIDE * pilot.low:
-        notes = (*notes, wide)
+        notes = (*notes, Note("wide_limits", known=known))
     return Plan(
         samples, pilot.time_of(samples, start), on_workers, by_rule, took, about, notes
     )

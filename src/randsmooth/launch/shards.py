@@ -22,10 +22,18 @@ from randsmooth.certification.run import OpenRun, RunSpec
 from randsmooth.certification.run_header import check_same
 from randsmooth.certification.run_notes import notes_of
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import OUT, OVERWRITE, Busy, Note, OutputExists, Problem, Setting
+from randsmooth.errors import (
+    OUT,
+    OVERWRITE,
+    Busy,
+    OutputExists,
+    Problem,
+    Setting,
+)
 from randsmooth.launch.chains import Step, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers, watched
+from randsmooth.notes import Note
 from randsmooth.progress import Progress, silent
 
 EACH = 8  # shards of a worker, so that all are busy until nearly the end
@@ -42,8 +50,8 @@ class Record(NamedTuple):
     """
 
     header: Header
-    notes: list[str]
-    doubts: list[str]
+    notes: list[Note]
+    doubts: list[Note]
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,9 @@ class ShardFolder:
             return None
         kept = parse_json(read_file(path), path)
         return Record(
-            Header(**kept["header"]), list(kept["notes"]), list(kept["doubts"])
+            header=Header(**kept["header"]),
+            notes=[Note.from_dict(note) for note in kept["notes"]],
+            doubts=[Note.from_dict(doubt) for doubt in kept["doubts"]],
         )
 
     def open(self, spec: RunSpec, shard: Shard) -> OpenRun:
@@ -126,8 +136,8 @@ class ShardFolder:
                 notes = notes_of(whole)
                 kept = {
                     "header": whole.header.model_dump(mode="json"),
-                    "notes": notes.notes,
-                    "doubts": notes.doubts,
+                    "notes": [note.to_dict() for note in notes.notes],
+                    "doubts": [doubt.to_dict() for doubt in notes.doubts],
                 }
                 write_atomically(self.path / RECORD, json.dumps(kept).encode())
                 return whole.of_shard(shard)
@@ -198,7 +208,7 @@ def certify_on(
             for note in record.notes if record else ():
                 reporter.say(f"note: {note}")
             for doubt in record.doubts if record and show is silent else ():
-                warnings.warn(doubt, Note, stacklevel=3)
+                warnings.warn(doubt, stacklevel=3)
         only = None if spec.only is None else spec.only[0]
         table = merge(
             [folder.file(shard) for shard in folder.shards],

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from randsmooth.children import without_current_folder
-from randsmooth.errors import BadValue, Note, Problem, Unreachable, WrongModel
+from randsmooth.errors import BadValue, Problem, Unreachable, WrongModel
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
+from randsmooth.notes import Note
 from randsmooth.progress import Progress, Reporter
 
 if TYPE_CHECKING:
@@ -188,11 +189,8 @@ class Processes(Workers):
         gpus = gpus_of(device)
         number = self.number or len(gpus) or joblib.cpu_count()
         if gpus and number > len(gpus):
-            warnings.warn(
-                f"{len(gpus)} workers instead of {number}: one for each GPU",
-                Note,
-                stacklevel=4,
-            )
+            note = Note("one_worker_a_gpu", gpus=len(gpus), workers=number)
+            warnings.warn(note, stacklevel=4)
             number = len(gpus)
         with joblib.parallel_config(backend="loky", n_jobs=number):
             yield number

@@ -34,6 +34,7 @@ from randsmooth.children import without_current_folder
 from randsmooth.documents import refused, shown
 from randsmooth.errors import BadValue, Problem
 from randsmooth.frozen_record import FrozenRecord
+from randsmooth.notes import Note
 from randsmooth.training.recipe import Recipe
 
 T = TypeVar("T")
@@ -86,13 +87,14 @@ class Placement(FrozenRecord):
             return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         return device
 
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note]:
         """Return what the user may want to know, where there are several devices."""
         if self.number == 1:
             return []
-        on_cpu = models.pick_device(self.device).type == "cpu"
-        kind = "processes on the CPU" if on_cpu else "GPUs"
-        return [f"{self.number} {kind} share every batch"]
+        kind = "gpus_share_batches"
+        if models.pick_device(self.device).type == "cpu":
+            kind = "processes_share_batches"
+        return [Note(kind, number=self.number)]
 
 
 def started() -> bool:

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import refused, shown
-from randsmooth.errors import BadValue, Note, check_known
+from randsmooth.errors import BadValue, check_known
 from randsmooth.extras import MissingPackage, needs
+from randsmooth.notes import Note
 from randsmooth.training.folder import EVENTS, METRICS
 
 
@@ -228,5 +229,9 @@ class LoggerGroup:
                 act(logger)
             except Exception as error:  # whatever the client of a tracker raises, and a logger of the user's own
                 self.loggers.remove(logger)
-                what = f"{type(logger).__name__} failed ({type(error).__name__}: {shown(error)})"
-                warnings.warn(f"{what}: the run goes on without it", Note, stacklevel=3)
+                note = Note(
+                    "logger_failed",
+                    logger=type(logger).__name__,
+                    reason=f"{type(error).__name__}: {shown(error)}",
+                )
+                warnings.warn(note, stacklevel=3)

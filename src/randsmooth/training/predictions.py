@@ -18,10 +18,11 @@ from torch.nn import functional as F
 from randsmooth import models
 from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
-from randsmooth.errors import RESUME, Note, Problem, WrongFile
+from randsmooth.errors import RESUME, Problem, WrongFile
 from randsmooth.methods import Probe
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Stream, noise_said
+from randsmooth.notes import Note
 from randsmooth.progress import Progress
 from randsmooth.training.checkpoint import Stored, read_signed, write_signed
 from randsmooth.training.devices import ALONE, Ranks
@@ -218,7 +219,8 @@ class SmoothedTeacher:
         except FileNotFoundError:
             return none
         except Problem as error:
-            warnings.warn(f"{error}, so the teacher is asked anew", Note, stacklevel=2)
+            note = Note("teacher_asked_anew", reason=str(error))
+            warnings.warn(note, stacklevel=2)
             return none
         return (
             found

@@ -15,6 +15,7 @@ from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
 from randsmooth.methods.hyperparameters import OtherModelNoise, declared
 from randsmooth.noise import Noise, noise_from, noise_said
+from randsmooth.notes import Note
 from randsmooth.training.presets import Preset, find
 from randsmooth.training.schedule import Optimisation, counted_epochs, scaled
 from randsmooth.training.settings import (
@@ -210,7 +211,7 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def resolve(
     dataset: str, settings: TrainingSettings, spec: DatasetSpec, *, device: str = "auto"
-) -> tuple[Recipe, list[str]]:
+) -> tuple[Recipe, list[Note]]:
     """Resolve what a user chose into a recipe.
 
     Settings override the preset. If they ask for fewer or more epochs than the preset,
@@ -283,7 +284,7 @@ def resolve(
             epochs, lambda epochs: schedule.stretched(epochs).lr_milestones
         )
     if not noise_is_named:
-        notes.append(f"sigma={sigma:g}, as none was named")
+        notes.append(Note("usual_sigma", sigma=sigma))
     return recipe, notes
 
 
@@ -303,7 +304,7 @@ def _split_by_owner(
     return own, others
 
 
-def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[str]:
+def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[Note]:
     """Return a note where the learning rate of a short run falls after its first epoch.
 
     Where it falls later, or never, there is none.
@@ -325,10 +326,7 @@ def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[
     enough = epochs
     while min(milestones(enough), default=0) < EPOCHS_BEFORE_FALL:
         enough += 1
-    return [
-        f"the learning rate falls after the first of {epochs} epochs, before the network "
-        f"has learnt much: train for {enough} epochs or more"
-    ]
+    return [Note("early_fall", epochs=epochs, enough=enough)]
 
 
 def _check_takes(method: Method, name: str, noise: Noise) -> None:
@@ -399,38 +397,44 @@ def _notes(
     recipe: Recipe,
     usual: Mapping[str, Any],
     published_sigma: float,
-) -> list[str]:
+) -> list[Note]:
     """Return notes on a recipe for the user.
 
     They tell the preset's source, where it was not published for this data set or noise,
     and which values are not the `usual` ones.
     """
-    notes = [f"{preset.name}: {preset.source}"]
+    notes = [Note("preset", name=preset.name, source=preset.source)]
     if not preset.serves(spec.name):
         published = ", ".join(preset.datasets)
-        notes.append(f"published for {published}, not for {spec.name}")
+        notes.append(
+            Note("published_for_others", datasets=published, dataset=spec.name)
+        )
     flat = recipe.flat()
     nearest = preset.nearest(published_sigma)
     at_nearest = ", ".join(preset.by_sigma.get(nearest, ()))
     if nearest != recipe.sigma and at_nearest:
         wanted = f"sigma={recipe.sigma}" if recipe.noise is None else flat["noise"]
         notes.append(
-            f"{preset.name} has no values for {wanted}: {at_nearest} of sigma={nearest}"
+            Note(
+                "values_of_nearest_sigma",
+                preset=preset.name,
+                wanted=wanted,
+                values=at_nearest,
+                nearest=nearest,
+            )
         )
     now = {"lr_milestones": []} | flat
-    different = [
-        f"{key} {usual[key]} -> {now.get(key)}"
-        for key in usual
-        if usual[key] != now.get(key)
-    ]
-    if different:
-        notes.append(f"unlike the preset: {', '.join(different)}")
+    changes = {
+        key: (usual[key], now.get(key)) for key in usual if usual[key] != now.get(key)
+    }
+    if changes:
+        notes.append(Note("unlike_preset", changes=changes))
     return notes
 
 
 def resolve_denoiser(
     dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str
-) -> tuple[DenoiserRecipe, list[str]]:
+) -> tuple[DenoiserRecipe, list[Note]]:
     """Resolve what a user chose into a denoiser's recipe, with notes as of `resolve`."""
     recipe = DenoiserRecipe(
         dataset=dataset,

@@ -23,6 +23,7 @@ from randsmooth.frozen_record import settings_from
 from randsmooth.methods import Schedule
 from randsmooth.models import Classifier, Denoiser
 from randsmooth.models.folder import StoredModel
+from randsmooth.notes import Note
 from randsmooth.progress import Progress, Reporter, chosen_progress, silent
 from randsmooth.training import devices as ranked
 from randsmooth.training import training_data
@@ -255,7 +256,7 @@ class TrainingRun(Generic[Network]):
     verb: str
     settings: TrainingSettings | DenoiserSettings
     recipe: Recipe
-    notes: list[str]
+    notes: list[Note]
     data: TrainingData
     execution: Execution
 
@@ -435,7 +436,7 @@ def _announce(
     """Tell the user what is trained, and how; `extra_work` in images of training."""
     reporter.say(recipe.summary())
     for note in (*run.execution.placement.notes(), *run.notes, *recipe.changed):
-        reporter.say(note)
+        reporter.say(str(note))
     if extra_work > 0:
         reporter.say(
             f"{recipe.method} also classifies noisy copies between epochs (about "

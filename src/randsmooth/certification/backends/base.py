@@ -21,6 +21,7 @@ from randsmooth.certification.backends.registry import AUTO, BACKENDS, check_bac
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, ModelFailed, Problem, WrongModel, check_known
 from randsmooth.models import ForeignModel, check_logits, foreign_parts
+from randsmooth.notes import Note
 
 ROUNDS = 5  # of a trial
 LIMITS = (
@@ -338,7 +339,7 @@ def ways(
     return [Way(name, each) for each in precisions for name in names]
 
 
-def one_at_a_time(backend: Backend) -> str | None:
+def one_at_a_time(backend: Backend) -> Note | None:
     """What to say before a run of a model that takes one image at a time; None of others.
 
     Example:
@@ -347,22 +348,25 @@ def one_at_a_time(backend: Backend) -> str | None:
     """
     if not backend.one_by_one:
         return None
-    return "the model fails on batches and is asked image by image, which is slow: make it take any number of images"
+    return Note("one_image_at_a_time")
 
 
-def slow_format(backend: Backend) -> str | None:
+def slow_format(backend: Backend) -> Note | None:
     """What to say before a run whose precision the processor computes in slowly, with the better choice; else None.
 
     Example:
         >>> slow_format(make_backend("torch", nn.Flatten(), torch.device("cpu"), "32")) is None
         True
     """
-    if backend.precision != "bf16" or (slow := lacks_bfloat16(backend.device)) is None:
+    if backend.precision != "bf16":
         return None
-    better = "precision 32 with the backend auto is faster, an int8 model (`randsmooth quantise`) faster still"
+    processor = lacks_bfloat16(backend.device)
+    if processor is None:
+        return None
+    kind = "slow_bfloat16"
     if backend.device.type == "cuda":
-        better = "precision fp16 is faster"
-    return f"{slow} has no units for bfloat16 and computes in it slowly: {better}"
+        kind = "slow_bfloat16_on_gpu"
+    return Note(kind, processor=processor)
 
 
 def fastest(runs: Mapping[Way, Callable[[], float]]) -> tuple[Way, dict[Way, float]]:

@@ -20,8 +20,9 @@ from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.documents import shown
-from randsmooth.errors import ForeignFile, Note, NotFound, Problem, check_known
+from randsmooth.errors import ForeignFile, NotFound, Problem, check_known
 from randsmooth.models.sources import shipped
+from randsmooth.notes import Note
 from randsmooth.urls import Place, fetched, with_urls
 
 STATES = (

@@ -1,0 +1,304 @@
+"""What a user may want to know, although it was dealt with: notes as values, and all of their wording.
+
+A note says of which kind it is, and its facts by name. `WORDING` has the sentence of each
+kind, so that a program can tell notes apart without reading one.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from randsmooth.errors import RESUME, Setting, Spell, Words, spelt
+from randsmooth.escape import printable
+
+Facts = Mapping[str, Any]
+
+
+class Note(Warning):
+    """A warning about something that a user may want to know, although it was dealt with.
+
+    Attributes:
+        kind: one of `WORDING`.
+        facts: what its sentence tells, by name.
+
+    Example:
+        >>> note = Note("usual_sigma", sigma=0.25)
+        >>> print(note)
+        sigma=0.25, as none was named
+        >>> note.kind, note.facts
+        ('usual_sigma', {'sigma': 0.25})
+        >>> Note("unheard_of")
+        Traceback (most recent call last):
+        KeyError: 'unheard_of'
+    """
+
+    def __init__(self, kind: str, /, **facts: Any) -> None:
+        # Pickle makes it of its kind, and restores the facts from its dictionary.
+        super().__init__(kind)
+        self._wording = WORDING[kind]
+        self.kind = kind
+        self.facts = facts
+
+    def words(self, spell: Spell = str) -> str:
+        """Return the note in a sentence, in which `spell` writes the settings."""
+        wording = self._wording
+        if callable(wording):
+            wording = wording(self.facts)
+        parts = wording if isinstance(wording, tuple) else (wording,)
+        filled = tuple(
+            part.format_map(self.facts) if isinstance(part, str) else part
+            for part in parts
+        )
+        return printable(spelt(filled, spell))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return kind and facts, as JSON can hold them.
+
+        Example:
+            >>> Note.from_dict(Note("unlabelled").to_dict()) == Note("unlabelled")
+            True
+        """
+        return {"kind": self.kind, "facts": self.facts}
+
+    @classmethod
+    def from_dict(cls, kept: Facts) -> Self:
+        """Return the note of which `to_dict` gave kind and facts."""
+        return cls(kept["kind"], **kept["facts"])
+
+    def __str__(self) -> str:
+        return self.words()
+
+    def __repr__(self) -> str:
+        facts = "".join(f", {name}={fact!r}" for name, fact in self.facts.items())
+        return f"Note({self.kind!r}{facts})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Note):
+            return NotImplemented
+        return (self.kind, self.facts) == (other.kind, other.facts)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, str(self)))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with what it counts, in the plural unless it is 1.
+
+    Example:
+        >>> counted(1, "row"), counted(2000, "row")
+        ('1 row', '2,000 rows')
+    """
+    plural = "" if number == 1 else "s"
+    return f"{number:,} {noun}{plural}"
+
+
+def _files_left_out(facts: Facts) -> Words:
+    """Word files that are not read; `suffixes` are some of their kinds with their numbers."""
+    listed = ", ".join(
+        f"{count:,} {_literal(suffix)}" for suffix, count in facts["suffixes"].items()
+    )
+    if sum(facts["suffixes"].values()) < facts["number"]:
+        listed += ", ..."
+    if facts["number"] == 1:
+        return f"left out of {{root}}: 1 file of a kind that is not read ({listed}), {{first}}"
+    return (
+        f"left out of {{root}}: {{number:,}} files of kinds that are not read ({listed}), "
+        "the first of them {first}"
+    )
+
+
+def _images_beside(facts: Facts) -> Words:
+    images = counted(facts["number"], "image")
+    return f"left out of {{folder}}: {images} beside {{beside}}, the first of them {{first}}"
+
+
+def _rows_in_no_split(facts: Facts) -> Words:
+    rows = counted(facts["number"], "row")
+    return f"{{source}}: left out {rows} without a {{column}}, the first of them row {{row}}"
+
+
+def _unlike_preset(facts: Facts) -> Words:
+    changes = ", ".join(
+        f"{name} {usual} -> {now}" for name, (usual, now) in facts["changes"].items()
+    )
+    return f"unlike the preset: {_literal(changes)}"
+
+
+def _backend_tried(facts: Facts) -> Words:
+    rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in facts["rates"].items())
+    return f"backend {{backend}}, batches of {{batch}} (images per second: {rates})"
+
+
+def _hardly_better_than_guessing(facts: Facts) -> Words:
+    """Word a model that knows hardly more than guessing, with what may be wrong as questions."""
+    questions = []
+    if facts["epochs"] is not None:
+        epochs = counted(facts["epochs"], "epoch")
+        trained_on = ""
+        if facts["trained_on"] is not None:
+            trained_on = " on {trained_on:,} {inputs}"
+        questions.append(f"was it trained long enough ({epochs}{trained_on})")
+    numbering = " ({numbering})" if facts["numbering"] else ""
+    questions.append(f"are its classes numbered as the data's{numbering}")
+    questions.append("and does it take {units}?")
+    return (
+        f"{WITHOUT_NOISE}, hardly more often than guessing ({{guess:.1%}}): "
+        f"{', '.join(questions)}"
+    )
+
+
+def _literal(text: str) -> str:
+    """Return `text` as a template that says it."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+WITHOUT_NOISE = (
+    "without noise the model is right about {right} of {total} of these {inputs} "
+    "({share:.1%})"
+)
+MERGES = "`randsmooth merge` makes one table of all shards"
+
+# The sentence of each kind: a template with the names of the facts, with settings between
+# its parts; or a function that makes one, where numbers decide about words.
+WORDING: dict[str, Words | Callable[[Facts], Words]] = {
+    # Of files of certificates.
+    "foreign_notes": (
+        "{path}: left out {number} of the header's notes, which randsmooth did not write"
+    ),
+    "part_of_a_run": (
+        "{path} is a part of a run: shard {shard} of {selection}, {images:,} images. "
+        f"{MERGES}"
+    ),
+    "unfinished": (
+        "{path}: the run is not finished, judged are {known} images. The run that began "
+        "it ends it, with ",
+        RESUME,
+    ),
+    "unfinished_easy_first": (
+        "{path}: the run is not finished, judged are {known} images; images that rule "
+        "{rule} decides early come first. The run that began it ends it, with ",
+        RESUME,
+    ),
+    "another_arithmetic": "{table} was certified in {differences}",
+    # Of what other packages announce.
+    "name_taken": (
+        "{entry} {name!r} of the package {package} is left out, since randsmooth has a "
+        "{entry} of that name: that package must choose another"
+    ),
+    # Of data.
+    "files_left_out": _files_left_out,
+    "images_beside": _images_beside,
+    "rows_in_no_split": _rows_in_no_split,
+    "samples_in_no_split": (
+        "left out of {source}: {number:,} samples in no folder of a split, the first of "
+        "them {first}"
+    ),
+    "empty_class_folders": (
+        "{number:,} of the {classes:,} class folders of {root} hold no images, the first "
+        "of them {first}"
+    ),
+    "list_not_read": (
+        "{list} beside the images of {folder} is not read for labels: {reason}"
+    ),
+    "list_lacks_images": (
+        "{path} does not name {number:,} of {images:,} images, the first of them "
+        "{first}: these are left out"
+    ),
+    "labels_of_list": "the labels of {folder} are those of {list}",
+    "labels_paired": "{path}: the labels {labels} are taken for {images}",
+    "numbering_column": (
+        "{path}: the first column has no name and numbers the rows; it is left out"
+    ),
+    "found_by_name": (
+        "{path}: names that are no paths were found below {folder}, as {cell} is {file}"
+    ),
+    "validation_as_test": (
+        "{source} has no test split: its validation split {split!r} is taken as test"
+    ),
+    "folders_but_no_labels": (
+        "{source} has no labels, and {number:,} folders, such as {first}: store 0001.cls "
+        "beside 0001.jpg, or unpack it where folders are classes"
+    ),
+    "proportions_lost": (
+        "resize={size} distorts {image}, which is {sides}, and all images of other "
+        "proportions: resize={side} with crop={size} keeps them, for a model trained so"
+    ),
+    # Of a run that certifies.
+    "large_sigma": (
+        "sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: "
+        "if it is meant for pixels in 0..255, give {of_255:.3g}"
+    ),
+    "taken_for_signals": (
+        "inputs {shape} with values below 0 are taken for signals, not for grey images: "
+        "no scale is checked"
+    ),
+    "scales_apart": (
+        "the features' standard deviations lie from {low:.3g} to {high:.3g}, and the "
+        "noise is the same for all: ",
+        Setting("sigma", "0.25std"),
+        " takes a quarter of each",
+    ),
+    "held_columns": (
+        "no noise on {columns}: certificates are about changes of the other columns alone"
+    ),
+    "other_training": "{part} {fact} {before}, not {now}",
+    "brought_to_size": (
+        "images are brought to size as in the model's training: {sizes}"
+    ),
+    "backend_tried": _backend_tried,
+    "backend_untried": (
+        "backend {backend}, batches of {batch} (no trial: the run is short, or there is "
+        "no choice)"
+    ),
+    "slow_bfloat16": (
+        "{processor} has no units for bfloat16 and computes in it slowly: precision 32 "
+        "with the backend auto is faster, an int8 model (`randsmooth quantise`) faster "
+        "still"
+    ),
+    "slow_bfloat16_on_gpu": (
+        "{processor} has no units for bfloat16 and computes in it slowly: precision fp16 "
+        "is faster"
+    ),
+    "one_image_at_a_time": (
+        "the model fails on batches and is asked image by image, which is slow: make it "
+        "take any number of images"
+    ),
+    "batch_matters": "{text}",
+    "of_the_model": "{text}",
+    "of_the_header": "{text}",
+    "unlabelled": "the images have no labels, so that accuracy and ACR stay unknown",
+    "right_without_noise": WITHOUT_NOISE,
+    "hardly_better_than_guessing": _hardly_better_than_guessing,
+    "features_without_names": (
+        "the features have no names: they are taken in the order of the fit, {first}, ..."
+    ),
+    "class_never_answered": (
+        "{estimator} was not fitted with the class {name}, and never answers it"
+    ),
+    "numbers_for_names": (
+        "{estimator} was fitted with numbers, and the data have names, taken in the order "
+        "{order}, ...: is it this order? Else give as labels the numbers that it was "
+        "fitted with"
+    ),
+    # Of a run that trains.
+    "preset": "{name}: {source}",
+    "published_for_others": "published for {datasets}, not for {dataset}",
+    "values_of_nearest_sigma": (
+        "{preset} has no values for {wanted}: {values} of sigma={nearest}"
+    ),
+    "unlike_preset": _unlike_preset,
+    "usual_sigma": "sigma={sigma:g}, as none was named",
+    "early_fall": (
+        "the learning rate falls after the first of {epochs} epochs, before the network "
+        "has learnt much: train for {enough} epochs or more"
+    ),
+    "processes_share_batches": "{number} processes on the CPU share every batch",
+    "gpus_share_batches": "{number} GPUs share every batch",
+    "logger_failed": "{logger} failed ({reason}): the run goes on without it",
+    "teacher_asked_anew": "{reason}, so the teacher is asked anew",
+    # Of workers and forecasts.
+    "one_worker_a_gpu": "{gpus} workers instead of {workers}: one for each GPU",
+    "wide_limits": (
+        "the limits are wide: the pilot knows the samples of {known} images; give it more "
+        "seconds"
+    ),
+}
