@@ -10,6 +10,7 @@ from . import methods as methods
 from . import metrics as metrics
 from . import models as models
 from . import noise as noise
+from . import notes as notes
 from . import papers as papers
 from . import report as report
 from . import rules as rules
