@@ -20,7 +20,7 @@ from models.graphs import WEIGHTS
 from models.refusing import check_refusals, refusal
 from randsmooth.certification import RunSpec, certify_soft, notes_of
 from randsmooth.certification.backends import fold_batch_norm
-from randsmooth.certification.converting import export_model
+from randsmooth.certification.exporting import export_model
 from randsmooth.notes import Note
 
 X = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import randsmooth as rs
 from models.graphs import WEIGHTS, linear
 from models.refusing import check_refusals
-from randsmooth.certification.converting import quantise
+from randsmooth.certification.quantising import quantise
 from randsmooth.models import OnnxModel
 
 pytest.importorskip("onnxruntime")

@@ -16,7 +16,8 @@ from models.refusing import check_refusals
 from randsmooth import certify, data, models, read
 from randsmooth.certification import export_model, load_model, quantise
 from randsmooth.certification.backends import features, make_backend
-from randsmooth.certification.converting import noisy_batches, pools_last
+from randsmooth.certification.int8_graph import pools_last
+from randsmooth.certification.quantising import noisy_batches
 from randsmooth.extras import install_command
 from randsmooth.models import Classifier
 from randsmooth.noise import Gaussian, Stream

@@ -2,10 +2,8 @@ from .accuracy import measure_accuracy as measure_accuracy
 from .certifying import certify as certify
 from .certifying import certify_in_memory as certify_in_memory
 from .certifying import certify_into as certify_into
-from .converting import Agreement as Agreement
-from .converting import export_model as export_model
-from .converting import quantise as quantise
 from .engine import Engine as Engine
+from .exporting import export_model as export_model
 from .matching import matched as matched
 from .opening import check_eval_mode as check_eval_mode
 from .opening import check_fit as check_fit
@@ -18,6 +16,8 @@ from .options import ImageOptions as ImageOptions
 from .options import OpeningOptions as OpeningOptions
 from .options import RunOptions as RunOptions
 from .plain import certify_one as certify_one
+from .quantising import Agreement as Agreement
+from .quantising import quantise as quantise
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .run import Inputs as Inputs
