@@ -25,7 +25,7 @@ from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, resolve, train
 from randsmooth.training import checkpoint as checkpoints
 from randsmooth.training.devices import make_fabric
-from randsmooth.training.folder import CHECKPOINT, TEACHER, check
+from randsmooth.training.folder import CHECKPOINT, TEACHER, checkpoint_in
 from randsmooth.training.loop import Trainer
 from randsmooth.training.networks import new_model
 from randsmooth.training.predictions import stored_predictions
@@ -317,7 +317,7 @@ class Checkpoint(Archive):
 
     def read(self, folder: Path) -> Any:
         trainer = trainer_of(int((folder / WHICH).read_text()))
-        found, _ = check(folder, trainer.recipe, resume=True, overwrite=False)
+        found, _ = checkpoint_in(folder, trainer.recipe, resume=True, overwrite=False)
         if found is None:
             return None
         trainer.restore(found)

@@ -278,7 +278,7 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
     )  # from the first step of all on, which no learning rate can be at fault for
     with (
         monkeypatch.context() as patch,
-        pytest.raises(TrainingDiverged, match=r"step 0: .* nan.* Try other"),
+        pytest.raises(TrainingDiverged, match=r"step 0: .* nan.* try other"),
     ):
         patch.setattr(GaussianTraining, "loss", breaking)
         train("digits", GAUSSIAN, out=tmp_path / "n")

@@ -17,7 +17,7 @@ from randsmooth.training import TrainingSettings, predictions, train
 from randsmooth.training.checkpoint import read_signed, write_signed
 from randsmooth.training.devices import ALONE
 from randsmooth.training.folder import TEACHER
-from randsmooth.training.predictions import Answers, make_probe, stored_predictions
+from randsmooth.training.predictions import Answers, ModelProbe, stored_predictions
 from training.test_devices import together
 from training.test_loop import Interrupted, stopping_after
 from values import noted
@@ -39,10 +39,10 @@ def images(number: int = 50) -> TensorImages:
 def test_a_probe_counts_right_answers_on_copies_of_versions_that_training_could_see(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(predictions, "IMAGES", 20)
+    monkeypatch.setattr(predictions, "IMAGES_AT_ONCE", 20)
     torch.manual_seed(0)
     split, model = images(), nn.Sequential(nn.Flatten(), nn.Linear(3072, 2))
-    probe = make_probe(model, split, Gaussian(0.5), STREAM, CPU)
+    probe = ModelProbe(model, split, Gaussian(0.5), STREAM, CPU)
     for cut in (False, True):
         expected = torch.zeros(50, dtype=torch.int64)
         for chunk, some in enumerate(torch.arange(50).split(20)):
@@ -64,7 +64,7 @@ def test_a_probe_counts_right_answers_on_copies_of_versions_that_training_could_
         )  # what `frozen` would set and give back at different times in two threads
 
         def probed(ranks: Any, cut: bool = cut) -> Tensor:
-            return make_probe(model, split, Gaussian(0.5), STREAM, CPU, ranks)(
+            return ModelProbe(model, split, Gaussian(0.5), STREAM, CPU, ranks)(
                 torch.arange(50), 16, augmented=cut
             )
 
@@ -94,7 +94,7 @@ def test_an_image_is_asked_about_until_it_is_decided_as_all_copies_decide_it() -
             model[1].bias.copy_(-means.square().sum(dim=1) / 2),  # type: ignore[operator]
         )
     for m, enough in ((100, 40), (100, 75), (5, 0)):
-        probe, asked = make_probe(model, split, Gaussian(0.7), STREAM, CPU), Asked()
+        probe, asked = ModelProbe(model, split, Gaussian(0.7), STREAM, CPU), Asked()
         with model.register_forward_hook(asked):
             found = probe(torch.arange(200), m, enough=enough)
         mean = asked.copies / 200
@@ -174,7 +174,7 @@ def test_a_cut_question_goes_on_where_it_was_and_is_asked_once(
     teacher: Path, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, pytest.raises(Interrupted):
-        patch.setattr(predictions, "SAVE_EVERY", 0.0)
+        patch.setattr(predictions, "SECONDS_BETWEEN_SAVES", 0.0)
         train(
             "digits", taught(teacher), out=tmp_path / "m", progress=stopping_after(10)
         )

@@ -1,5 +1,7 @@
-"""What a training run keeps for the time after a kill: files written atomically, with a digest, and read without
-executing pickled code; the checkpoint above all.
+"""What a training run keeps for the time after a kill, the checkpoint above all.
+
+Its files are written atomically, with a digest, and read without executing pickled
+code.
 """
 
 import hashlib
@@ -20,14 +22,24 @@ from randsmooth.models.weights import check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
 
 TAG = b"randsmooth sha256:"
-TAIL = len(TAG) + 64
+# Bytes of a digest in hexadecimal.
+DIGEST_BYTES = 64
+# Bytes that `signed` appends.
+TAIL = len(TAG) + DIGEST_BYTES
 
 # What torch and a schedule raise where they are given another run's state.
-UNFIT = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError)
+ERRORS_OF_ANOTHER_RUN = (
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RuntimeError,
+)
 
 
 class Stored(BaseModel):
-    """What a file of `write_signed` holds."""
+    """The content of a file of `write_signed`."""
 
     model_config = ConfigDict(
         strict=True, arbitrary_types_allowed=True, protected_namespaces=()
@@ -38,7 +50,15 @@ S = TypeVar("S", bound=Stored)
 
 
 class Checkpoint(Stored):
-    """All that a resumed run needs."""
+    """All that a resumed run needs.
+
+    Attributes:
+        recipe: dumped.
+        model: the weights.
+        optimizer: its state.
+        schedule: the state of the method's schedule.
+        history: a row for each epoch that is finished.
+    """
 
     recipe: dict[str, Any]
     model: dict[str, Tensor]
@@ -48,23 +68,28 @@ class Checkpoint(Stored):
 
     @property
     def epoch(self) -> int:
-        """How many epochs are finished."""
+        """Count the epochs that are finished."""
         return len(self.history)
 
 
 def write_signed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write tensors and plain values so that after a crash `path` holds either them or what it held, complete."""
+    """Write tensors and plain values to `path`.
+
+    After a crash it holds either them or what it held before, complete.
+    """
     buffer = io.BytesIO()
     torch.save(dict(content), buffer)
     write_atomically(path, signed(buffer.getvalue()))
 
 
 def read_signed(path: Path, kind: type[S]) -> S:
-    """What `write_signed` wrote to `path`, on the CPU, if it is of this kind; its tensors are plain and finite.
+    """Return what `write_signed` wrote to `path`, on the CPU; checked.
+
+    Its tensors are plain and finite.
 
     Raises:
         FileNotFoundError: there is no such file.
-        Problem: it is damaged, or is none of ours.
+        Problem: it is damaged, of another kind, or none of ours.
     """
     content = path.read_bytes()
     try:
@@ -72,26 +97,33 @@ def read_signed(path: Path, kind: type[S]) -> S:
             raise WrongFile(
                 "it is not as it was written: its digest is missing or differs"
             )
-        raw = load_plain(content)
-        for tensor in _tensors(raw):
+        fields = load_plain(content)
+        for tensor in _tensors(fields):
             check_tensor(tensor)
-        return kind.model_validate(raw)
-    except Exception as error:  # from damaged bytes, unpickling may raise anything
+        return kind.model_validate(fields)
+    # From damaged bytes, unpickling may raise anything.
+    except Exception as error:
         raise WrongFile(
             f"{path} is damaged, or none of ours ({shown(error)})"
         ) from error
 
 
 def load(path: Path) -> Checkpoint:
-    """The checkpoint at `path`, on the CPU. Problem where the file is damaged, or is no checkpoint of randsmooth."""
+    """Return the checkpoint at `path`, on the CPU.
+
+    Raises:
+        Problem: the file is damaged, or is no checkpoint of randsmooth.
+    """
     try:
         checkpoint = read_signed(path, Checkpoint)
-        recipe = (
-            DenoiserRecipe if checkpoint.recipe.get("method") == DENOISER else Recipe
-        )(**checkpoint.recipe)
+        kind: type[Recipe] = Recipe
+        if checkpoint.recipe.get("method") == DENOISER:
+            kind = DenoiserRecipe
+        recipe = kind(**checkpoint.recipe)
         if checkpoint.epoch > recipe.epochs:
             raise WrongFile(
-                f"{path} is damaged: it has a history of {checkpoint.epoch} epochs of {recipe.epochs}"
+                f"{path} is damaged: it has a history of {checkpoint.epoch} epochs of "
+                f"{recipe.epochs}"
             )
     except Problem as error:
         raise WrongFile(
@@ -101,21 +133,32 @@ def load(path: Path) -> Checkpoint:
 
 
 def check(path: Path) -> str:
-    """What was verified about the checkpoint at `path`, in one sentence. Raises Problem as `load` does."""
+    """Return what was verified about the checkpoint at `path`, in one sentence.
+
+    Raises:
+        Problem: as `load`.
+    """
     checkpoint = load(path)
-    what = f"checkpoint: {checkpoint.recipe.get('method')} after {checkpoint.epoch} epochs, all numbers finite"
-    return f"{what}; it is as it was written"
+    method = checkpoint.recipe.get("method")
+    return (
+        f"checkpoint: {method} after {checkpoint.epoch} epochs, all numbers finite; it "
+        "is as it was written"
+    )
 
 
 def signed(archive: bytes) -> bytes:
-    """The zip file `archive`, and after it a digest, which torch does not read."""
-    return archive + TAG + hashlib.sha256(archive).hexdigest().encode()
+    """Return the zip file `archive` and a digest, which torch does not read."""
+    digest = hashlib.sha256(archive).hexdigest()
+    return archive + TAG + digest.encode()
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    """All tensors in nested containers."""
+    """Yield all tensors in nested containers."""
     if isinstance(value, Tensor):
         yield value
-    elif isinstance(value, dict | list | tuple):
-        for part in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _tensors(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
             yield from _tensors(part)

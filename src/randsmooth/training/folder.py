@@ -28,13 +28,16 @@ MODEL = ("config.json", "model.safetensors", "README.md")
 SETTINGS = "run.yaml"
 TEACHER = "teacher.pt"
 METRICS = "metrics"
-FIRST = (SETTINGS, EVENTS, METRICS, TEACHER)  # may exist before the first checkpoint
-# Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
+# What may be there before the first checkpoint.
+BEFORE_CHECKPOINT = (SETTINGS, EVENTS, METRICS, TEACHER)
+# All that a run writes.
+WRITTEN = (CHECKPOINT, HISTORY, *BEFORE_CHECKPOINT, *MODEL)
+# Settings that a resumed run cannot change: the weights or the state of its schedule
+# would no longer fit.
 LASTING = ("dataset", *Reading.model_fields, "take", "arch", "method", "noise", "seed")
-OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
-def check(
+def checkpoint_in(
     folder: Path,
     recipe: Recipe,
     *,
@@ -42,13 +45,14 @@ def check(
     overwrite: bool,
     accept_changes: bool = False,
 ) -> tuple[Checkpoint | None, list[Change]]:
-    """The checkpoint in `folder` to go on from, or None to start anew, and the settings that `recipe` changes.
+    """Return the checkpoint to go on from, and the settings that `recipe` changes.
 
-    Nothing on disk is changed.
+    The checkpoint is None where the run is to start anew. Nothing on disk is changed.
 
     Raises:
-        Problem: the folder holds something and neither `resume` nor `overwrite` is given, or it holds files that no
-            training run wrote; or the checkpoint is damaged, or of another recipe (the settings that differ are named).
+        Problem: the folder holds something and neither `resume` nor `overwrite` is
+            given, or it holds files that no training run wrote; or the checkpoint is
+            damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
         raise Conflict((RESUME, " goes on, ", OVERWRITE, " discards: give one of them"))
@@ -63,80 +67,85 @@ def check(
         raise OutputExists(
             f"{folder} is a file", fix=(OUT, " names a folder"), file=folder
         )
-    if resume and (folder / CHECKPOINT).exists():
-        checkpoint = load(folder / CHECKPOINT)
-        return checkpoint, _changes(
-            folder / CHECKPOINT, checkpoint, recipe, accept_changes
-        )
-    present = (
-        sorted(path.name for path in folder.iterdir() if not is_scrap(path))
-        if folder.is_dir()
-        else []
-    )
-    strangers = [name for name in present if name not in OWN]
-    begun = {*present} <= {*FIRST}  # killed before its first checkpoint
-    if present and not (overwrite or (resume and begun)):
-        what = (
-            "a run" if CHECKPOINT in present or {*MODEL} <= {*present} else present[0]
-        )
+    path = folder / CHECKPOINT
+    if resume and path.exists():
+        checkpoint = load(path)
+        changes = recipe.changes(checkpoint.recipe)
+        _check_changes(path, changes, accept_changes)
+        return checkpoint, changes
+    _check_free(folder, resume=resume, overwrite=overwrite)
+    return None, []
+
+
+def _check_free(folder: Path, *, resume: bool, overwrite: bool) -> None:
+    """Raise Problem unless a run may start anew in `folder`."""
+    if not folder.is_dir():
+        return
+    present = sorted(path.name for path in folder.iterdir() if not is_scrap(path))
+    if not present:
+        return
+
+    # A run that was killed before its first checkpoint is resumed from its beginning.
+    has_begun_only = set(present) <= set(BEFORE_CHECKPOINT)
+    if not overwrite and not (resume and has_begun_only):
+        is_run = CHECKPOINT in present or set(MODEL) <= set(present)
+        contents = "a run" if is_run else present[0]
         if resume:
             raise OutputExists(
-                f"{folder} holds {what}, and no checkpoint to go on from",
+                f"{folder} holds {contents}, and no checkpoint to go on from",
                 fix=BEGIN_ANEW,
                 file=folder,
             )
         raise OutputExists(
-            f"{folder} holds {what}", fix=GO_ON_OR_BEGIN_ANEW, file=folder
+            f"{folder} holds {contents}", fix=GO_ON_OR_BEGIN_ANEW, file=folder
         )
+
+    strangers = [name for name in present if name not in WRITTEN]
     if strangers:
         raise OutputExists(
             f"{folder} holds {strangers[0]}, which no training run wrote",
             fix=ANOTHER_OUT,
             file=folder,
         )
-    return None, []
 
 
-def clear(folder: Path, *, keep: Collection[str]) -> None:
-    """Remove what killed runs left unfinished in `folder`, and the files of an earlier run, except those to `keep`.
-
-    Only the process that holds the folder may call this.
-    """
-    for path in [
-        *filter(is_scrap, folder.iterdir()),
-        *(folder / name for name in OWN if name not in keep),
-    ]:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _changes(
-    path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool
-) -> list[Change]:
-    """The settings in which `recipe` differs from the checkpoint's; Problem unless `accept` allows all of them."""
-    changes = recipe.changes(checkpoint.recipe)
+def _check_changes(path: Path, changes: list[Change], accept_changes: bool) -> None:
+    """Raise Problem unless the run of the checkpoint at `path` may be changed so."""
     fixed = [change.setting for change in changes if change.setting in LASTING]
-    if not changes or (accept and not fixed):
-        return changes
-    change: tuple[str | Setting, ...] = (
+    if not changes or (accept_changes and not fixed):
+        return
+    way_out: tuple[str | Setting, ...] = (
         RESUME,
         " and ",
         Setting("accept_changes", True),
         " change them on the way",
     )
     if fixed:
-        change = (f"{', '.join(fixed)} cannot change on the way",)
+        way_out = (f"{', '.join(fixed)} cannot change on the way",)
+    differences = "; ".join(map(str, changes))
     raise OutputExists(
-        f"{path} was begun differently ({'; '.join(map(str, changes))})",
+        f"{path} was begun differently ({differences})",
         fix=(
             "to go on with it: ",
             RESUME,
             f" with the settings in {path.with_name(SETTINGS)}; ",
-            *change,
+            *way_out,
             "; ",
             *BEGIN_ANEW,
         ),
         file=path,
     )
+
+
+def clear(folder: Path, *, keep: Collection[str]) -> None:
+    """Remove what killed runs left, and an earlier run's files but those to `keep`.
+
+    Only the process that holds the folder may call this.
+    """
+    scraps = [path for path in folder.iterdir() if is_scrap(path)]
+    earlier = [folder / name for name in WRITTEN if name not in keep]
+    for path in scraps + earlier:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How strongly each training image changes the weights: the norm of its own gradient."""
+"""How strongly each training image changes the weights: its gradient's norm."""
 
 import copy
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from randsmooth.methods import LossInputs, Method
 from randsmooth.methods.amplify import Amplify
 from randsmooth.methods.gaussian import GaussianTraining
 from randsmooth.noise import Gaussian, Stream, draw
-from randsmooth.training.predictions import make_probe
+from randsmooth.training.predictions import ModelProbe
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,8 @@ class GradientNorms:
 
     Attributes:
         p_a: (N,) share of noisy copies that are classified correctly.
-        norms: (N,) L2 norm of the gradient of the image's loss with respect to all parameters.
+        norms: (N,) L2 norm of the gradient of the image's loss with respect to all
+            parameters.
     """
 
     p_a: Floats
@@ -34,17 +35,19 @@ class GradientNorms:
 
     @property
     def easy(self) -> float:
-        """Mean norm of images with p_A > 1/2; NaN if there are none."""
-        return (
-            float(np.mean(easy)) if len(easy := self.norms[self.p_a > 0.5]) else np.nan
-        )
+        """Return the mean norm of images with p_A > 1/2; NaN if there are none."""
+        return _mean(self.norms[self.p_a > 0.5])
 
     @property
     def hard(self) -> float:
-        """Mean norm of images with p_A < 1/2; NaN if there are none."""
-        return (
-            float(np.mean(hard)) if len(hard := self.norms[self.p_a < 0.5]) else np.nan
-        )
+        """Return the mean norm of images with p_A < 1/2; NaN if there are none."""
+        return _mean(self.norms[self.p_a < 0.5])
+
+
+def _mean(norms: Floats) -> float:
+    """Return the mean of the norms; NaN of none."""
+    # NumPy would warn of the mean of nothing.
+    return float(np.mean(norms)) if len(norms) > 0 else np.nan
 
 
 def gradient_norms(
@@ -59,10 +62,12 @@ def gradient_norms(
     targets: Tensor | None = None,
     seed: int = 0,
 ) -> GradientNorms:
-    """The norm of the gradient of the method's loss on each image alone (Sun et al. 2025, table 1 and figure 5).
+    """Return the norm of the gradient of the method's loss on each image alone.
 
-    The images are taken one at a time, in eval mode. Attacks inside a loss take gradients of their own, so per-image
-    gradients of a whole batch cannot be vectorised; and no more memory is needed than for m noisy copies of one image.
+    These are the norms of table 1 and figure 5 of Sun et al. 2025. The images are taken
+    one at a time, in eval mode. Attacks inside a loss take gradients of their own, so
+    per-image gradients of a whole batch cannot be vectorised; and no more memory is
+    needed than for m noisy copies of one image.
 
     Args:
         model: gives logits (B, K); the `.grad` of its parameters is left alone.
@@ -72,49 +77,58 @@ def gradient_norms(
         sigma: standard deviation of the noise.
         noises: noisy copies of each image from which its p_A is estimated.
         attack: first attack every noise on its sphere, as this objective does.
-        targets: (len(images), K) a teacher's predictions, for a method that has a teacher.
+        targets: (len(images), K) a teacher's predictions, for a method that has a
+            teacher.
         seed: seed of all noise.
 
     Raises:
-        Problem: `indices` is empty, or the method needs a teacher's predictions and `targets` is None.
+        Problem: `indices` is empty, or the method needs a teacher's predictions and
+            `targets` is None.
     """
-    if not len(indices):
+    if len(indices) == 0:
         raise MissingValue(
             "no image given: name at least one position in the training split"
         )
-    chosen, network, stream = (
-        torch.as_tensor(indices),
-        copy.deepcopy(model).eval(),
-        Stream(seed, "gradients"),
+    chosen = torch.as_tensor(indices)
+    network = copy.deepcopy(model).eval()
+    stream = Stream(seed, "gradients")
+    probe = ModelProbe(
+        model=network,
+        images=images,
+        noise=Gaussian(sigma),
+        stream=stream.at(0),
+        device=images.device,
     )
-    p_a = make_probe(network, images, Gaussian(sigma), stream.at(0), images.device)(
-        chosen, noises
-    )
+    right = probe(chosen, noises)
+
     norms = []
     for index in chosen:
         x, y = images.batch(index[None])
-        own = stream.at(1, int(index))
-        noise = draw((method.m, *x.shape), sigma, stream=own, device=x.device)
+        stream_of_image = stream.at(1, int(index))
+        noise = draw(
+            (method.m, *x.shape), sigma, stream=stream_of_image, device=x.device
+        )
         if attack is not None:
             noise = attack.walk(network, x, y, noise).points
-        u = torch.rand(1, generator=own.at(1).torch()).to(x.device)
-        target = None if targets is None else targets[index][None].to(images.device)
-        loss = method.loss(
-            network, x, y, noise, LossInputs(u=u, target=target, sigma=sigma)
-        ).total
-        gradients = torch.autograd.grad(
-            loss, [*network.parameters()], allow_unused=True
-        )
-        norms.append(
-            float(
-                torch.stack(
-                    [g.double().square().sum() for g in gradients if g is not None]
-                )
-                .sum()
-                .sqrt()
-            )
-        )
-    return GradientNorms(p_a.double().numpy() / noises, np.array(norms))
+        u = torch.rand(1, generator=stream_of_image.at(1).torch()).to(x.device)
+        target = None
+        if targets is not None:
+            target = targets[index][None].to(images.device)
+        inputs = LossInputs(u=u, target=target, sigma=sigma)
+        loss = method.loss(network, x, y, noise, inputs)
+        norms.append(_gradient_norm(network, loss.total))
+    return GradientNorms(p_a=right.double().numpy() / noises, norms=np.array(norms))
+
+
+def _gradient_norm(network: nn.Module, loss: Tensor) -> float:
+    """Return the L2 norm of the gradient of `loss` with respect to all parameters."""
+    gradients = torch.autograd.grad(loss, list(network.parameters()), allow_unused=True)
+    squares = [
+        gradient.double().square().sum()
+        for gradient in gradients
+        if gradient is not None
+    ]
+    return float(torch.stack(squares).sum().sqrt())
 
 
 def before_and_after(
@@ -126,9 +140,13 @@ def before_and_after(
     *,
     seed: int = 0,
 ) -> tuple[GradientNorms, GradientNorms]:
-    """Norms of the Gaussian loss's gradient, before and after the noises are attacked (Sun et al. 2025, figure 5)."""
+    """Return the gradient norms of the Gaussian loss before and after an attack.
+
+    The `attack` moves the noises, as for figure 5 of Sun et al. 2025.
+    """
     plain = GaussianTraining(m=attack.m)
     before = gradient_norms(model, plain, images, indices, sigma, seed=seed)
-    return before, gradient_norms(
+    after = gradient_norms(
         model, plain, images, indices, sigma, attack=attack, seed=seed
     )
+    return before, after

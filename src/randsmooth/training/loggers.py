@@ -1,4 +1,7 @@
-"""Where the metrics of a run go besides its history.csv: TensorBoard, CSV, or any logger of Lightning."""
+"""Where the metrics of a run go besides its history.csv.
+
+They go to TensorBoard, to CSV, or to any logger of Lightning.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,10 @@ from randsmooth.training.folder import EVENTS, METRICS
 
 
 class RunEvents(TensorBoardLogger):
-    """Curves, histograms and hyperparameters in `events`; a resumed run drops what was written after its checkpoint.
+    """Writes curves, histograms and hyperparameters to `events` in the folder of a run.
 
-    It writes in a thread. If that fails, the next call raises the OSError, or `finalize`.
+    A resumed run drops what was written after its checkpoint. The logger writes in a
+    thread. If that fails, the next call raises the OSError, or `finalize`.
     """
 
     def __init__(self, folder: Path, first_step: int) -> None:
@@ -35,72 +39,75 @@ class RunEvents(TensorBoardLogger):
     def log_metrics(
         self, metrics: Mapping[str, float], step: int | None = None
     ) -> None:
-        """As Lightning's own, which hides an OSError behind a ValueError."""
+        """Log as Lightning's own, which hides an OSError behind a ValueError."""
         for name, value in metrics.items():
             self.experiment.add_scalar(name, value, step)
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
-        """For the tab HPARAMS, which lists all curves beside them if no metrics are named."""
+        """Log for the tab HPARAMS, which lists all curves beside them."""
         from torch.utils.tensorboard.summary import hparams
 
-        plain = {
-            name: value if isinstance(value, int | float | str) else str(value)
-            for name, value in params.items()
-        }
-        _, began, _ = hparams(plain, {})
-        self.experiment.file_writer.add_summary(began)
+        plain = {}
+        for name, value in params.items():
+            is_plain = isinstance(value, int | float | str)
+            plain[name] = value if is_plain else str(value)
+        # The other two summaries name metrics, and end the session.
+        _, session_start, _ = hparams(plain, {})
+        self.experiment.file_writer.add_summary(session_start)
 
 
 class RunMetrics(Logger):
-    """`metrics/metrics.csv`, a row for each time that metrics were logged, and the hyperparameters beside it.
+    """Writes `metrics` in the folder of a run: a table, and the hyperparameters.
 
-    Of a resumed run the rows up to its checkpoint are kept.
+    The table, `metrics.csv`, has a row for each time that metrics were logged. Of a
+    resumed run the rows up to its checkpoint are kept.
     """
 
-    name, version = "csv", ""
+    name = "csv"
+    version = ""
 
     def __init__(self, folder: Path, first_step: int) -> None:
         self.folder = folder / METRICS
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / "metrics.csv"
-        earlier = (
-            pd.read_csv(path).query(f"step < {first_step}")
-            if first_step and path.exists()
-            else []
-        )
-        self.rows = [pd.DataFrame(earlier)]
+        self.path = self.folder / "metrics.csv"
+        # Tables, each with the rows of a time when metrics were logged.
+        self.tables = [pd.DataFrame()]
+        if first_step > 0 and self.path.exists():
+            earlier = pd.read_csv(self.path)
+            self.tables = [earlier[earlier["step"] < first_step]]
 
     def log_metrics(
         self, metrics: Mapping[str, float], step: int | None = None
     ) -> None:
-        self.rows.append(pd.DataFrame([{"step": step, **metrics}]))
+        self.tables.append(pd.DataFrame([{"step": step, **metrics}]))
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         text = yaml.safe_dump(dict(params), sort_keys=False, allow_unicode=True)
         write_atomically(self.folder / "hparams.yaml", text.encode())
 
     def save(self) -> None:
-        self.rows = [pd.concat(self.rows)]
-        write_atomically(
-            self.folder / "metrics.csv", self.rows[0].to_csv(index=False).encode()
-        )
+        table = pd.concat(self.tables)
+        self.tables = [table]
+        write_atomically(self.path, table.to_csv(index=False).encode())
 
     def finalize(self, status: str) -> None:
         self.save()
 
 
-# Each is opened with the folder of the run, in which it has a place, and the first step that is still to be taken.
+# Each is opened with the folder of the run, in which it has a place, and the first step
+# of the optimiser that is still to be taken.
 LOGGERS: dict[str, Callable[[Path, int], Logger]] = {
     "tensorboard": RunEvents,
     "csv": RunMetrics,
 }
+# What each writes in the folder of a run.
 FILES = {"tensorboard": EVENTS, "csv": METRICS}
 
 
 def check_loggers(
     loggers: str | Logger | Sequence[str | Logger] | None,
 ) -> list[str | Logger] | None:
-    """`loggers` as a list; None for the usual ones.
+    """Return `loggers` as a list without doubles; None for the usual ones.
 
     Raises:
         Problem: an unknown name, or something that is no logger.
@@ -111,23 +118,31 @@ def check_loggers(
         ['csv']
         >>> check_loggers("cvs")
         Traceback (most recent call last):
-        randsmooth.errors.UnknownName: unknown logger 'cvs': did you mean 'csv'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown logger 'cvs': did you mean 'csv'? ...
     """
     if loggers is None:
         return None
-    listed: list[Any] = [
-        *dict.fromkeys(loggers if isinstance(loggers, list | tuple) else [loggers])
-    ]
-    for logger in listed:
+    given: list[Any] = [loggers]
+    if isinstance(loggers, list | tuple):
+        given = list(loggers)
+    # A dictionary keeps the order, which a set does not.
+    without_doubles = list(dict.fromkeys(given))
+
+    for logger in without_doubles:
         if isinstance(logger, str):
             check_known("logger", LOGGERS, logger)
         elif not isinstance(logger, Logger):
-            kinds = f"one of {', '.join(LOGGERS)}, or a Logger of Lightning"
-            raise BadValue(f"logger is a {type(logger).__name__}; expected {kinds}")
-    if "tensorboard" in listed:
+            names = ", ".join(LOGGERS)
+            raise BadValue(
+                f"logger is a {type(logger).__name__}; expected one of {names}, or a "
+                "Logger of Lightning",
+                field="logger",
+                value=logger,
+            )
+    if "tensorboard" in without_doubles:
         with needs("the logger tensorboard"):
             import tensorboard  # noqa: F401
-    return listed
+    return without_doubles
 
 
 @contextmanager
@@ -137,14 +152,15 @@ def open_loggers(
     hyperparameters: Mapping[str, Any],
     first_step: int = 0,
 ) -> Iterator[LoggerGroup]:
-    """The loggers, opened for a run and told its hyperparameters; at the end they are told how it ended.
+    """Open the loggers of a run and log its hyperparameters; at the end, finalize.
 
     Args:
-        loggers: as `check_loggers` returns them. None: those of ours whose files a resumed run has; for a new run
-            TensorBoard, where it is installed.
+        loggers: as `check_loggers` returns them. None: those of ours whose files a
+            resumed run has; for a new run TensorBoard, where it is installed.
         folder: of the run.
         hyperparameters: what decides the weights: numbers, words and lists by name.
-        first_step: the first step of the optimiser that is still to be taken; 0 unless the run is resumed.
+        first_step: the first step of the optimiser that is still to be taken; 0 unless
+            the run is resumed.
 
     Raises:
         Problem: one of them cannot be opened.
@@ -158,44 +174,78 @@ def open_loggers(
         ['metrics']
     """
     if loggers is None:
-        loggers = [name for name, files in FILES.items() if (folder / files).exists()]
-        with suppress(MissingPackage):
-            loggers = loggers or check_loggers("tensorboard") or []
-    group, status, before = LoggerGroup([]), "failed", threading.excepthook
-    # An OSError of a thread that writes is told by its logger, and needs no traceback besides.
-    threading.excepthook = lambda failed: (
-        None if isinstance(failed.exc_value, OSError) else before(failed)
-    )
+        loggers = _usual_loggers(folder)
+    group = LoggerGroup([])
+    status = "failed"
+    with _quiet_writing_threads():
+        try:
+            for logger in loggers:
+                opened = _open(logger, folder, hyperparameters, first_step)
+                group.loggers.append(opened)
+            yield group
+            status = "success"
+        except KeyboardInterrupt:
+            status = "aborted"
+            raise
+        finally:
+            group.each(lambda logger: logger.finalize(status))
+
+
+def _usual_loggers(folder: Path) -> list[str | Logger]:
+    """Return those that a run has files of, or else TensorBoard if it is installed."""
+    earlier: list[str | Logger] = [
+        name for name, files in FILES.items() if (folder / files).exists()
+    ]
+    if earlier:
+        return earlier
     try:
-        for each in loggers:
-            name = each if isinstance(each, str) else type(each).__name__
-            # Whatever the client of a tracker raises.
-            with refused(
-                f"the logger {name} cannot be started (the run can go without it: name other loggers)"
-            ):
-                logger = (
-                    LOGGERS[each](folder, first_step) if isinstance(each, str) else each
-                )
-                with suppress(
-                    NotImplementedError
-                ):  # Fabric's own CSVLogger has no place for them
-                    logger.log_hyperparams(dict(hyperparameters))
-            group.loggers.append(logger)
-        yield group
-        status = "success"
-    except KeyboardInterrupt:
-        status = "aborted"
-        raise
+        return check_loggers("tensorboard") or []
+    except MissingPackage:
+        return []
+
+
+def _open(
+    logger: str | Logger,
+    folder: Path,
+    hyperparameters: Mapping[str, Any],
+    first_step: int,
+) -> Logger:
+    """Return the logger, opened for a run, with the hyperparameters logged."""
+    name = logger if isinstance(logger, str) else type(logger).__name__
+    # Whatever the client of a tracker raises.
+    with refused(
+        f"the logger {name} cannot be started (the run can go without it: name other "
+        "loggers)"
+    ):
+        if isinstance(logger, str):
+            logger = LOGGERS[logger](folder, first_step)
+        # Fabric's own CSVLogger has no place for them.
+        with suppress(NotImplementedError):
+            logger.log_hyperparams(dict(hyperparameters))
+    return logger
+
+
+@contextmanager
+def _quiet_writing_threads() -> Iterator[None]:
+    """Print no traceback of an OSError in a thread: its logger tells of it."""
+    usual_hook = threading.excepthook
+
+    def hook(failed: threading.ExceptHookArgs) -> None:
+        if not isinstance(failed.exc_value, OSError):
+            usual_hook(failed)
+
+    threading.excepthook = hook
+    try:
+        yield
     finally:
-        group.each(lambda logger: logger.finalize(status))
-        threading.excepthook = before
+        threading.excepthook = usual_hook
 
 
 class LoggerGroup:
     """Passes metrics on to each of its loggers.
 
-    A logger that fails on the way is left out from then on, with a `Note`: hours of training are worth more than
-    its curves.
+    A logger that fails on the way is left out from then on, with a `Note`: hours of
+    training are worth more than its curves.
 
     Example:
         >>> LoggerGroup([]).log_metrics({"epoch/loss": 0.5}, step=3)
@@ -206,14 +256,14 @@ class LoggerGroup:
 
     def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
         """Log scalars by name at a step of the optimiser."""
-        self.each(
-            lambda logger: logger.log_metrics(
-                {name: float(value) for name, value in metrics.items()}, step
-            )
-        )
+        plain = {name: float(value) for name, value in metrics.items()}
+        self.each(lambda logger: logger.log_metrics(plain, step))
 
     def log_histograms(self, histograms: Mapping[str, Tensor], step: int) -> None:
-        """Log distributions of values by name: to TensorBoard, the only one that draws them by itself."""
+        """Log distributions of values by name to TensorBoard.
+
+        It is the only one that draws them by itself.
+        """
 
         def log(logger: Logger) -> None:
             if isinstance(logger, TensorBoardLogger):
@@ -223,11 +273,13 @@ class LoggerGroup:
         self.each(log)
 
     def each(self, act: Callable[[Logger], None]) -> None:
-        """Let `act` do something with every logger, such as save what is still in memory."""
+        """Call `act` with every logger, to save what is in memory, say."""
+        # A copy, since loggers that fail are removed on the way.
         for logger in list(self.loggers):
             try:
                 act(logger)
-            except Exception as error:  # whatever the client of a tracker raises, and a logger of the user's own
+            # Whatever the client of a tracker raises, or a logger of the user's own.
+            except Exception as error:
                 self.loggers.remove(logger)
                 note = Note(
                     "logger_failed",

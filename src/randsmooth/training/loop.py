@@ -1,4 +1,8 @@
-"""The training loop. Random numbers are addressed by (seed, epoch, step), so a resumed run draws the same ones."""
+"""The training loop.
+
+Random numbers are addressed by (seed, epoch, step), so a resumed run draws the same
+ones.
+"""
 
 import math
 import time
@@ -19,18 +23,31 @@ from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
 from randsmooth.documents import shown
-from randsmooth.errors import Problem, WrongFile
+from randsmooth.errors import (
+    OVERWRITE,
+    RESUME,
+    Problem,
+    Setting,
+    Words,
+    WrongFile,
+    spelt,
+)
 from randsmooth.methods import LossInputs, Method, Schedule
 from randsmooth.models.answers import with_a_class
 from randsmooth.models.folder import StoredModel
 from randsmooth.noise import Stream
 from randsmooth.progress import Reporter
-from randsmooth.training.checkpoint import UNFIT, Checkpoint, write_signed
+from randsmooth.training.checkpoint import (
+    ERRORS_OF_ANOTHER_RUN,
+    Checkpoint,
+    write_signed,
+)
 from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import CHECKPOINT, HISTORY
 from randsmooth.training.loggers import LoggerGroup
-from randsmooth.training.predictions import make_probe, seen
+from randsmooth.training.predictions import ModelProbe, clear_and_offsets
 from randsmooth.training.recipe import Recipe
+from randsmooth.training.schedule import counted_epochs
 
 # Adam's second beta; its first is the recipe's momentum.
 ADAM_BETA_2 = 0.999
@@ -40,7 +57,8 @@ PASSES_PER_TRAINED_COPY = 3
 STEPS_BETWEEN_LOGS = 50
 
 # Called with the metrics of an epoch and the model, in eval mode, when the epoch's
-# checkpoint is written. `Any`: `train` trains a Classifier, `train_denoiser` a Denoiser.
+# checkpoint is written. `Any`: `train` trains a Classifier, `train_denoiser` a
+# Denoiser.
 Callback = Callable[[dict[str, float], Any], object]
 
 
@@ -63,7 +81,16 @@ class TrainingDiverged(RuntimeError):
 
 @dataclass
 class StepLog:
-    """Collects the scalars of an epoch's steps, means over images; only `flush` waits for the device."""
+    """Collects the scalars of an epoch's steps; only `flush` waits for the device.
+
+    The scalars are means over the images of a step.
+
+    Attributes:
+        epoch: counted from 0.
+        epochs: of the run.
+        steps: of an epoch.
+        loggers: they are told the means at every `flush`.
+    """
 
     epoch: int
     epochs: int
@@ -78,7 +105,7 @@ class StepLog:
     images: list[int] = field(default_factory=list)
 
     def add(self, scalars: dict[str, Tensor], images: int) -> None:
-        """Add the scalars of one step on so many `images`: without gradient, all on one device."""
+        """Add the scalars, without gradient, of one step on so many `images`."""
         self.names = list(scalars)
         self.waiting.append(
             torch.stack([scalar.float() for scalar in scalars.values()])
@@ -86,10 +113,14 @@ class StepLog:
         self.images.append(images)
 
     def flush(self) -> str:
-        """Read the steps since the last flush, log their means, and return them as a line for the user.
+        """Read the steps since the last flush, and log their means.
+
+        Returns:
+            The means, as a line for the user.
 
         Raises:
-            TrainingDiverged: a step's loss is not finite; the message names the first such step.
+            TrainingDiverged: a step's loss is not finite; the message names the first
+                such step.
         """
         first = len(self.rows)
         self.rows += [*torch.stack(self.waiting).double().cpu().numpy()]
@@ -119,13 +150,21 @@ class StepLog:
 
 @dataclass(eq=False)
 class Trainer:
-    """One training run: SGD or Adam on the method's objective, with the learning rate dropped at given epochs.
+    """One training run: SGD or Adam on the method's objective.
 
     Attributes:
-        weights: the model, of which `model` is the compiled form where the recipe asks for it.
-        classifier: the one that a denoiser is trained for, where its objective asks one.
-        ranks: where several train together, each takes its part of every batch, and all have the same weights after
-            every step.
+        recipe: what decides the weights.
+        images: the training split.
+        weights: the model, of which `model` is the compiled form where the recipe asks
+            for it.
+        schedule: what the method keeps from epoch to epoch.
+        folder: of the run.
+        fabric: where it is computed, and in which precision.
+        reporter: shows how far it is.
+        classifier: the one that a denoiser is trained for, where its objective asks
+            one.
+        ranks: where several train together, each takes its part of every batch, and all
+            have the same weights after every step.
         history: a row for each epoch that is done.
     """
 
@@ -141,7 +180,8 @@ class Trainer:
     history: list[dict[str, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.weights.to(self.fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        layout = torch.channels_last
+        self.weights.to(self.fabric.device, memory_format=layout)  # type: ignore[call-overload]
         if self.classifier is not None:
             self.classifier.to(self.fabric.device)
         # Not set up by Fabric, whose wrapper refuses the gradients with respect to the
@@ -157,7 +197,8 @@ class Trainer:
         """Go on from the checkpoint.
 
         Raises:
-            Problem: its weights are those of another network, or its schedule is that of another run.
+            Problem: its weights are those of another network, or its schedule is that
+                of another run.
         """
         # The optimiser's settings are the recipe's, which the user may have changed.
         groups = self.optimizer.state_dict()["param_groups"]
@@ -166,7 +207,7 @@ class Trainer:
             self.optimizer.load_state_dict(state)
             self.weights.load_state_dict(checkpoint.model)
             self.schedule.restore(checkpoint.schedule, len(self.images))
-        except UNFIT as error:
+        except ERRORS_OF_ANOTHER_RUN as error:
             raise WrongFile(
                 f"{self.folder / CHECKPOINT} does not fit: it is of another network or "
                 f"run ({shown(error)})"
@@ -175,15 +216,18 @@ class Trainer:
 
     @property
     def steps_taken(self) -> int:
-        """The steps that the optimiser took in all epochs so far."""
+        """Count the steps that the optimiser took in all epochs so far."""
         return len(self.history) * self.steps_per_epoch
 
     def fit(self, loggers: LoggerGroup, callback: Callback | None = None) -> None:
-        """Train the remaining epochs; after each write a checkpoint and call the `callback`.
+        """Train the remaining epochs.
+
+        After each, write a checkpoint and call the `callback`.
 
         Raises:
             TrainingDiverged: the loss or the logits became NaN or infinite.
-            Problem: the method cannot train with its settings (all images would be discarded, say).
+            Problem: the method cannot train with its settings (all images would be
+                discarded, say).
         """
         if self.history and self.ranks.is_first:
             # The run may have been killed after its last checkpoint.
@@ -205,32 +249,41 @@ class Trainer:
         """Train one epoch, and return its row of the history."""
         start = time.perf_counter()
         try:
-            figures = self._train(epoch, loggers)
-        except (TrainingDiverged, Problem) as error:
-            untrained = isinstance(error, TrainingDiverged) and error.untrained
-            advice = self._advice(epoch, untrained=untrained)
-            raise type(error)(f"{error}. {advice}") from error
-        seconds = round(time.perf_counter() - start, 3)
+            figures = self._steps_of(epoch, loggers)
+        except TrainingDiverged as error:
+            way_out = spelt(self._way_out(epoch, untrained=error.untrained))
+            raise TrainingDiverged(
+                f"{error}; {way_out}", untrained=error.untrained
+            ) from error
+        except Problem as error:
+            if not error.fix:
+                error.fix = self._way_out(epoch, untrained=False)
+            raise
         return {
             "epoch": epoch,
             "lr": self.recipe.lr_at(epoch),
             **figures,
-            "seconds": seconds,
+            "seconds": round(time.perf_counter() - start, 3),
         }
 
-    def _advice(self, epoch: int, *, untrained: bool) -> str:
+    def _way_out(self, epoch: int, *, untrained: bool) -> Words:
         """Say what to try after `epoch` failed, and what is kept of the run.
 
         The learning rate is not to blame where the optimiser has not taken a step.
         """
-        kept = "overwrite=True begins anew"
-        if epoch > 0:
-            kept = f"{epoch} epochs are kept: accept_changes=True with resume=True goes on from them"
-        if untrained:
-            return f"Try other settings; {kept}"
+        settings = "try other settings; "
+        if not untrained:
+            rate = f"lr, now {self.recipe.lr:g}"
+            settings = f"try a lower learning rate ({rate}) or other settings; "
+        if epoch == 0:
+            return settings, OVERWRITE, " begins anew"
         return (
-            f"Try a lower learning rate (lr, now {self.recipe.lr:g}) or other "
-            f"settings; {kept}"
+            settings,
+            f"{counted_epochs(epoch)} kept: ",
+            Setting("accept_changes", True),
+            " with ",
+            RESUME,
+            " goes on from there",
         )
 
     def _write_checkpoint(self) -> None:
@@ -247,8 +300,8 @@ class Trainer:
         text = pd.DataFrame(self.history).to_csv(index=False)
         write_atomically(self.folder / HISTORY, text.encode())
 
-    def _train(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
-        """Train one epoch.
+    def _steps_of(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
+        """Prepare the schedule for an epoch, and take its steps.
 
         Returns:
             The means of what its steps logged, and the schedule's figures.
@@ -278,9 +331,8 @@ class Trainer:
 
         The copies that it asks the model about are reported as images of training.
         """
-        expected_images = work(self.schedule, epoch, len(self.images)) - len(
-            self.images
-        )
+        images_of_epoch = len(self.images)
+        expected_images = work(self.schedule, epoch, images_of_epoch) - images_of_epoch
         copies_per_image = PASSES_PER_TRAINED_COPY * self.schedule.method.m
         copies = 0
         reported_images = 0
@@ -296,14 +348,14 @@ class Trainer:
             )
             reported_images = images
 
-        probe = make_probe(
-            self.weights,
-            self.images,
-            self.recipe.smoothing,
-            self._stream("probe", epoch),
-            self.fabric.device,
-            self.ranks,
-            report,
+        probe = ModelProbe(
+            model=self.weights,
+            images=self.images,
+            noise=self.recipe.smoothing,
+            stream=self._stream("probe", epoch),
+            device=self.fabric.device,
+            ranks=self.ranks,
+            report=report,
         )
         figures = self.schedule.advance(epoch, len(self.images), probe)
         if expected_images:
@@ -364,7 +416,7 @@ class Trainer:
             before = x.new_zeros(rows.start, *x.shape[1:])
             behind = x.new_zeros(total - rows.stop, *x.shape[1:])
             x = torch.cat([before, x, behind])
-        clear, noise = seen(x, self.recipe.smoothing, method.m, stream)
+        clear, noise = clear_and_offsets(x, self.recipe.smoothing, method.m, stream)
         x = clear[rows]  # (B, C, H, W)
         noise = noise[:, rows]  # (m, B, C, H, W)
 
@@ -390,7 +442,10 @@ class Trainer:
 
     @torch.inference_mode()
     def _check_logits(self, epoch: int, x: Tensor) -> None:
-        """Raise TrainingDiverged if the epoch's last step broke the model, which no loss has shown yet."""
+        """Raise TrainingDiverged if the epoch's last step broke the model.
+
+        No loss has shown it yet.
+        """
         if self.recipe.smoothing is not None:
             x = self.recipe.smoothing.clear(x)
         with frozen(self.model), self.fabric.autocast():

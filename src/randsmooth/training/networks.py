@@ -9,101 +9,129 @@ from randsmooth.data import DatasetSpec
 from randsmooth.documents import shown
 from randsmooth.errors import Problem, WrongModel
 from randsmooth.extras import versions
+from randsmooth.methods.hyperparameters import OtherModelNoise
 from randsmooth.models import Classifier, Denoiser
-from randsmooth.noise import Stream, noise_said
+from randsmooth.noise import Noise, Stream, noise_said
 from randsmooth.training.recipe import DenoiserRecipe, Recipe
+
+# The setting that names the denoiser from which another is trained.
+START = "start"
 
 
 def new_model(recipe: Recipe, spec: DatasetSpec) -> Classifier | Denoiser:
-    """The untrained network of `recipe`, initialised from its seed, with the recipe as its provenance.
+    """Return the untrained network of `recipe`, initialised from its seed.
 
-    A denoiser has the weights of the one to start from, if any.
+    Its provenance is the recipe. A denoiser has the weights of the one to start from,
+    if any.
     """
-    unsaid = {"noise"} if recipe.noise is None else set()
-    provenance = recipe.model_dump(mode="json", exclude=unsaid) | {
-        "versions": versions()
-    }
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # architectures take their initial weights from torch's global generator
-        torch.default_generator.manual_seed(
-            Stream(recipe.seed, "train/init").torch().initial_seed()
-        )
+    not_set = {"noise"} if recipe.noise is None else set()
+    provenance = recipe.model_dump(mode="json", exclude=not_set)
+    provenance["versions"] = versions()
+
+    # Architectures take their initial weights from torch's global generator.
+    with torch.random.fork_rng(devices=[]):
+        stream = Stream(recipe.seed, "train/init")
+        torch.default_generator.manual_seed(stream.torch().initial_seed())
         if not isinstance(recipe, DenoiserRecipe):
-            facts: dict[str, Any] = {
-                "classes": spec.classes,
-                "shape": spec.shape,
-                "mean": spec.mean,
-                "std": spec.std,
-            }
-            extra = (
-                recipe.smoothing.shape(spec.shape)[0] - spec.shape[0]
-                if recipe.smoothing
-                else 0
-            )
             return Classifier(
-                arch=recipe.arch, **facts, extra_channels=extra, provenance=provenance
+                arch=recipe.arch,
+                classes=list(spec.classes),
+                shape=spec.shape,
+                mean=spec.mean,
+                std=spec.std,
+                extra_channels=_extra_channels(recipe.smoothing, spec),
+                provenance=provenance,
             )
         denoiser = Denoiser(
             channels=spec.shape[0], arch=recipe.arch, provenance=provenance
         )
+
     if recipe.start is not None:
-        denoiser.load_state_dict(other_models(recipe, spec)["start"].state_dict())
+        trained = other_models(recipe, spec)[START]
+        denoiser.load_state_dict(trained.state_dict())
     return denoiser
 
 
+def _extra_channels(noise: Noise | None, spec: DatasetSpec) -> int:
+    """Count the channels that the noise adds to those of an image."""
+    if noise is None:
+        return 0
+    return noise.shape(spec.shape)[0] - spec.shape[0]
+
+
 def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | Denoiser]:
-    """Setting -> the model in the folder that it names, frozen.
+    """Return setting -> the model in the folder that it names, frozen.
 
     Raises:
-        Problem: there is no model, or it was trained for other images or under a noise that does not fit.
+        Problem: there is no model, or it was trained for other images or under a noise
+            that does not fit.
     """
-    found: dict[str, Classifier | Denoiser] = {}
-    facts = recipe.flat()
-    for key, noise in recipe.folders().items():
-        if not (source := facts.get(key)):
+    networks: dict[str, Classifier | Denoiser] = {}
+    settings = recipe.flat()
+    for setting, whose_noise in recipe.folders().items():
+        folder = settings.get(setting)
+        if not folder:
             continue
-        try:
-            model = Denoiser.load(source) if key == "start" else models.load(source)
-        except Problem as error:
-            raise WrongModel(f"{key}: {error}") from error
-        needed: dict[str, Any] = {"shape": [*spec.shape]} | (
-            {"classes": [*spec.classes]} if noise else {}
-        )
-        if key == "start":
-            needed = Denoiser(arch=recipe.arch, channels=spec.shape[0]).config
-            needed.pop("provenance")
-        for name, need in needed.items():
-            if model.config[name] != need:
+        model = _load(setting, folder)
+        which = f"{setting}={folder!r}"
+        needed = _needed_config(setting, whose_noise, recipe, spec)
+        for name, value in needed.items():
+            if model.config[name] != value:
                 raise WrongModel(
-                    f"{key}={source!r} has the {name} {shown(model.config[name])}, and {spec.name} with these settings "
-                    f"needs {shown(need)}: name a model made for it"
+                    f"{which} has the {name} {shown(model.config[name])}, and "
+                    f"{spec.name} with these settings needs {shown(value)}: name a "
+                    "model made for it"
                 )
-        if noise:
-            _check_noise(
-                f"{key}={source!r}", model, None if noise == "of the model" else recipe
-            )
-        found[key] = model.requires_grad_(False)
-    return found
+        if whose_noise == "of the model":
+            _recorded_noise(which, model)
+        elif whose_noise == "of the run":
+            _check_noise(which, model, recipe)
+        networks[setting] = model.requires_grad_(False)
+    return networks
 
 
-def _check_noise(
-    which: str, model: Classifier | Denoiser, wanted: Recipe | None
-) -> None:
-    """Raise Problem unless the model records under which noise it was trained; or the one `wanted`, if it does."""
-    own = {
-        name: value
-        for name in ("noise", "sigma")
-        if (value := model.provenance.get(name)) is not None
-    }
-    if not own and wanted is not None:
+def _load(setting: str, folder: str) -> Classifier | Denoiser:
+    """Return the model in the `folder` that a setting names."""
+    try:
+        return Denoiser.load(folder) if setting == START else models.load(folder)
+    except Problem as error:
+        raise WrongModel(f"{setting}: {error}") from error
+
+
+def _needed_config(
+    setting: str, whose_noise: OtherModelNoise | None, recipe: Recipe, spec: DatasetSpec
+) -> dict[str, Any]:
+    """Return what a model's config must say, by name, for `setting` to name it."""
+    if setting == START:
+        # Its weights are taken over, so it must be the same network.
+        same = Denoiser(arch=recipe.arch, channels=spec.shape[0]).config
+        return {name: same[name] for name in same if name != "provenance"}
+    needed: dict[str, Any] = {"shape": list(spec.shape)}
+    if whose_noise is not None:
+        # Its answers are compared with the labels.
+        needed["classes"] = list(spec.classes)
+    return needed
+
+
+def _check_noise(which: str, model: Classifier | Denoiser, recipe: Recipe) -> None:
+    """Raise Problem if the model records another noise than that of the run."""
+    records = model.provenance
+    if records.get("noise") is None and records.get("sigma") is None:
         return
-    if (found := noise_said(own)) is None:
+    noise = _recorded_noise(which, model)
+    if noise != recipe.smoothing:
+        now = recipe.smoothing.text if recipe.smoothing else "none"
         raise WrongModel(
-            f"{which} does not record under which noise it was trained: name a model that does"
+            f"{which} was trained under {noise.text}, this run is under {now}"
         )
-    if wanted is not None and found != wanted.smoothing:
-        now = wanted.smoothing.text if wanted.smoothing else "none"
+
+
+def _recorded_noise(which: str, model: Classifier | Denoiser) -> Noise:
+    """Return the noise that the model was trained under; Problem if it records none."""
+    noise = noise_said(model.provenance)
+    if noise is None:
         raise WrongModel(
-            f"{which} was trained under {found.text}, this run is under {now}"
+            f"{which} does not record under which noise it was trained: name a model "
+            "that does"
         )
+    return noise

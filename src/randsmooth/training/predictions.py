@@ -1,7 +1,8 @@
-"""What models predict for noisy copies of the training images: the one in training, to weigh them, and a teacher.
+"""What models predict for noisy copies of the training images.
 
-A teacher's predictions are made once, stored with the run as class counts, in a file that carries a digest, and
-resumed if they were cut short.
+The model in training is asked, to weigh the images; and a teacher, to learn from it. A
+teacher's predictions are made once and stored with the run as class counts, in a file
+that carries a digest. They are resumed if they were cut short.
 """
 
 import time
@@ -9,7 +10,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,6 @@ from randsmooth import models
 from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
 from randsmooth.errors import RESUME, Problem, WrongFile
-from randsmooth.methods import Probe
 from randsmooth.models import Classifier
 from randsmooth.noise import Noise, Stream, noise_said
 from randsmooth.notes import Note
@@ -30,49 +29,70 @@ from randsmooth.training.folder import TEACHER
 from randsmooth.training.recipe import Recipe
 from randsmooth.urls import without_credentials
 
-IMAGES = 256  # that a probe asks about at a time
-AUGMENT = 1  # appended to the address of a chunk's augmentation
-SAMPLES = 2048  # noisy copies of an image that a teacher is asked about at a time
-SAVE_EVERY = 30.0  # seconds
+# A probe asks about this many images at once.
+IMAGES_AT_ONCE = 256
+# A teacher is asked about this many noisy copies of an image at once.
+COPIES_AT_ONCE = 2048
+SECONDS_BETWEEN_SAVES = 30.0
+# The first parts of the addresses of a probe's noise and of its augmentation.
+NOISE = 0
+AUGMENTATION = 1
 
 
-def seen(
+def clear_and_offsets(
     x: Tensor, noise: Noise | None, m: int, stream: Stream
 ) -> tuple[Tensor, Tensor]:
-    """What a network sees of images x (B, C, H, W): (B, ...) without noise, and (m, B, ...) what m copies add to that.
+    """Return the two parts of what a network sees of images x (B, C, H, W).
 
     What is drawn for an image depends on its place among the B.
 
+    Returns:
+        (B, ...) the images as they are without noise, with the channels that the noise
+        adds, and (m, B, ...) what m noisy copies add to them.
+
     Example:
         >>> from randsmooth.noise import Ablation
-        >>> clear, noise = seen(torch.rand(3, 1, 8, 8), Ablation(5), 2, Stream(0, "example"))
-        >>> clear.shape, (clear + noise)[:, :, -1].sum(dim=(2, 3)).unique().tolist()  # pixels that a copy shows
-        (torch.Size([3, 2, 8, 8]), [5.0])
+        >>> x, stream = torch.rand(3, 1, 8, 8), Stream(0, "example")
+        >>> clear, offsets = clear_and_offsets(x, Ablation(5), 2, stream)
+        >>> clear.shape
+        torch.Size([3, 2, 8, 8])
+        >>> marks = (clear + offsets)[:, :, -1]  # of the pixels that a copy shows
+        >>> marks.sum(dim=(2, 3)).unique().tolist()
+        [5.0]
     """
-    return (
-        (x, x.new_zeros(m, *x.shape))
-        if noise is None
-        else (noise.clear(x), noise.offsets(x, m, stream))
-    )
+    if noise is None:
+        return x, x.new_zeros(m, *x.shape)
+    return noise.clear(x), noise.offsets(x, m, stream)
 
 
-def make_probe(
-    model: nn.Module,
-    images: Images,
-    noise: Noise | None,
-    stream: Stream,
-    device: torch.device,
-    ranks: Ranks = ALONE,
-    asked: Callable[[int], object] = lambda copies: None,
-) -> Probe:
-    """A `Probe` of `model` on `images`.
+@dataclass(frozen=True, eq=False)
+class ModelProbe:
+    """A `Probe` of a model.
 
-    `stream` belongs to the epoch. Augmentation is addressed by m and the chunk of the indices, noise by the copy, too.
-    The `ranks` take turns: each counts for every so many chunks, and all get all counts. `asked` is told of how many
-    noisy images this rank asked the model, after each copy of a chunk.
+    The indices are asked about in chunks. Augmentation is addressed by m and the chunk;
+    noise by m, the chunk and the copy.
+
+    Attributes:
+        model: the one in training.
+        images: the training split.
+        noise: that of the copies; None: none.
+        stream: of the epoch.
+        device: where the model is.
+        ranks: they take turns with the chunks, and all get all counts.
+        report: called with the number of noisy copies that this rank asked the model
+            about, after each copy of a chunk.
     """
 
-    def probe(
+    model: nn.Module
+    images: Images
+    noise: Noise | None
+    stream: Stream
+    device: torch.device
+    ranks: Ranks = ALONE
+    report: Callable[[int], object] | None = None
+
+    def __call__(
+        self,
         indices: Tensor,
         m: int,
         of: str | None = None,
@@ -80,48 +100,65 @@ def make_probe(
         augmented: bool = False,
         enough: int | None = None,
     ) -> Tensor:
-        network, own = (
-            model if of is None else models.load(of, device=device),
-            stream.at(m),
-        )
-        chunks = indices.split(IMAGES)
-        mine = range(ranks.rank, len(chunks), ranks.number)
-        counts = torch.zeros(len(indices), dtype=torch.int64, device=device)
+        network = self.model if of is None else models.load(of, device=self.device)
+        stream = self.stream.at(m)
+        chunks = indices.split(IMAGES_AT_ONCE)
+        chunks_of_rank = range(self.ranks.rank, len(chunks), self.ranks.number)
 
-        def crops(k: int) -> Draws | None:
-            return (
-                Draws(own.at(AUGMENT, mine[k]).torch(images.device))
-                if augmented
-                else None
-            )
+        def crops(place: int) -> Draws | None:
+            if not augmented:
+                return None
+            chunk_stream = stream.at(AUGMENTATION, chunks_of_rank[place])
+            return Draws(chunk_stream.torch(self.images.device))
 
+        counts = torch.zeros(len(indices), dtype=torch.int64, device=self.device)
         with frozen(network), torch.inference_mode():
-            batches = images.batches([chunks[chunk] for chunk in mine], crops)
-            for chunk, (x, y) in zip(mine, batches, strict=True):
-                right = counts[chunk * IMAGES :][: len(x)]
-                for copy in range(m):
-                    left: Any = slice(None)
-                    if (
-                        enough is not None
-                    ):  # those of which it is open whether `enough` of all m will be right
-                        left = (
-                            (right < enough) & (copy - right <= m - enough)
-                        ).nonzero()[:, 0]
-                    labels = y[left]
-                    if len(labels) == 0:
-                        break
-                    clear, drawn = seen(x, noise, 1, own.at(0, chunk, copy))
-                    right[left] += (
-                        network((clear + drawn[0])[left]).argmax(dim=-1) == labels
-                    )
-                    asked(len(labels))
-        return ranks.sum(counts).cpu()
+            parts = [chunks[chunk] for chunk in chunks_of_rank]
+            batches = self.images.batches(parts, crops)
+            for chunk, (x, y) in zip(chunks_of_rank, batches, strict=True):
+                first = chunk * IMAGES_AT_ONCE
+                counts[first : first + len(x)] = self._count(
+                    network, x, y, m, enough, stream.at(NOISE, chunk)
+                )
+        return self.ranks.sum(counts).cpu()
 
-    return probe
+    def _count(
+        self,
+        network: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        m: int,
+        enough: int | None,
+        stream: Stream,
+    ) -> Tensor:
+        """Count (B,) the noisy copies of x (B, C, H, W), of m, that are labelled y (B,)."""
+        right = torch.zeros(len(x), dtype=torch.int64, device=self.device)
+        undecided = torch.arange(len(x), device=self.device)
+        for copy in range(m):
+            if enough is not None:
+                wrong = copy - right
+                is_open = (right < enough) & (wrong <= m - enough)
+                undecided = is_open.nonzero()[:, 0]
+            labels = y[undecided]
+            if len(labels) == 0:
+                break
+            # Drawn for all images, so that the noise of one depends on no other.
+            clear, offsets = clear_and_offsets(x, self.noise, 1, stream.at(copy))
+            logits = network((clear + offsets[0])[undecided])
+            right[undecided] += logits.argmax(dim=-1) == labels
+            if self.report is not None:
+                self.report(len(labels))
+        return right
 
 
 class Answers(Stored):
-    """A teacher's `counts` (N, K) of the first `done` images, and what they depend on, by name."""
+    """A teacher's answers, as they are stored.
+
+    Attributes:
+        counts: (N, K) for each image, how many noisy copies were put into each class.
+        done: so many images, the first ones, were asked about.
+        about: what the answers depend on, by name.
+    """
 
     counts: Tensor
     done: int
@@ -130,10 +167,19 @@ class Answers(Stored):
 
 @dataclass(frozen=True)
 class SmoothedTeacher:
-    """A `Teacher`: the model in a folder predicts every image of the run under the noise that it was trained under.
+    """A `Teacher`: the model in a folder predicts every image under its own noise.
 
-    What the predictions depend on is stored with them: the teacher's weights and noise, the images and their
-    augmentation, the number of noises and the seed. The `ranks` take the images in turn, and the first stores them.
+    What the predictions depend on is stored with them: the teacher's weights and noise,
+    the images and their augmentation, the number of noises and the seed. The `ranks`
+    take the images in turn, and the first stores the answers.
+
+    Attributes:
+        recipe: of the run.
+        images: those that the run trains on.
+        run: the folder of the run, where the answers are stored.
+        device: where the teacher is asked.
+        progress: shows how far it is.
+        ranks: the processes of the run.
     """
 
     recipe: Recipe
@@ -144,114 +190,122 @@ class SmoothedTeacher:
     ranks: Ranks = ALONE
 
     def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
-        """(N, K) float32: the share of n noisy copies of each image that the model puts into each class."""
+        """Return (N, K) the share of n noisy copies of each image in each class."""
         model = models.load(folder, device=self.device)
-        about = self._about(model, n, augmented)
+        about = self._dependencies(model, n, augmented)
         answers = self.ranks.first(lambda: self._stored(about, model.num_classes))
-        counts, done = answers.counts, answers.done
-        images, saved = len(self.images), time.monotonic()
-        with (
-            self.progress("ask the teacher", images, "images") as reporter,
-            frozen(model),
-        ):
-            reporter.skip(done)
-            for first in range(done, images, self.ranks.number):
+        counts = answers.counts
+        images = len(self.images)
+        saved = time.monotonic()
+        show = self.progress("ask the teacher", images, "images")
+        with show as reporter, frozen(model):
+            reporter.skip(answers.done)
+            for first in range(answers.done, images, self.ranks.number):
+                # One image for each rank.
                 last = min(first + self.ranks.number, images)
-                own = first + self.ranks.rank
-                if own < last:
-                    counts[own] = self._count(model, own, n, augmented)
+                image = first + self.ranks.rank
+                if image < last:
+                    counts[image] = self._count(model, image, n, augmented)
                 counts[first:last] = self.ranks.sum(counts[first:last]).cpu()
                 reporter.advance(last - first)
-                if self.ranks.is_first and (
-                    last == images or time.monotonic() - saved > SAVE_EVERY
-                ):
-                    write_signed(
-                        self.run / TEACHER,
-                        {"counts": counts, "done": last, "about": about},
-                    )
+
+                is_due = time.monotonic() - saved > SECONDS_BETWEEN_SAVES
+                if self.ranks.is_first and (is_due or last == images):
+                    content = {"counts": counts, "done": last, "about": about}
+                    write_signed(self.run / TEACHER, content)
                     saved = time.monotonic()
         return counts.float() / n
 
     @torch.inference_mode()
-    def _count(self, model: Classifier, i: int, n: int, augmented: bool) -> Tensor:
-        """(K,) how many of n noisy copies of image i the model puts into each class."""
-        stream = Stream(self.recipe.seed, "train/teacher-augment").at(i)
-        crop = Draws(stream.torch(self.images.device)) if augmented else None
-        x, _ = self.images.batch(torch.tensor([i]), crop)
-        stream, noise = (
-            Stream(self.recipe.seed, "train/teacher").at(i),
-            noise_said(model.provenance),
-        )
+    def _count(self, model: Classifier, image: int, n: int, augmented: bool) -> Tensor:
+        """Count (K,) the noisy copies of an image, of n, that are put into each class."""
+        crop = None
+        if augmented:
+            stream = self._stream("teacher-augment", image)
+            crop = Draws(stream.torch(self.images.device))
+        x, _ = self.images.batch(torch.tensor([image]), crop)
+
+        noise = noise_said(model.provenance)
+        stream = self._stream("teacher", image)
         counts = torch.zeros(model.num_classes, dtype=torch.int64, device=self.device)
-        for block, first in enumerate(range(0, n, SAMPLES)):
-            clear, drawn = seen(x, noise, min(SAMPLES, n - first), stream.at(block))
-            counts += F.one_hot(
-                model((clear + drawn)[:, 0]).argmax(dim=-1), model.num_classes
-            ).sum(dim=0)
+        for block, first in enumerate(range(0, n, COPIES_AT_ONCE)):
+            copies = min(COPIES_AT_ONCE, n - first)
+            clear, offsets = clear_and_offsets(x, noise, copies, stream.at(block))
+            noisy = (clear + offsets)[:, 0]  # (copies, C, H, W)
+            classes = model(noisy).argmax(dim=-1)
+            counts += F.one_hot(classes, model.num_classes).sum(dim=0)
         return counts.cpu()
 
-    def _about(self, model: Classifier, n: int, augmented: bool) -> dict[str, str]:
-        """What the predictions depend on."""
-        recipe, augment = self.recipe, self.images.spec.augment if augmented else "none"
-        noise = model.provenance.get("noise") or model.provenance["sigma"]
-        facts = {
+    def _stream(self, name: str, image: int) -> Stream:
+        return Stream(self.recipe.seed, f"train/{name}").at(image)
+
+    def _dependencies(
+        self, model: Classifier, n: int, augmented: bool
+    ) -> dict[str, str]:
+        """Return what the predictions depend on, by name."""
+        dependencies = {
             "weights": models.weights_hash(model),
             "n": n,
-            "sigma": noise,
-            "seed": recipe.seed,
+            "sigma": model.provenance.get("noise") or model.provenance["sigma"],
+            "seed": self.recipe.seed,
+            "dataset": without_credentials(self.recipe.dataset),
+            "take": self.recipe.take,
+            "augment": self.images.spec.augment if augmented else "none",
         }
-        facts |= {
-            "dataset": without_credentials(recipe.dataset),
-            "take": recipe.take,
-            "augment": augment,
-        }
-        return {key: str(value) for key, value in facts.items()}
+        return {name: str(value) for name, value in dependencies.items()}
 
     def _stored(self, about: dict[str, str], classes: int) -> Answers:
-        """The stored answers, if they depend on what `about` says; else none."""
-        none = Answers(
-            counts=torch.zeros((len(self.images), classes), dtype=torch.int64),
-            done=0,
-            about=about,
-        )
+        """Return the stored answers if they are `about` the same, or else none."""
+        counts = torch.zeros((len(self.images), classes), dtype=torch.int64)
+        none = Answers(counts=counts, done=0, about=about)
         try:
-            found = read_signed(self.run / TEACHER, Answers)
+            stored = read_signed(self.run / TEACHER, Answers)
         except FileNotFoundError:
             return none
         except Problem as error:
             note = Note("teacher_asked_anew", reason=str(error))
             warnings.warn(note, stacklevel=2)
             return none
-        return (
-            found
-            if (found.about, found.counts.shape) == (about, none.counts.shape)
-            else none
-        )
+        if stored.about != about or stored.counts.shape != counts.shape:
+            return none
+        return stored
 
 
 def stored_predictions(run: Path) -> Tensor | None:
-    """(N, K) the teacher's predictions for the training images of the run in a folder; None if it has no teacher.
+    """Return (N, K) the teacher's predictions for the training images of a run.
+
+    None if the run, which is a folder, has no teacher.
 
     Raises:
-        Problem: the file is damaged, or does not hold equally many answers on every image.
+        Problem: the file is damaged, or does not hold equally many answers on every
+            image.
     """
+    path = run / TEACHER
     try:
-        counts = read_signed(run / TEACHER, Answers).counts
+        counts = read_signed(path, Answers).counts
     except FileNotFoundError:
         return None
-    n = counts.sum(dim=-1, keepdim=True)
-    if counts.ndim != 2 or bool(
-        (counts < 0).any() or (n < 1).any() or (n != n[0]).any()
-    ):
-        raise WrongFile(
-            f"{run / TEACHER} does not hold answers on every image",
-            fix=("train with ", RESUME, " to ask anew"),
-            file=run / TEACHER,
-        )
-    return counts.float() / n
+    if counts.ndim == 2 and bool((counts >= 0).all()):
+        n = counts.sum(dim=-1, keepdim=True)
+        if bool((n >= 1).all()) and bool((n == n[0]).all()):
+            return counts.float() / n
+    raise WrongFile(
+        f"{path} does not hold answers on every image",
+        fix=("train with ", RESUME, " to ask anew"),
+        file=path,
+    )
 
 
 def check_answers(path: Path) -> str:
-    """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_signed`."""
-    found = read_signed(path, Answers)
-    return f"a teacher's answers on {found.done} of {len(found.counts)} images; they are as they were written"
+    """Return what was verified about the teacher's answers at `path`, in one sentence.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        Problem: it is damaged, or is none of ours.
+    """
+    answers = read_signed(path, Answers)
+    images = len(answers.counts)
+    return (
+        f"a teacher's answers on {answers.done} of {images} images; they are as they "
+        "were written"
+    )

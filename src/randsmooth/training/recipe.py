@@ -35,9 +35,12 @@ WITHOUT_NOISE = "gaussian"
 DENOISER = "denoised-smoothing"
 # A run learns little whose learning rate falls before so many epochs.
 EPOCHS_BEFORE_FALL = 2
+# What a recipe takes over from the settings as it is.
+PASSED_ON = {"take", "precision", "seed", "compile", *Reading.model_fields}
 # Stands for a setting that one of two recipes does not have.
 ABSENT = "nothing"
-# Characters of a hash of weights that a change of recipe shows: "sha256 " and 12 digits.
+# Characters of a hash of weights that a change of recipe shows: "sha256 " and 12
+# digits.
 SHOWN_HASH = 19
 
 
@@ -46,8 +49,10 @@ class Change(NamedTuple):
 
     Example:
         >>> change = Change("lr", 0.1, 0.01)
-        >>> str(change), change.after(2)
-        ('lr: 0.1 in the file, 0.01 asked for', 'lr changed from 0.1 to 0.01 after 2 epochs')
+        >>> str(change)
+        'lr: 0.1 in the file, 0.01 asked for'
+        >>> change.after(2)
+        'lr changed from 0.1 to 0.01 after 2 epochs'
     """
 
     setting: str
@@ -74,7 +79,8 @@ class Recipe(Optimisation, Reading):
         >>> from randsmooth import data, training
         >>> settings = training.TrainingSettings(sigma=0.25, epochs=2)
         >>> recipe, _ = training.resolve("digits", settings, data.describe("digits"))
-        >>> [str(change) for change in recipe.changes(recipe.model_copy(update={"seed": 1}).model_dump(mode="json"))]
+        >>> other = recipe.model_copy(update={"seed": 1})
+        >>> [str(change) for change in recipe.changes(other.model_dump(mode="json"))]
         ['seed: 1 in the file, 0 asked for']
     """
 
@@ -103,8 +109,8 @@ class Recipe(Optimisation, Reading):
     changed: tuple[str, ...] = ()
 
     @field_serializer("dataset")
-    def _dataset_told(self, dataset: str) -> str:
-        """Return the data set without credentials: a recipe is published with its model."""
+    def _without_credentials(self, dataset: str) -> str:
+        """Return the data set as it may be published with the model."""
         return without_credentials(dataset)
 
     @cached_property
@@ -128,9 +134,9 @@ class Recipe(Optimisation, Reading):
         """
         defaults = vars(type(self.build_method()))
         changed = [
-            f"{key}={value}"
-            for key, value in self.hyperparameters.items()
-            if value != defaults.get(key)
+            f"{name}={value}"
+            for name, value in self.hyperparameters.items()
+            if value != defaults.get(name)
         ]
         method = self.method
         if changed:
@@ -139,11 +145,14 @@ class Recipe(Optimisation, Reading):
         return f"preset {self.preset}: {method}; {self.arch}, {steps}"
 
     def folders(self) -> Mapping[str, OtherModelNoise | None]:
-        """Return the settings that name folders of models -> whose noise these predict under."""
+        """Return the settings that name folders of models.
+
+        Each is mapped to the noise under which its model predicts; None: under none.
+        """
         return declared(METHODS[self.method], "model")
 
     def flat(self) -> dict[str, Any]:
-        """Return what decides the weights, by name on one level, without what is not set."""
+        """Return what decides the weights and is set, by name on one level."""
         flat = _flat(self.model_dump(mode="json"))
         return {name: value for name, value in flat.items() if value not in (None, [])}
 
@@ -152,15 +161,16 @@ class Recipe(Optimisation, Reading):
         if other.get("method") != self.method:
             # The other differences follow from this one.
             return [Change("method", other.get("method"), self.method)]
-        mine = _flat(self.model_dump(mode="json"))
-        theirs = _flat(other)
-        # The paths of other models do not matter: `asked` has the hashes of their weights.
+        now = _flat(self.model_dump(mode="json"))
+        before = _flat(other)
+        # The paths of other models do not matter: `asked` has the hashes of their
+        # weights.
         immaterial = {*SPEED_SETTINGS, *self.folders(), "changed", "threads"}
         changes = []
-        for key in sorted((mine.keys() | theirs.keys()) - immaterial):
+        for name in sorted((now.keys() | before.keys()) - immaterial):
             # An older recipe lacks settings that are off, which are None.
-            if mine.get(key) != theirs.get(key):
-                change = Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT))
+            if now.get(name) != before.get(name):
+                change = Change(name, before.get(name, ABSENT), now.get(name, ABSENT))
                 changes.append(change)
         return changes
 
@@ -240,45 +250,48 @@ def resolve(
     preset = find(
         settings.method, spec.name, settings.preset, anywhere=settings.anywhere
     )
-    noise = settings.noise and settings.noise.of(spec.shape)
-    noise_is_named = settings.sigma is not None or noise is not None
-    sigma = settings.sigma if noise_is_named else preset.usual_sigma()
-    if sigma == 0.0 and preset.method != WITHOUT_NOISE:
-        raise BadValue(
-            f"sigma=0 trains without noise, and {preset.method} needs some: take "
-            f"method={WITHOUT_NOISE!r}, or a sigma above 0"
-        )
+    sigma = settings.sigma
+    noise = None if settings.noise is None else settings.noise.of(spec.shape)
+    noise_is_named = sigma is not None or noise is not None
+    if not noise_is_named:
+        sigma = preset.usual_sigma()
+    _check_sigma(sigma, preset.method)
     # The sigma whose published hyperparameters are taken.
     published_sigma = preset.middle_sigma() if sigma is None else sigma
 
-    arch = settings.arch or preset.arch or spec.arch
+    usual_arch = preset.arch or spec.arch
+    arch = settings.arch or usual_arch
     schedule = preset.schedule(spec.name, arch)
     epochs = settings.epochs or schedule.epochs
-    own_hyperparameters, own_schedule = _split_by_owner(settings.set, preset.method)
+    own_hyperparameters, own_optimisation = _split_by_owner(settings.set, preset.method)
     hyperparameters = _hyperparameters(preset, published_sigma, epochs, schedule.epochs)
-    method = methods.create(preset.method, **hyperparameters | own_hyperparameters)
+    hyperparameters.update(own_hyperparameters)
+    method = methods.create(preset.method, **hyperparameters)
     if noise is not None:
         _check_takes(method, preset.method, noise)
 
-    chosen = {"take", "precision", "seed", "compile", *Reading.model_fields}
+    optimisation = schedule.stretched(epochs).model_dump()
+    optimisation.update(own_optimisation)
     recipe = Recipe(
         dataset=dataset,
         device=device,
         arch=arch,
         sigma=sigma,
-        noise=noise and noise.facts(),
+        noise=None if noise is None else noise.facts(),
         preset=preset.name,
         method=preset.method,
         hyperparameters=dataclasses.asdict(method),
-        **settings.model_dump(include=chosen),
-        **schedule.stretched(epochs).model_dump() | own_schedule,
+        **settings.model_dump(include=PASSED_ON),
+        **optimisation,
     )
     _check(recipe, method.m)
 
-    usual = schedule.model_dump(mode="json")
-    usual |= _hyperparameters(preset, published_sigma, schedule.epochs, schedule.epochs)
-    usual = {"arch": preset.arch or spec.arch, **usual}
-    notes = _notes(preset, spec, recipe, usual, published_sigma)
+    published = {
+        "arch": usual_arch,
+        **schedule.model_dump(mode="json"),
+        **_hyperparameters(preset, published_sigma, schedule.epochs, schedule.epochs),
+    }
+    notes = _notes(preset, spec, recipe, published, published_sigma)
     if "lr_milestones" not in settings.set:
         notes += early_fall(
             epochs, lambda epochs: schedule.stretched(epochs).lr_milestones
@@ -288,20 +301,36 @@ def resolve(
     return recipe, notes
 
 
+def _check_sigma(sigma: float | None, method: str) -> None:
+    """Raise Problem where sigma is 0, which is no noise, and the method needs some."""
+    if sigma == 0.0 and method != WITHOUT_NOISE:
+        raise BadValue(
+            f"sigma=0 trains without noise, and {method} needs some: take "
+            f"method={WITHOUT_NOISE!r}, or a sigma above 0",
+            field="sigma",
+            value=0,
+        )
+
+
 def _split_by_owner(
-    settings: Mapping[str, Any], method: str
+    overrides: Mapping[str, Any], method: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split what `set` overrides into hyperparameters of `method` and of the optimiser.
 
     Raises:
         Problem: a setting is of neither.
     """
-    fields = {field.name for field in dataclasses.fields(METHODS[method])}
-    of_optimiser = {*Optimisation.model_fields} - {"epochs"}
-    check_known(f"setting of {method}", fields | of_optimiser, *settings)
-    own = {key: value for key, value in settings.items() if key in fields}
-    others = {key: value for key, value in settings.items() if key not in fields}
-    return own, others
+    of_method = {field.name for field in dataclasses.fields(METHODS[method])}
+    of_optimiser = set(Optimisation.model_fields) - {"epochs"}
+    check_known(f"setting of {method}", of_method | of_optimiser, *overrides)
+    hyperparameters = {}
+    optimisation = {}
+    for name, value in overrides.items():
+        if name in of_method:
+            hyperparameters[name] = value
+        else:
+            optimisation[name] = value
+    return hyperparameters, optimisation
 
 
 def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[Note]:
@@ -316,7 +345,7 @@ def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[
     Example:
         >>> usual = Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100))
         >>> print(*early_fall(3, lambda epochs: usual.stretched(epochs).lr_milestones))
-        the learning rate falls after the first of 3 epochs, before the network has learnt much: ...
+        the learning rate falls after the first of 3 epochs, before the network has ...
         >>> early_fall(5, lambda epochs: usual.stretched(epochs).lr_milestones)
         []
     """
@@ -334,13 +363,13 @@ def _check_takes(method: Method, name: str, noise: Noise) -> None:
     # Of a class whose settings decide it, `gaussian_only` is a property.
     if not method.gaussian_only:
         return
-    others = sorted(each for each in METHODS if METHODS[each].gaussian_only is not True)
-    what = name
+    others = [other for other in METHODS if METHODS[other].gaussian_only is not True]
+    which = name
     if hasattr(method, "eps") and name in others:
-        what = f"{name} with eps={method.eps}"
+        which = f"{name} with eps={method.eps}"
     raise BadValue(
-        f"{what} is for Gaussian noise, a sigma; under {noise.text} take one of "
-        f"{', '.join(others)}"
+        f"{which} is for Gaussian noise, a sigma; under {noise.text} take one of "
+        f"{', '.join(sorted(others))}"
     )
 
 
@@ -359,12 +388,13 @@ def _hyperparameters(
     }
     values.update(preset.hyperparameters(sigma))
     factor = epochs / (preset.reference_epochs or usual_epochs)
-    first_of_parts = declared(kind, "begins")
+    begin_parts = declared(kind, "begins")
     for name in declared(kind, "unit"):
         # Epoch 0 stays the first at any length.
         if values.get(name):
-            last = epochs - 1 if name in first_of_parts else epochs
-            values[name] = min(last, scaled(values[name], factor))
+            # An epoch at which a part begins must lie in the run.
+            largest = epochs - 1 if name in begin_parts else epochs
+            values[name] = min(largest, scaled(values[name], factor))
     return values
 
 
@@ -374,7 +404,9 @@ def _check(recipe: Recipe, m: int) -> None:
         raise BadValue(
             field="batch",
             value=recipe.batch,
-            expected=f"must be a multiple of m={m}: it holds m noises of batch / m images",
+            expected=(
+                f"must be a multiple of m={m}: it holds m noises of batch / m images"
+            ),
         )
     for name, parts in declared(METHODS[recipe.method], "begins").items():
         begins = recipe.hyperparameters[name]
@@ -382,12 +414,15 @@ def _check(recipe: Recipe, m: int) -> None:
             part for key, part in parts.items() if recipe.hyperparameters.get(key)
         ]
         if waiting and begins >= recipe.epochs:
-            way = "Train longer"
+            way_out = "Train longer"
             if recipe.epochs > 1:
-                way += f" or set a smaller {name}"
+                way_out += f" or set a smaller {name}"
             raise BadValue(
-                f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which "
-                f"count from 0: {' and '.join(waiting)} would never begin. {way}"
+                f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, "
+                f"which count from 0: {' and '.join(waiting)} would never begin. "
+                f"{way_out}",
+                field=name,
+                value=begins,
             )
 
 
@@ -395,37 +430,40 @@ def _notes(
     preset: Preset,
     spec: DatasetSpec,
     recipe: Recipe,
-    usual: Mapping[str, Any],
+    published: Mapping[str, Any],
     published_sigma: float,
 ) -> list[Note]:
     """Return notes on a recipe for the user.
 
-    They tell the preset's source, where it was not published for this data set or noise,
-    and which values are not the `usual` ones.
+    They tell the preset's source, where it was not published for this data set or
+    noise, and which values are not the `published` ones.
     """
     notes = [Note("preset", name=preset.name, source=preset.source)]
     if not preset.serves(spec.name):
-        published = ", ".join(preset.datasets)
-        notes.append(
-            Note("published_for_others", datasets=published, dataset=spec.name)
-        )
+        datasets = ", ".join(preset.datasets)
+        notes.append(Note("published_for_others", datasets=datasets, dataset=spec.name))
+
     flat = recipe.flat()
     nearest = preset.nearest(published_sigma)
-    at_nearest = ", ".join(preset.by_sigma.get(nearest, ()))
-    if nearest != recipe.sigma and at_nearest:
+    from_nearest = ", ".join(preset.by_sigma.get(nearest, ()))
+    if nearest != recipe.sigma and from_nearest:
         wanted = f"sigma={recipe.sigma}" if recipe.noise is None else flat["noise"]
         notes.append(
             Note(
                 "values_of_nearest_sigma",
                 preset=preset.name,
                 wanted=wanted,
-                values=at_nearest,
+                values=from_nearest,
                 nearest=nearest,
             )
         )
-    now = {"lr_milestones": []} | flat
+
+    # `flat` lacks milestones where there are none.
+    values = {"lr_milestones": [], **flat}
     changes = {
-        key: (usual[key], now.get(key)) for key in usual if usual[key] != now.get(key)
+        name: (published[name], values.get(name))
+        for name in published
+        if published[name] != values.get(name)
     }
     if changes:
         notes.append(Note("unlike_preset", changes=changes))
@@ -435,7 +473,7 @@ def _notes(
 def resolve_denoiser(
     dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str
 ) -> tuple[DenoiserRecipe, list[Note]]:
-    """Resolve what a user chose into a denoiser's recipe, with notes as of `resolve`."""
+    """Resolve what a user chose into a denoiser's recipe, with notes as `resolve`."""
     recipe = DenoiserRecipe(
         dataset=dataset,
         device=device,

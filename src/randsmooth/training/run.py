@@ -28,7 +28,13 @@ from randsmooth.progress import Progress, Reporter, chosen_progress, silent
 from randsmooth.training import devices as ranked
 from randsmooth.training import training_data
 from randsmooth.training.checkpoint import Checkpoint
-from randsmooth.training.folder import OWN, SETTINGS, TEACHER, check, clear
+from randsmooth.training.folder import (
+    SETTINGS,
+    TEACHER,
+    WRITTEN,
+    checkpoint_in,
+    clear,
+)
 from randsmooth.training.loggers import check_loggers, open_loggers
 from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.networks import new_model, other_models
@@ -63,41 +69,53 @@ def train(
     progress: Progress | bool | None = None,
     **fields: Unpack[TrainingOptions],
 ) -> Classifier:
-    """Train a base classifier on `dataset` into the folder `out`, and return it in eval mode.
+    """Train a base classifier on `dataset`, and return it in eval mode.
 
-    The folder will contain the model (`config.json`, `model.safetensors`, a card), `history.csv`, what the loggers
-    write, the predictions of a teacher if the method has one and, after every epoch, `checkpoint.pt`.
+    The folder `out` will contain the model (`config.json`, `model.safetensors`, a
+    card), `history.csv`, what the loggers write, the predictions of a teacher if the
+    method has one and, after every epoch, `checkpoint.pt`.
 
     Args:
-        dataset: a name, a path, arrays (x, y), or any other form that `data.load` takes, with labels.
+        dataset: a name, a path, arrays (x, y), or any other form that `data.load`
+            takes, with labels.
         settings: how to train.
-        out: the folder of the run, or its URL: then the run's files lie on this machine until it is finished (see
-            `transfer.delivered`).
+        out: the folder of the run, or its URL: then the run's files lie on this machine
+            until it is finished (see `transfer.delivered`).
         device: "auto", "cpu", "cuda" or, where there are several, "cuda:1".
-        devices: how many devices of this machine share every batch: GPUs or, with device="cpu", processes, which this
-            one starts and ends. Batch, noise, order and augmentation do not depend on their number. Default: as many as
-            torchrun started, else one.
-        nodes: machines with so many devices each; torchrun must have started this call on all of them.
-        sync_batch_norm: normalise by the statistics of the whole batch, as one device does, with torch's SyncBatchNorm,
-            which needs GPUs; False: each device by those of its part, as usual in the literature.
-        resume: go on with an interrupted run in the folder. On the same number of devices it ends with the weights of
-            an uninterrupted one, bit for bit on the CPU; a finished run is returned as it is.
+        devices: how many devices of this machine share every batch: GPUs or, with
+            device="cpu", processes, which this one starts and ends. Batch, noise, order
+            and augmentation do not depend on their number. Default: as many as torchrun
+            started, else one.
+        nodes: machines with so many devices each; torchrun must have started this call
+            on all of them.
+        sync_batch_norm: normalise by the statistics of the whole batch, as one device
+            does, with torch's SyncBatchNorm, which needs GPUs; False: each device by
+            those of its part, as usual in the literature.
+        resume: go on with an interrupted run in the folder. On the same number of
+            devices it ends with the weights of an uninterrupted one, bit for bit on the
+            CPU; a finished run is returned as it is.
         overwrite: discard an earlier run in the folder.
-        accept_changes: with `resume`, go on with other settings; the model records what was changed after which epoch.
-        logger: what is told the hyperparameters and the metrics, of every epoch and some steps: "tensorboard", "csv",
-            a Logger of Lightning (Fabric's or PyTorch Lightning's, such as its WandbLogger), or several. Default: those
-            of the first two whose files a resumed run has; for a new run TensorBoard, where it is installed.
-        callback: called as `callback(metrics, model)` after every epoch, once its checkpoint is written: with its row
-            of `history.csv`, and the model so far in eval mode, to certify it by a `SmoothedClassifier`, say, which
-            takes a copy. Whatever it raises ends the run, which can be resumed. With several `devices` a copy of it is
-            called in the first of their processes, and what it changes stays there.
-        progress: True shows how the run is progressing, False does not; default: on a terminal. Or a function like
-            `progress.console`.
-        fields: settings as keywords, such as `sigma=0.5, method="amplify"`, each in place
-            of the one in `settings`; `TrainingSettings` describes them.
+        accept_changes: with `resume`, go on with other settings; the model records what
+            was changed after which epoch.
+        logger: what is told the hyperparameters and the metrics, of every epoch and
+            some steps: "tensorboard", "csv", a Logger of Lightning (Fabric's or PyTorch
+            Lightning's, such as its WandbLogger), or several. Default: those of the
+            first two whose files a resumed run has; for a new run TensorBoard, where it
+            is installed.
+        callback: called as `callback(metrics, model)` after every epoch, once its
+            checkpoint is written: with its row of `history.csv`, and the model so far
+            in eval mode, to certify it by a `SmoothedClassifier`, say, which takes a
+            copy. Whatever it raises ends the run, which can be resumed. With several
+            `devices` a copy of it is called in the first of their processes, and what
+            it changes stays there.
+        progress: True shows how the run is progressing, False does not; default: on a
+            terminal. Or a function like `progress.console`.
+        fields: settings as keywords, such as `sigma=0.5, method="amplify"`, each in
+            place of the one in `settings`; `TrainingSettings` describes them.
 
     Raises:
-        Problem: settings or data that cannot be used, or a folder that must not be written to.
+        Problem: settings or data that cannot be used, or a folder that must not be
+            written to.
         TrainingDiverged: the loss became NaN or infinite.
         RankLost: a process on another device ended early; it says which and why.
 
@@ -113,8 +131,10 @@ def train(
         ...         out=f"{folder}/model",
         ...         callback=lambda metrics, model: rows.append(metrics),
         ...     )
-        >>> model.provenance["method"], len(model.classes), sorted(rows[0])
-        ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
+        >>> model.provenance["method"], len(model.classes)
+        ('gaussian', 10)
+        >>> sorted(rows[0])
+        ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds']
     """
     execution = Execution(
         placement=ranked.placed(device, devices, nodes, sync_batch_norm),
@@ -158,24 +178,27 @@ def train_denoiser(
     progress: Progress | bool | None = None,
     **fields: Unpack[DenoiserOptions],
 ) -> Denoiser:
-    """Train a denoiser on `dataset` into the folder `out`, and return it in eval mode (Salman et al., NeurIPS 2020).
+    """Train a denoiser on `dataset`, and return it in eval mode.
 
-    A folder is written as by `train`, and read by `models.load_denoiser`. On `objective="mse"` it learns clean images,
-    and serves any classifier. On `objective="stability"` it learns what keeps the class that `classifier` gives to the
-    clean image; the classifier stays as it is. Salman et al. go on with this from a denoiser that was trained on "mse":
-    `start=`.
+    It is that of Salman et al., NeurIPS 2020. The folder `out` is written as by
+    `train`, and read by `models.load_denoiser`. On `objective="mse"` it learns clean
+    images, and serves any classifier. On `objective="stability"` it learns what keeps
+    the class that `classifier` gives to the clean image; the classifier stays as it is.
+    Salman et al. go on with this from a denoiser that was trained on "mse": `start=`.
 
     Args:
-        dataset: a name, a path, arrays, or any other form that `data.load` takes. Labels are not used.
+        dataset: a name, a path, arrays, or any other form that `data.load` takes.
+            Labels are not used.
         settings: how to train.
         out: the folder of the run, or its URL, as for `train`.
-        device, devices, nodes, sync_batch_norm, resume, overwrite, accept_changes, logger,
-            callback, progress: as for `train`.
-        fields: settings as keywords, such as `sigma=0.5, epochs=5`, each in place of the
-            one in `settings`; `DenoiserSettings` describes them.
+        device, devices, nodes, sync_batch_norm, resume, overwrite, accept_changes,
+            logger, callback, progress: as for `train`.
+        fields: settings as keywords, such as `sigma=0.5, epochs=5`, each in place of
+            the one in `settings`; `DenoiserSettings` describes them.
 
     Raises:
-        Problem: settings, data or models that cannot be used, or a folder that must not be written to.
+        Problem: settings, data or models that cannot be used, or a folder that must not
+            be written to.
         TrainingDiverged: the loss became NaN or infinite.
         RankLost: a process on another device ended early; it says which and why.
 
@@ -183,7 +206,12 @@ def train_denoiser(
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     denoiser = train_denoiser(
-        ...         "digits", sigma=0.25, arch="dncnn-3x4", take=64, epochs=1, out=f"{folder}/denoiser"
+        ...         "digits",
+        ...         sigma=0.25,
+        ...         arch="dncnn-3x4",
+        ...         take=64,
+        ...         epochs=1,
+        ...         out=f"{folder}/denoiser",
         ...     )
         >>> denoiser.sigma, denoiser.provenance["objective"]
         (0.25, 'mse')
@@ -277,7 +305,7 @@ class TrainingRun(Generic[Network]):
 
 
 def _train(run: TrainingRun[Network], out: Place) -> Network:
-    """Train the run into the folder `out`, in this process or in one for each device."""
+    """Train the run into the folder `out`, in this process or one for each device."""
     models_asked = other_models(run.recipe, run.data.spec)
     weights = {key: models.weights_hash(model) for key, model in models_asked.items()}
     recipe = run.recipe.model_copy(update={"asked": weights})
@@ -378,7 +406,7 @@ def begin(run: TrainingRun[Network], folder: Path) -> tuple[Recipe, Checkpoint |
     if by_parts and ranked.batch_norms(new_model(recipe, run.data.spec)):
         recipe = recipe.model_copy(update={"batch_norm_devices": placement.number})
 
-    checkpoint, changes = check(
+    checkpoint, changes = checkpoint_in(
         folder,
         recipe,
         resume=execution.resume,
@@ -398,8 +426,8 @@ def _check_shares(recipe: Recipe, images: int, ranks: ranked.Ranks) -> None:
     smallest_step = images % step or step
     if smallest_step < ranks.number:
         raise BadValue(
-            f"{ranks.number} devices cannot share a step of {smallest_step} of {images} "
-            "images: take fewer devices, another batch or another number of images"
+            f"{ranks.number} devices cannot share a step of {smallest_step} of "
+            f"{images} images: take fewer devices, another batch or another number of images"
         )
 
 
@@ -408,14 +436,14 @@ def take_folder(
 ) -> None:
     """Lock the folder until `stack` is closed, and clean it of what another run left.
 
-    Of a run that has `begun`, all is kept. Of another, a teacher's predictions are kept,
-    which may have taken hours and are used only if they fit.
+    Of a run that has `begun`, all is kept. Of another, a teacher's predictions are
+    kept, which may have taken hours and are used only if they fit.
     """
     make_folder(folder)
     stack.enter_context(claimed(folder))
     kept = []
     if begun:
-        kept = [*OWN]
+        kept = [*WRITTEN]
     elif "of the model" in run.recipe.folders().values():
         # A teacher, which predicts under its own noise.
         kept = [TEACHER]

@@ -1,5 +1,9 @@
-"""The learning rate of every epoch, and the optimiser's other settings. Another schedule is another `lr_at` here."""
+"""The learning rate of every epoch, and the optimiser's other settings.
 
+Another schedule is another `lr_at` here.
+"""
+
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator
@@ -10,10 +14,11 @@ from randsmooth.methods.hyperparameters import Count, NotNegative, Positive
 
 
 class Optimisation(FrozenRecord):
-    """The optimiser's settings. The rate `lr` is multiplied at `lr_milestones`, as torch's MultiStepLR does.
+    """The optimiser's settings.
 
-    The names begin with `lr_` because MACER has a gamma of its own. `batch` counts noisy samples: m noises for each of
-    batch / m images.
+    The rate `lr` is multiplied at `lr_milestones`, as torch's MultiStepLR does. The
+    names begin with `lr_` because MACER has a gamma of its own. `batch` counts noisy
+    samples: m noises for each of batch / m images.
 
     Attributes:
         epochs: length of the run
@@ -53,9 +58,11 @@ class Optimisation(FrozenRecord):
     def stretched(self, epochs: int) -> Self:
         """Return the same schedule over a run of another length."""
         factor = epochs / self.epochs
-        # A set, since two milestones at one epoch would multiply the learning rate twice.
-        reached = {scaled(milestone, factor) for milestone in self.lr_milestones}
-        milestones = tuple(sorted(each for each in reached if each < epochs))
+        # A set, since two milestones at one epoch would multiply the learning rate
+        # twice.
+        scaled_milestones = {scaled(epoch, factor) for epoch in self.lr_milestones}
+        reached = [epoch for epoch in scaled_milestones if epoch < epochs]
+        milestones = tuple(sorted(reached))
         return self.model_copy(update={"epochs": epochs, "lr_milestones": milestones})
 
     def summary(self) -> str:
@@ -75,22 +82,25 @@ class Optimisation(FrozenRecord):
     @field_validator("lr_milestones", mode="before")
     @classmethod
     def _rising(cls, value: Any) -> Any:
-        milestones: list[Any] = (
-            list(value) if isinstance(value, list | tuple) else [None]
+        if isinstance(value, list | tuple) and _are_rising_epochs(value):
+            return tuple(value)
+        raise BadValue(
+            field="lr_milestones",
+            value=value,
+            expected="must be epochs above 0 in rising order, such as [50, 100]",
         )
-        if not all(
-            type(each) is int and each > 0 for each in milestones
-        ) or milestones != sorted(set(milestones)):
-            raise BadValue(
-                field="lr_milestones",
-                value=value,
-                expected="must be epochs above 0 in rising order, such as [50, 100]",
-            )
-        return tuple(milestones)
+
+
+def _are_rising_epochs(values: Sequence[Any]) -> bool:
+    """Return whether the values are whole numbers above 0 in rising order."""
+    # Not isinstance, by which True and False are whole numbers.
+    if not all(type(value) is int and value > 0 for value in values):
+        return False
+    return list(values) == sorted(set(values))
 
 
 def scaled(epoch: int, factor: float) -> int:
-    """Return an epoch's number in a run that is `factor` times as long; never the first."""
+    """Return an epoch's number in a run `factor` times as long; never the first."""
     return max(1, round(epoch * factor))
 
 

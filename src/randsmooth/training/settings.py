@@ -1,4 +1,7 @@
-"""What a user chooses for a run of `train` or `train_denoiser`: one frozen object, from Python, CLI or YAML."""
+"""What a user chooses for a run of `train` or `train_denoiser`.
+
+It is one frozen object, whether from Python, CLI or YAML.
+"""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -19,10 +22,14 @@ class Reading(FrozenRecord):
     """How images of a user's own are read: arguments of `data.load`.
 
     Attributes:
-        image_column: Column, array or extension of the images. (default: image, img, x, ...)
-        label_column: Column, array or extension of the labels. (default: label, y, target, ...)
-        resize: Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)
-        crop: Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)
+        image_column: Column, array or extension of the images. (default: image, img, x,
+            ...)
+        label_column: Column, array or extension of the labels. (default: label, y,
+            target, ...)
+        resize: Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default:
+            no scaling)
+        crop: Cut the centre of every image, after scaling: a side's pixels, or
+            HEIGHTxWIDTH. (default: all)
 
     Example:
         >>> Reading(crop=(24, 32)).reading["crop"]
@@ -36,13 +43,13 @@ class Reading(FrozenRecord):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """These settings alone."""
+        """Return these settings alone."""
         return self.model_dump(include={*Reading.model_fields})
 
     @field_validator("resize", "crop", mode="before")
     @classmethod
     def _size(cls, value: Any, info: ValidationInfo) -> str | None:
-        """As it is written in files."""
+        """Return the size as it is written in files."""
         return written(parse_size(str(info.field_name), value))
 
 
@@ -75,31 +82,38 @@ class TrainingOptions(ReadingOptions, total=False):
 class TrainingSettings(Reading):
     """Settings of a training run on any data set; the preset supplies what is None.
 
-    Without a method, the preset's method is trained; with neither, `gaussian`. Without sigma it is the one that the
-    preset was published for or, of several, the middle one. With sigma 0, method gaussian trains without noise: a
-    classifier to put behind a denoiser (see `Denoised`). Under another noise than Gaussian only some methods train,
-    with the hyperparameters of the preset's middle sigma. The settings by which images are read (image_column,
-    label_column, resize, crop) are those of `data.load`.
+    Without a method, the preset's method is trained; with neither, `gaussian`. Without
+    sigma it is the one that the preset was published for or, of several, the middle
+    one. With sigma 0, method gaussian trains without noise: a classifier to put behind
+    a denoiser (see `Denoised`). Under another noise than Gaussian only some methods
+    train, with the hyperparameters of the preset's middle sigma. The settings by which
+    images are read (image_column, label_column, resize, crop) are those of `data.load`.
 
     Attributes:
-        method: Training method; see `randsmooth methods`. (default: the preset's, or gaussian)
-        sigma: Standard deviation of the noise, for pixels in [0, 1]. (default: the preset's)
-        noise: Other noise, by its name: uniform=0.6, laplace=0.3, splitting=0.5, ablation=45, gaussian=std.npy.
-            (default: Gaussian of sigma)
-        arch: Architecture: small-cnn, lenet, resnet20 (6n+2), wrn28-10 (6n+4), densenet40, resnet50. (default: the
-            data's)
-        preset: Published settings; see `randsmooth methods --presets`. (default: the method's)
+        method: Training method; see `randsmooth methods`. (default: the preset's, or
+            gaussian)
+        sigma: Standard deviation of the noise, for pixels in [0, 1]. (default: the
+            preset's)
+        noise: Other noise, by its name: uniform=0.6, laplace=0.3, splitting=0.5,
+            ablation=45, gaussian=std.npy. (default: Gaussian of sigma)
+        arch: Architecture: small-cnn, lenet, resnet20 (6n+2), wrn28-10 (6n+4),
+            densenet40, resnet50. (default: the data's)
+        preset: Published settings; see `randsmooth methods --presets`. (default: the
+            method's)
         anywhere: Use the preset on a data set that it was not published for, too.
-        epochs: Epochs, to which the preset's schedule is fitted. (default: the preset's)
-        set: Override a setting of the method (m, E_t, p_t, ...) or of the optimisation (lr, batch, ...).
+        epochs: Epochs, to which the preset's schedule is fitted. (default: the
+            preset's)
+        set: Override a setting of the method (m, E_t, p_t, ...) or of the optimisation
+            (lr, batch, ...).
         take: Train on this many images, evenly spread over the file. (default: all)
         precision: Arithmetic: 32 or bf16-mixed.
         compile: Compile the network with torch.compile.
         seed: Seed of initialisation, order, augmentation and noise.
 
     Raises:
-        Problem: an unknown setting, method or preset, or a value of a wrong type or out of its range. What depends
-            on the data set or the method, such as the settings in `set`, is checked when a run begins.
+        Problem: an unknown setting, method or preset, or a value of a wrong type or out
+            of its range. What depends on the data set or the method, such as the
+            settings in `set`, is checked when a run begins.
 
     Example:
         >>> settings = TrainingSettings(method="amplify", sigma=0.5, set={"p_t": 0.3})
@@ -108,7 +122,7 @@ class TrainingSettings(Reading):
         >>> TrainingSettings(sigma=0.5, epoch=10)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.UnknownName: unknown setting 'epoch': did you mean 'epochs'? Expected one ...
+        randsmooth.errors.UnknownName: unknown setting 'epoch': did you mean ...
     """
 
     method: str | None = None
@@ -126,32 +140,33 @@ class TrainingSettings(Reading):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
+        # The object is frozen, for others.
         self.__dict__.update(one_form(self.sigma, self.noise))
-        if self.sigma not in (
-            None,
-            0.0,
-        ):  # 0 is training without noise, which `resolve` allows the methods that can
+        # 0 is training without noise, which `resolve` allows the methods that can.
+        if self.sigma is not None and self.sigma != 0.0:
             check_sigma(self.sigma)
         if self.method is not None:
             METHODS.check(self.method)
         if self.preset is not None:
-            from randsmooth.training.presets import (
-                named,
-            )  # which reads the papers' files
+            # Imported where it is needed, since it reads the papers' files.
+            from randsmooth.training.presets import named
 
             named(self.preset)
         return self
 
     def replace(self, **fields: Any) -> Self:
-        """The same with other `fields`, checked like any; sigma takes the place of another noise, and vice versa."""
+        """Return the same with other `fields`, checked like any.
+
+        sigma takes the place of another noise, and vice versa.
+        """
         return super().replace(**instead(fields))
 
 
 class DenoiserOptions(ReadingOptions, total=False):
     """The fields of `DenoiserSettings` as keywords.
 
-    `train_denoiser` takes them in place of the object. `DenoiserSettings` says what each
-    means, and its default.
+    `train_denoiser` takes them in place of the object. `DenoiserSettings` says what
+    each means, and its default.
 
     Example:
         >>> options: DenoiserOptions = {"sigma": 0.5, "epochs": 5}
@@ -174,13 +189,17 @@ class DenoiserOptions(ReadingOptions, total=False):
 
 
 class DenoiserSettings(Reading):
-    """Settings of `train_denoiser`; the defaults are those of Salman et al. 2020, which take days without a GPU.
+    """Settings of `train_denoiser`.
+
+    The defaults are those of Salman et al. 2020, which take days without a GPU.
 
     Attributes:
         sigma: Standard deviation of the noise to remove, for pixels in [0, 1].
-        objective: mse: the clean image back. stability: a classifier's class of it back.
+        objective: mse: the clean image back. stability: a classifier's class of it
+            back.
         classifier: Model folder of the classifier that stability is about; it is kept.
-        start: Folder of a denoiser to begin with, such as one of mse. (default: untrained)
+        start: Folder of a denoiser to begin with, such as one of mse. (default:
+            untrained)
         arch: The network: dncnn-DEPTHxWIDTH.
         epochs: Epochs; the learning rate is multiplied by 0.1 after one and two thirds.
         batch: Images per step.
@@ -191,8 +210,8 @@ class DenoiserSettings(Reading):
         seed: Seed of initialisation, order, augmentation and noise.
 
     Raises:
-        Problem: an unknown setting, or a value of a wrong type or out of its range; or the objective "stability"
-            without a classifier.
+        Problem: an unknown setting, or a value of a wrong type or out of its range; or
+            the objective "stability" without a classifier.
 
     Example:
         >>> DenoiserSettings(sigma=0.5, epochs=5).objective
@@ -219,9 +238,12 @@ class DenoiserSettings(Reading):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         check_sigma(self.sigma)
-        if (self.objective == "stability") != (self.classifier is not None):
+        needs_classifier = self.objective == "stability"
+        if needs_classifier != (self.classifier is not None):
             raise BadValue(
-                f"objective={self.objective!r} with classifier={self.classifier!r}: stability, and it alone, is about "
-                "what a classifier says"
+                f"objective={self.objective!r} with classifier={self.classifier!r}: "
+                "stability, and it alone, is about what a classifier says",
+                field="classifier",
+                value=self.classifier,
             )
         return self

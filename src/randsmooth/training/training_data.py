@@ -1,4 +1,4 @@
-"""The images that a run trains on, whatever a user brings; and how they are told from others."""
+"""The images that a run trains on, and how they are told from others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from randsmooth.errors import Setting, TooLarge, WrongData
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.settings import Reading
 
-READ_AT_ONCE = 256  # images
-FINGERPRINT_IMAGES = 16  # that stand for all, where hashing all would take long
+IMAGES_READ_AT_ONCE = 256
+# So many images stand for all, where hashing all would take long.
+FINGERPRINT_IMAGES = 16
 FLOAT32_BYTES = 4
 
 
@@ -40,10 +41,11 @@ class TrainingData:
 
 
 def describe(dataset: Any, reading: Reading) -> TrainingData:
-    """Return the training data that `dataset` means, in any form that `data.load` takes.
+    """Return the training data that `dataset` means.
 
-    Images without a path are loaded here, and named by a hash of their pixels and labels,
-    so that a run can only be resumed with the same.
+    It is in any form that `data.load` takes. Images without a path are loaded here, and
+    named by a hash of their pixels and labels, so that a run can only be resumed with
+    the same.
 
     Raises:
         Problem: the data cannot be read, or they are features.
@@ -61,15 +63,15 @@ def describe(dataset: Any, reading: Reading) -> TrainingData:
         described = TrainingData(f"{own.spec.name} ({digest})", own.spec, own)
     if described.spec.features:
         raise WrongData(
-            f"{described.name} holds features of shape {described.spec.shape}, and what "
-            "is trained here takes images: train a network on x + noise in torch, or an "
-            "estimator on noisy rows, and certify that"
+            f"{described.name} holds features of shape {described.spec.shape}, and "
+            "what is trained here takes images: train a network on x + noise in torch, "
+            "or an estimator on noisy rows, and certify that"
         )
     return described
 
 
 def check_classifiable(described: TrainingData) -> None:
-    """Raise Problem unless the images have labels and are square, as classifiers need."""
+    """Raise Problem unless the images have labels and are square."""
     spec = described.spec
     if not spec.classes:
         raise WrongData(
@@ -84,7 +86,8 @@ def check_classifiable(described: TrainingData) -> None:
     if height != width:
         side = min(height, width)
         raise WrongData(
-            f"{described.name} holds images of {height}x{width}, and what is trained here takes square ones",
+            f"{described.name} holds images of {height}x{width}, and what is trained "
+            "here takes square ones",
             fix=(
                 "bring them to size with ",
                 Setting("resize", f"{side}x{side}"),
@@ -103,7 +106,7 @@ def load(recipe: Recipe, device: torch.device, own: Images | None = None) -> Ima
 
 
 def fingerprint(images: Images) -> str:
-    """Tell `images` from others in little time: their number, and a hash of some of them.
+    """Return what tells `images` from others: their number, and a hash of some.
 
     Example:
         >>> fingerprint(data.load("digits", "train"))
@@ -118,13 +121,15 @@ def _in_memory(images: Images) -> Images:
     """Return the images decoded, with the classes that their labels name."""
     if not images.streams:
         return images
-    if len(images) * math.prod(images.spec.shape) * FLOAT32_BYTES > IN_MEMORY_BYTES:
+    size = len(images) * math.prod(images.spec.shape) * FLOAT32_BYTES
+    if size > IN_MEMORY_BYTES:
         raise TooLarge(
             f"{images.spec.name} does not fit into memory: train from a folder, tar or "
             "Parquet files"
         )
     indices = torch.arange(len(images))
-    pixels = torch.cat([x for x, _ in images.batches(indices.split(READ_AT_ONCE))])
+    batches = images.batches(indices.split(IMAGES_READ_AT_ONCE))
+    pixels = torch.cat([x for x, _ in batches])
     labels = images.labels_at(indices)
     classes = images.spec.classes or numbered(labels)
     spec = dataclasses.replace(images.spec, classes=classes)
@@ -141,6 +146,6 @@ def _taken(images: Images, number: int | None) -> Images:
 def _hash(images: Images, indices: Tensor) -> str:
     """Hash the labels and the pixels of the images at `indices`."""
     digest = hashlib.sha256(images.labels_at(indices).numpy().tobytes())
-    for x, _ in images.batches(indices.split(READ_AT_ONCE)):
+    for x, _ in images.batches(indices.split(IMAGES_READ_AT_ONCE)):
         digest.update(x.cpu().contiguous().numpy().tobytes())
     return f"sha256 {digest.hexdigest()[:16]}"

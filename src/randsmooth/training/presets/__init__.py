@@ -1,4 +1,7 @@
-"""The settings that the papers trained with. Each preset cites its source; each paper has a file of them, in YAML."""
+"""The settings that the papers trained with.
+
+Each preset cites its source; each paper has a file of them, in YAML.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,19 +52,24 @@ class Preset:
     """One method on some data sets, with the hyperparameters that may depend on sigma.
 
     Attributes:
-        name: paper/method; paper/method/variation for a row of an ablation table, or for one of two versions of a row.
+        name: paper/method; paper/method/variation for a row of an ablation table, or
+            for one of two versions of a row.
         method: its registered name.
         source: paper and table or appendix.
         datasets: names it was published for; empty: any data set.
         optimisation: the training schedule; None: the one usual for the data set.
         fixed: hyperparameters that are the same at every sigma.
-        by_sigma: hyperparameters at each sigma, in addition to the fixed ones; empty: none depends on sigma.
+        by_sigma: hyperparameters at each sigma, in addition to the fixed ones; empty:
+            none depends on sigma.
         batch: noisy samples per step, instead of the schedule's.
         arch: architecture; None: the data set's.
-        reference_epochs: the length of run for which hyperparameters that count epochs are given; None: the schedule's.
+        reference_epochs: the length of run for which hyperparameters that count epochs
+            are given; None: the schedule's.
 
     Example:
-        >>> preset = Preset("mine/gaussian", "gaussian", "an example", ("mnist",), fixed={"m": 2})
+        >>> preset = Preset(
+        ...     "mine/gaussian", "gaussian", "an example", ("mnist",), fixed={"m": 2}
+        ... )
         >>> preset.serves("cifar10"), preset.hyperparameters(0.5)
         (False, {'m': 2})
     """
@@ -79,17 +87,20 @@ class Preset:
 
     @property
     def base(self) -> str:
-        """The name without the variation."""
+        """Return the name without the variation."""
         return "/".join(self.name.split("/")[:2])
 
     @property
     def variation(self) -> str:
-        """What the row of an ablation table changes, or which of two versions this is; empty for a main preset."""
+        """Return what the row of an ablation table changes, or which version this is.
+
+        It is empty for a main preset.
+        """
         return self.name.removeprefix(self.base).removeprefix("/")
 
     @property
     def main(self) -> bool:
-        """Whether this is a model of a main table, in either version if there are two."""
+        """Return whether this is a model of a main table, in either version."""
         return self.variation in ("", *ACCOUNTS)
 
     def serves(self, dataset: str) -> bool:
@@ -104,13 +115,16 @@ class Preset:
         return optimisation.replace(batch=self.batch)
 
     def hyperparameters(self, sigma: float) -> dict[str, Any]:
-        """Return all hyperparameters at `sigma`, or else at the nearest published sigma."""
-        return {**self.fixed, **self.by_sigma.get(self.nearest(sigma), {})}
+        """Return all hyperparameters at `sigma`, or at the nearest published sigma."""
+        at_sigma = self.by_sigma.get(self.nearest(sigma), {})
+        return {**self.fixed, **at_sigma}
 
     def usual_sigma(self) -> float:
         """Return the sigma that it was published for or, of several, the middle one.
 
-        Problem if it names none."""
+        Raises:
+            Problem: it names none.
+        """
         if not self.by_sigma:
             raise MissingValue(
                 f"{self.name} names no sigma",
@@ -123,7 +137,8 @@ class Preset:
         """Return the middle one of its sigmas; 1 where nothing depends on it."""
         if not self.by_sigma:
             return 1.0
-        return sorted(self.by_sigma)[len(self.by_sigma) // 2]
+        sigmas = sorted(self.by_sigma)
+        return sigmas[len(sigmas) // 2]
 
     def nearest(self, sigma: float) -> float:
         """Return the published sigma whose values are used at `sigma`."""
@@ -132,11 +147,13 @@ class Preset:
 
 def _usual_schedule(dataset: str, arch: str) -> Optimisation:
     """Return the schedule that is usual for `dataset` or else for `arch`."""
-    by_arch = _SCHEDULES["usual_for_arch"].get(arch, "cifar")
-    return SCHEDULES[_SCHEDULES["usual"].get(dataset) or by_arch]
+    of_arch = _SCHEDULES["usual_for_arch"].get(arch, "cifar")
+    of_dataset = _SCHEDULES["usual"].get(dataset)
+    return SCHEDULES[of_dataset or of_arch]
 
 
-NOTHING = Preset("", "", "")
+# What an entry varies that is like no other preset.
+EMPTY = Preset("", "", "")
 
 
 def _presets(
@@ -145,7 +162,8 @@ def _presets(
     """Yield the preset of an entry of a paper's file, and those of its rows.
 
     Rows are of a table of variations. Each is another entry, which varies the first; it
-    stands for several where it has the `values` of a hyperparameter that it is to `vary`.
+    stands for several where it has the `values` of a hyperparameter that it is to
+    `vary`.
 
     Args:
         papers: the first part of a preset's name -> how its paper is cited.
@@ -157,16 +175,17 @@ def _presets(
         yield main
         return
     for row in entry["rows"]:
-        if "values" not in row:
+        if "values" in row:
+            for value in row["values"]:
+                yield _row(papers, main, row, {row["vary"]: value})
+        else:
             yield _row(papers, main, row, {})
-        for value in row.get("values", ()):
-            yield _row(papers, main, row, {row["vary"]: value})
 
 
 def _preset_like(like: str, known: Sequence[Preset]) -> Preset:
     """Return the preset that `like` names, as NAME DATASET; an empty one without it."""
     if not like:
-        return NOTHING
+        return EMPTY
     name, _, dataset = like.partition(" ")
     for preset in known:
         if preset.name == name and preset.serves(dataset):
@@ -182,8 +201,9 @@ def _row(
 ) -> Preset:
     """Return the preset of a row of a table, which has the `varied` hyperparameters."""
     values = "".join(f"{key}={number:g}" for key, number in varied.items())
+    variation = row.get("row", "") + values
     entry = dict(row)
-    entry["name"] = f"{main.base}/{row.get('row', '')}{values}"
+    entry["name"] = f"{main.base}/{variation}"
     entry["set"] = row.get("set", {}) | varied
     return _varied(papers, main, entry)
 
@@ -221,17 +241,23 @@ def _by_sigma(
 ) -> dict[float, dict[str, Any]]:
     """Return the hyperparameters at each sigma, of an entry or else as `before`."""
     sigmas = entry.get("sigmas")
-    by_sigma = before
+    by_sigma = dict(before)
     if "by_sigma" in entry or not before:
-        columns = entry.get("by_sigma", {})
-        by_sigma = {
-            sigma: {key: column[i] for key, column in columns.items()}
-            for i, sigma in enumerate(sigmas or SIGMAS)
-        }
+        by_sigma = _rows_of(entry.get("by_sigma", {}), sigmas or SIGMAS)
     at_all_sigmas = entry.get("set", {})
     return {
         sigma: {**by_sigma.get(sigma, {}), **at_all_sigmas}
         for sigma in sigmas or by_sigma
+    }
+
+
+def _rows_of(
+    columns: Mapping[str, Sequence[Any]], sigmas: Sequence[float]
+) -> dict[float, Mapping[str, Any]]:
+    """Return sigma -> its hyperparameters, of columns with a value for each sigma."""
+    return {
+        sigma: {name: column[row] for name, column in columns.items()}
+        for row, sigma in enumerate(sigmas)
     }
 
 
@@ -270,7 +296,7 @@ PRESETS = _all_presets()
 
 
 def default(method: str, dataset: str) -> Preset:
-    """Return the preset with which `method` is trained on `dataset` unless one is named.
+    """Return the preset with which `method` is trained unless one is named.
 
     A method that has no preset at all, as one from another package may, is trained with
     its own defaults.
@@ -286,7 +312,8 @@ def default(method: str, dataset: str) -> Preset:
         if preset.serves(dataset) and preset.main:
             return preset
     raise NotFound(
-        f"no preset trains {method!r} on {dataset!r}; `randsmooth methods` lists the presets"
+        f"no preset trains {method!r} on {dataset!r}; `randsmooth methods` lists the "
+        "presets"
     )
 
 
@@ -309,30 +336,20 @@ def find(
     if preset is None:
         return default(method or "gaussian", dataset)
     candidates = named(preset)
-    wanted = candidates[0].method
-    if method not in (None, wanted):
+    preset_method = candidates[0].method
+    if method is not None and method != preset_method:
         raise Conflict(
-            f"preset {preset!r} is for method {wanted}, not {method}",
-            fix=Setting("method", wanted),
+            f"preset {preset!r} is for method {preset_method}, not {method}",
+            fix=Setting("method", preset_method),
         )
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
-    versions = _versions(preset, dataset)
-    if versions:
-        choices = [
-            f"{version.name} ({version.schedule(dataset, '').epochs} epochs)"
-            for version in versions
-        ]
-        raise MissingValue(
-            f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one "
-            "schedule, the figures of its table come from another. Choose "
-            f"{' or '.join(choices)}"
-        )
+    _check_unambiguous(preset, dataset)
     if anywhere:
         return candidates[0]
     served = {name for candidate in candidates for name in candidate.datasets}
-    usual = default(wanted, dataset)
+    usual = default(preset_method, dataset)
     raise BadValue(
         f"preset {preset!r} is for {', '.join(sorted(served))}, not {dataset!r}",
         fix=(
@@ -344,8 +361,24 @@ def find(
     )
 
 
+def _check_unambiguous(preset: str, dataset: str) -> None:
+    """Raise Problem if there are two versions of the `preset` for `dataset`."""
+    versions = _versions(preset, dataset)
+    if not versions:
+        return
+    choices = []
+    for version in versions:
+        epochs = version.schedule(dataset, "").epochs
+        choices.append(f"{version.name} ({epochs} epochs)")
+    raise MissingValue(
+        f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one "
+        "schedule, the figures of its table come from another. Choose "
+        f"{' or '.join(choices)}"
+    )
+
+
 def _versions(base: str, dataset: str) -> list[Preset]:
-    """Return the versions of a preset of a main table for `dataset`, if there are two."""
+    """Return the versions of a main preset for `dataset`, if there are two."""
     return [
         preset
         for preset in PRESETS
@@ -366,7 +399,8 @@ def named(name: str) -> list[Preset]:
     presets = [preset for preset in PRESETS if preset.name == name]
     if presets:
         return presets
-    suggested = {
+    variations = {
         preset.name for preset in PRESETS if name.startswith(f"{preset.base}/")
-    } or {preset.name for preset in PRESETS if preset.main}
-    raise unknown("preset", name, suggested)
+    }
+    main_presets = {preset.name for preset in PRESETS if preset.main}
+    raise unknown("preset", name, variations or main_presets)
