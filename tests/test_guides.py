@@ -25,7 +25,7 @@ from randsmooth.cli.main import app
 from randsmooth.cli.verbs import quickstart
 from randsmooth.methods import METHODS
 from randsmooth.noise.registry import NOISES
-from randsmooth.report.page.panels import PANELS
+from randsmooth.report import PANELS
 from randsmooth.rules import RULES
 
 # The pages whose Python runs in `make test`; that of all others runs in `make docs` and `make test-slow`.

@@ -1,5 +1,6 @@
 """Registries: names of ours, names that other packages bring, and what is refused."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ Number = Registry[float]
 @pytest.fixture
 def numbers() -> Number:
     return Registry(
-        "number", "randsmooth.tests.numbers", {"tau": "math:tau", "e": "math:e"}
+        "number", "randsmooth.tests.numbers", {"tau": math.tau, "e": math.e}
     )
 
 

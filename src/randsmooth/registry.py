@@ -1,179 +1,258 @@
-"""What can be chosen by name: our own entries, and those that other installed packages announce as entry points."""
+"""What can be chosen by name: our own entries, and those of other packages.
+
+Another package announces its entries as entry points.
+"""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from randsmooth.errors import BadValue, Problem, WrongModel, check_known
 from randsmooth.notes import Note
 
 T = TypeVar("T")
+OF_OURS = "randsmooth"
+OF_THIS_PROGRAM = "this program"
+
+
+class Named(Protocol):
+    """Anything that carries the name by which it is chosen."""
+
+    name: str
+
+
+N = TypeVar("N", bound=Named)
+
+
+def by_name(*entries: N) -> dict[str, N]:
+    """Return the entries, each under its own name, in the given order.
+
+    Example:
+        >>> from randsmooth.rules import Fixed, Grid
+        >>> list(by_name(Fixed, Grid))
+        ['fixed', 'grid']
+    """
+    return {entry.name: entry for entry in entries}
+
+
+class OnDemand(Mapping[str, T], Generic[T]):
+    """Entries whose names are known before they are imported, since they load torch.
+
+    Args:
+        imports: for each name the function that imports and returns the entry.
+
+    Example:
+        >>> shapes = OnDemand({"ordered": lambda: __import__("collections").OrderedDict})
+        >>> list(shapes), shapes["ordered"].__name__
+        (['ordered'], 'OrderedDict')
+    """
+
+    def __init__(self, imports: Mapping[str, Callable[[], T]]) -> None:
+        self._imports = imports
+
+    def __getitem__(self, name: str) -> T:
+        return self._imports[name]()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._imports
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._imports)
+
+    def __len__(self) -> int:
+        return len(self._imports)
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """The entries of one kind by name, each imported when it is first asked for.
+    """The entries of one kind by name: ours first, then those of others by the alphabet.
 
-    Another package adds entries by entry points of the group `group` in its metadata, a program by `add`.
-    Our own names cannot be taken, so that a certificate or a model that names one always means the same: an entry point
-    with such a name is left out, with a `Note`.
+    Another package adds entries by entry points of the group `group` in its metadata, a
+    program by `add`. Our own names cannot be taken, so that a certificate or a model that
+    names one always means the same: an entry point with such a name is left out, with a
+    `Note`.
 
     Args:
         kind: what an entry is called in errors: "method".
         group: the group of entry points, such as "randsmooth.methods".
-        own: name -> "module:attribute" of the entries that randsmooth brings, in the order of listings.
+        ours: the entries that randsmooth brings by name, in the order of listings.
 
     Example:
-        >>> shapes = Registry("shape", "example.shapes", {"ordered": "collections:OrderedDict"})
-        >>> shapes["ordered"].__name__
-        'OrderedDict'
-        >>> shapes.add("plain", dict)
-        >>> list(shapes), shapes.source("ordered"), shapes.source("plain")
-        (['ordered', 'plain'], 'randsmooth', 'this program')
-        >>> shapes["orderd"]
+        >>> numbers = Registry("number", "example.numbers", {"one": 1, "two": 2})
+        >>> numbers.add("three", 3)
+        >>> list(numbers), numbers["three"]
+        (['one', 'two', 'three'], 3)
+        >>> numbers.source("one"), numbers.source("three")
+        ('randsmooth', 'this program')
+        >>> numbers["on"]
         Traceback (most recent call last):
         ...
-        randsmooth.errors.UnknownName: unknown shape 'orderd': did you mean 'ordered'? Expected one of: ordered, plain
+        randsmooth.errors.UnknownName: unknown number 'on': did you mean 'one'? Expected one of: one, three, two
     """
 
-    def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:
-        self.kind, self.group = kind, group
-        self._own = {
-            name: EntryPoint(name, value, group) for name, value in own.items()
-        }
-        self._entries: dict[str, T] = {}  # what a program added, and what was loaded
+    def __init__(self, kind: str, group: str, ours: Mapping[str, T]) -> None:
+        self.kind = kind
+        self.group = group
+        self._ours = ours
+        self._added: dict[str, T] = {}
+        self._loaded: dict[str, T] = {}
 
     @cached_property
-    def _others(self) -> dict[str, list[EntryPoint]]:
-        """The entry points of other packages by name; only read when needed, since every package is looked at."""
-        found: dict[str, list[EntryPoint]] = {}
+    def _announced(self) -> dict[str, list[EntryPoint]]:
+        """The entry points of other packages by name.
+
+        They are read when they are first needed, since this looks at every package.
+        """
+        announced: dict[str, list[EntryPoint]] = {}
         for point in entry_points(group=self.group):
-            if point.name not in self._own:
-                found.setdefault(point.name, []).append(point)
+            if point.name in self._ours:
+                self._warn_that_name_is_ours(point)
             else:
-                note = Note(
-                    "name_taken",
-                    entry=self.kind,
-                    name=point.name,
-                    package=_package(point),
-                )
-                warnings.warn(note, stacklevel=2)
-        return found
+                announced.setdefault(point.name, []).append(point)
+        return announced
+
+    def _warn_that_name_is_ours(self, point: EntryPoint) -> None:
+        note = Note(
+            "name_taken",
+            entry=self.kind,
+            name=point.name,
+            package=_package(point),
+        )
+        warnings.warn(note, stacklevel=3)
 
     def add(self, name: str, entry: T) -> None:
         """Make `entry` known as `name` in this process.
 
         Raises:
-            Problem: the name is taken.
+            BadValue: the name is taken.
         """
         if name in self:
             raise BadValue(
                 f"{self.kind} {name!r} is registered already: choose another name"
             )
-        self._entries[name] = entry
+        self._added[name] = entry
 
     def check(self, name: str) -> None:
-        """Raise Problem unless there is an entry called `name`, which is not imported for this."""
+        """Check that there is an entry called `name`, without importing it.
+
+        Raises:
+            UnknownName: there is none.
+        """
         check_known(self.kind, self, name)
 
     def source(self, name: str) -> str:
-        """Who brings the entry: "randsmooth", the name of another package, or "this program" for what was added.
+        """Return who brings the entry.
+
+        That is "randsmooth", the name of another package, or "this program" for what was
+        added.
 
         Raises:
-            Problem: there is no such entry.
+            UnknownName: there is no such entry.
         """
         self.check(name)
-        if name in self._own:
-            return "randsmooth"
-        return (
-            " and ".join(sorted(map(_package, self._others[name])))
-            if name in self._others
-            else "this program"
-        )
-
-    def place(self, name: str) -> str:
-        """Where one of our own entries is, as "module:attribute", without importing it. KeyError for any other."""
-        return self._own[name].value
+        if name in self._ours:
+            return OF_OURS
+        if name in self._added:
+            return OF_THIS_PROGRAM
+        return " and ".join(sorted(map(_package, self._announced[name])))
 
     def credit(self, name: str) -> str:
-        """ "from PACKAGE", for listings; empty for an entry of ours."""
+        """Return "from PACKAGE", for listings; nothing for an entry of ours."""
         source = self.source(name)
-        return "" if source == "randsmooth" else f"from {source}"
+        if source == OF_OURS:
+            return ""
+        return f"from {source}"
 
     def describe(self, name: str, words: Callable[[T], str]) -> str:
-        """`words` about the entry, for listings, and who brings it if not we; of one that fails, what is wrong with it.
+        """Return `words` about the entry, for listings, and who brings it if not we.
+
+        Another package's entry may be anything and raise anything. Of one that fails, the
+        answer says what is wrong with it, so that a listing goes on past it.
 
         Example:
-            >>> shapes = Registry("shape", "example.shapes", {"ordered": "collections:OrderedDict"})
-            >>> shapes.add("plain", 3)
-            >>> for name in shapes:
-            ...     print(shapes.describe(name, lambda shape: f"called {shape.__name__}"))
-            called OrderedDict
-            shape 'plain' from this program cannot be described (AttributeError: 'int' object has no attribute ...)
+            >>> numbers = Registry("number", "example.numbers", {"one": 1})
+            >>> numbers.add("word", "three")
+            >>> for name in numbers:
+            ...     print(numbers.describe(name, lambda number: f"{number:.2f}"))
+            1.00
+            number 'word' from this program cannot be described (ValueError: Unknown format code ...)
 
         Raises:
-            Problem: there is no such entry.
+            UnknownName: there is no such entry.
         """
         self.check(name)
+        if name in self._ours:
+            return words(self[name])
+        credit = self.credit(name)
         try:
-            said = words(self[name])
-            return f"{said} ({credit})" if (credit := self.credit(name)) else said
-        except (
-            Exception
-        ) as error:  # an entry of another package may be anything and raise anything
-            if name in self._own:
-                raise
-            what = f"{self.kind} {name!r} {self.credit(name)} cannot be described ({type(error).__name__}: {error})"
-            return " ".join(
-                (str(error) if isinstance(error, Problem) else what).split()
+            return f"{words(self[name])} ({credit})"
+        except Problem as error:
+            description = str(error)
+        except Exception as error:
+            description = (
+                f"{self.kind} {name!r} {credit} cannot be described "
+                f"({type(error).__name__}: {error})"
             )
+        on_one_line = " ".join(description.split())
+        return on_one_line
 
     def __getitem__(self, name: str) -> T:
-        """The entry called `name`.
+        """Return the entry called `name`.
 
         Raises:
-            Problem: there is none, and the nearest name is suggested; two packages bring it; or the package that
-                brings it cannot be imported.
+            UnknownName: there is none; the nearest name is suggested.
+            BadValue: two packages bring it.
+            WrongModel: the package that brings it cannot be imported.
         """
-        if name not in self._entries:
-            self._entries[name] = self._load(name)
-        return self._entries[name]
+        for entries in (self._ours, self._added, self._loaded):
+            if name in entries:
+                return entries[name]
+        self.check(name)
+        self._loaded[name] = self._load(name)
+        return self._loaded[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The entry called `name`, `default` where there is none. Raises Problem for one that cannot be loaded."""
-        return self[name] if name in self else default  # noqa: SIM401 this is the method that the rule would call
+        """Return the entry called `name`, or `default` where there is none.
+
+        Raises:
+            Problem: there is one, but it cannot be loaded.
+        """
+        # Mapping.get would hide that an entry is unknown and that it is broken alike.
+        return self[name] if name in self else default  # noqa: SIM401
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._own
-        yield from sorted({*self._others, *self._entries} - {*self._own})
+        yield from self._ours
+        yield from sorted({*self._announced, *self._added})
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._others or name in self._entries
+        return name in self._ours or name in self._added or name in self._announced
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._ours) + len({*self._announced, *self._added})
 
     def _load(self, name: str) -> T:
-        self.check(name)
-        point, *others = [self._own[name]] if name in self._own else self._others[name]
-        if others:
+        """Import what an entry point names; a stranger's module may raise anything."""
+        points = self._announced[name]
+        if len(points) > 1:
             raise BadValue(
-                f"{self.kind} {name!r} is in several packages, {self.source(name)}: uninstall all but one"
+                f"{self.kind} {name!r} is in several packages, {self.source(name)}: "
+                "uninstall all but one"
             )
+        (point,) = points
         try:
             entry: T = point.load()
-        except (
-            Exception
-        ) as error:  # a stranger's module may raise anything while it is imported
-            if name in self._own:
-                raise
+        except Exception as error:
             raise WrongModel(
-                f"{self.kind} {point.name!r} of the package {_package(point)} cannot be loaded ({point.value}: "
-                f"{type(error).__name__}: {error}): update or uninstall that package"
+                f"{self.kind} {name!r} of the package {_package(point)} cannot be loaded "
+                f"({point.value}: {type(error).__name__}: {error}): update or uninstall "
+                "that package"
             ) from error
         return entry
 
 
 def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "an unknown package"
+    """Return the name of the package that announces an entry point."""
+    if point.dist is None:
+        return "an unknown package"
+    return point.dist.name

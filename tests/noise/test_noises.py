@@ -385,7 +385,7 @@ def test_a_noise_of_another_package_keeps_the_contract(
     monkeypatch.syspath_prepend(folder)
     for name, place in project["entry-points"]["randsmooth.noises"].items():
         kind = resolve_name(place)
-        monkeypatch.setitem(NOISES._entries, name, kind)
+        monkeypatch.setitem(NOISES._added, name, kind)
         check_noise(f"{name}=0.2")
     edges = np.linspace(-6.0, 6.0, 481)
     centres = (edges[1:] + edges[:-1]) / 2

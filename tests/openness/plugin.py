@@ -44,6 +44,6 @@ def announce(site: Path, project: dict[str, Any] = PROJECT) -> None:
 def forget_packages() -> None:
     """Have every registry look again at which packages are installed."""
     for registry in REGISTRIES.values():
-        vars(registry).pop("_others", None)
+        vars(registry).pop("_announced", None)
         for name in POINTS.get(registry.group, {}):
-            registry._entries.pop(name, None)
+            registry._loaded.pop(name, None)

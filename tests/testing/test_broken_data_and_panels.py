@@ -76,7 +76,7 @@ DATA: list[tuple[Any, str]] = [
 def test_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     testing.check_dataset(STRIPES)
     each_told(testing.check_dataset, DATA)
-    monkeypatch.setitem(DATASETS._entries, "zebras", STRIPES)
+    monkeypatch.setitem(DATASETS._added, "zebras", STRIPES)
     assert "data set 'zebras' calls itself 'stripes'" in told(
         testing.check_dataset, "zebras"
     )
@@ -141,7 +141,7 @@ def test_panels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     testing.check_panel(panel(tmp_path, **views()))
     for parts, words in PANEL:
         each_told(testing.check_panel, [(panel(tmp_path, **parts), words)])
-    monkeypatch.setitem(PANELS._entries, "copied", budget_curve)
+    monkeypatch.setitem(PANELS._added, "copied", budget_curve)
     assert "panel 'copied' is on a page where the ids ['budget'] occur twice" in told(
         testing.check_panel, "copied"
     )

@@ -97,7 +97,7 @@ ANY_TYPE = made(
 )
 
 METHODS: list[tuple[Any, str]] = [
-    (Gaussian(m=1), "is no class: give it as check_method(Gaussian, m=1)"),
+    (Gaussian(m=1), "is no class: give it as check_method(GaussianTraining, m=1)"),
     (dict, "is no subclass of randsmooth.methods.Method"),
     (
         type("NoDataclass", (Gaussian,), {"__doc__": "A method."}),

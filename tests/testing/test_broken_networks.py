@@ -139,7 +139,7 @@ BROKEN: list[tuple[Any, str]] = [
 
 def test_backends(monkeypatch: pytest.MonkeyPatch) -> None:
     each_told(testing.check_backend, BROKEN)
-    monkeypatch.setitem(BACKENDS._entries, "shifted", changed())
+    monkeypatch.setitem(BACKENDS._added, "shifted", changed())
     assert (
         told(testing.check_backend, "shifted")
         == "backend 'shifted' has a class of the name 'torch'"

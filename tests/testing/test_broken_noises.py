@@ -217,7 +217,7 @@ def test_draws_and_radii() -> None:
 
 
 def test_a_name_that_is_not_that_of_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(NOISES._entries, "broad", Uniform)
+    monkeypatch.setitem(NOISES._added, "broad", Uniform)
     assert "has a class of the name 'uniform'" in told(testing.check_noise, "broad=0.5")
 
 

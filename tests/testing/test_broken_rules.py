@@ -1,7 +1,6 @@
 """Rules that break the contract are refused, in words that say what is wrong."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from models.refusing import each_told, told
 from plugin_package.smoothing_extras.rule import Halves
 from randsmooth import bounds, testing
 from randsmooth.noise import Gaussian
-from randsmooth.rules import RULES, Claim, Rule, RuleEntry
+from randsmooth.rules import RULES, Claim, Fixed, Rule
 
 
 def but(**members: Any) -> Rule:
@@ -95,34 +94,27 @@ def test_rules() -> None:
     each_told(testing.check_rule, BROKEN)
 
 
-HOME = f"{Halves.__module__}:Halves"
-ENTRIES = [
-    (
-        RuleEntry(kind=HOME, usage="quarter[=SHARE]", help="half.", value="share"),
-        "begins with another name",
-    ),
-    (
-        RuleEntry(kind=HOME, usage="halves[=SHARE]", help="half", value="share"),
-        "needs a help of one sentence",
-    ),
-    (RuleEntry(kind="nowhere:Halves", usage="halves", help="half."), "nowhere"),
-    (
-        RuleEntry(kind="randsmooth.rules.fixed:Fixed", usage="halves", help="half."),
-        "class of the name 'fixed'",
-    ),
+def described_as(**members: Any) -> type[Halves]:
+    return type("Made", (Halves,), members)
+
+
+CLASSES = [
+    (described_as(usage="quarter[=SHARE]"), "begins with another name"),
+    (described_as(summary="half"), "needs a summary of one sentence"),
+    (described_as(number="part"), "number='part'"),
+    (int, "no subclass of rules.Rule"),
 ]
 
 
-def test_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    fine = RuleEntry(kind=HOME, usage="halves[=SHARE]", help="half.", value="share")
-    monkeypatch.setitem(RULES._entries, "halves", fine)
+def test_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES._added, "halves", Halves)
     testing.check_rule("halves=0.5")
-    testing.check_rule(fine)
-    for entry, words in ENTRIES:
-        monkeypatch.setitem(RULES._entries, "halves", entry)
+    testing.check_rule(Halves)
+    for kind, words in CLASSES:
+        monkeypatch.setitem(RULES._added, "halves", kind)
         assert words in told(testing.check_rule, "halves")
-        assert words in told(testing.check_rule, entry) or "fixed" in words, (
-            words
-        )  # which by itself has that name
-    needy = replace(fine, usage="halves=SHARE")
+        assert words in told(testing.check_rule, kind)
+    monkeypatch.setitem(RULES._added, "halves", Fixed)
+    assert "class of the name 'fixed'" in told(testing.check_rule, "halves")
+    needy = described_as(usage="halves=SHARE", number_is_required=True)
     assert "needs a number" in told(testing.check_rule, needy)

@@ -41,7 +41,7 @@ class Foreign(Method):
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(METHODS._entries, "foreign", Foreign)
+    monkeypatch.setitem(METHODS._added, "foreign", Foreign)
     yield
 
 

@@ -4,6 +4,7 @@ from .betting import betting_lower as betting_lower
 from .betting import finite_mean_interval as finite_mean_interval
 from .binomial import any_class_q_upper as any_class_q_upper
 from .binomial import check_counts as check_counts
+from .binomial import expected_q_upper as expected_q_upper
 from .binomial import lower as lower
 from .binomial import q_upper as q_upper
 from .binomial import randomised_q_upper as randomised_q_upper

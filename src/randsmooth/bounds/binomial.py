@@ -70,6 +70,26 @@ def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     return np.where(k == 0, 1.0, q)
 
 
+def expected_q_upper(q: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+    """Return the upper bound on q that n samples are expected to give, of which q fail.
+
+    That is `q_upper` for n (1 - q) successes, which need be no whole number: a forecast,
+    no bound.
+
+    Args:
+        q: the share of failures, any shape that broadcasts with `n`.
+        n: samples.
+        alpha: probability of failure, in (0, 1).
+
+    Example:
+        >>> expected_q_upper(0.005, [100, 1000], alpha=0.001).round(4).tolist()
+        [0.0783, 0.0164]
+    """
+    failures = np.multiply(n, q)
+    successes = np.multiply(n, np.subtract(1.0, q))
+    return np.asarray(special.betainccinv(failures + 1.0, successes, alpha))
+
+
 def lower(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """Return a one-sided lower bound p_lower: P(p_lower > p) <= alpha, k ~ Bin(n, p).
 

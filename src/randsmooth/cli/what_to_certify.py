@@ -166,11 +166,11 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
     def epilog(cls) -> str:
         """The rules and the noises, those of other packages among them."""
         rules = (
-            RULES.describe(name, lambda rule: f"{rule.usage}: {rule.help}")
+            RULES.describe(name, lambda rule: f"{rule.usage}: {rule.summary}")
             for name in RULES
         )
         noises = (
-            NOISES.describe(name, lambda noise: f"{noise.usage}: {noise.help}")
+            NOISES.describe(name, lambda noise: f"{noise.usage}: {noise.summary}")
             for name in NOISES
         )
         head = "Rules, and what holds under each with probability 1 - alpha for every image:"

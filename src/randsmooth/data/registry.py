@@ -2,7 +2,7 @@
 
 import os
 import re
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.documents import parse_yaml, refused, shown
 from randsmooth.errors import NotFound, Problem, unknown
 from randsmooth.extras import MissingPackage, installed, needs
-from randsmooth.registry import Registry
+from randsmooth.registry import OnDemand, Registry
 from randsmooth.urls import check_there, fetched, is_url
 
 HOME = "RANDSMOOTH_DATA"  # the variable that names the folder of the named data sets
@@ -29,26 +29,6 @@ FORMS = (
 
 BRACES = re.compile(r"\{(\d{1,6})\.\.(\d{1,6})\}")
 SUFFIXES = (".npz", ".csv", ".tsv", ".jsonl", ".parquet", ".tar")
-
-NAMES = [
-    "cifar10",
-    "cifar10-jpeg",
-    "cifar100",
-    "digits",
-    "fashion-mnist",
-    "imagenet",
-    "imagenet32",
-    "mnist",
-    "svhn",
-]
-DATASETS: Registry[DatasetSpec] = Registry(
-    "data set",
-    "randsmooth.datasets",
-    {
-        name: f"randsmooth.data.registry:{name.upper().replace('-', '_')}"
-        for name in NAMES
-    },
-)
 
 
 def registered(name: object, by: object) -> str:
@@ -251,9 +231,29 @@ def named_sets() -> dict[str, DatasetSpec]:
     return TypeAdapter(dict[str, DatasetSpec]).validate_python(sets)
 
 
-def __getattr__(constant: str) -> DatasetSpec:
-    """`CIFAR10_JPEG` is "cifar10-jpeg": the registry imports each set by its own name."""
-    try:
-        return named_sets()[constant.lower().replace("_", "-")]
-    except KeyError:
-        raise AttributeError(constant) from None
+def named_set(name: str) -> DatasetSpec:
+    """Return the data set of named.yaml that has this name."""
+    return named_sets()[name]
+
+
+# Their names are known before the file is read, which takes longer than most errors.
+DATASETS: Registry[DatasetSpec] = Registry(
+    "data set",
+    "randsmooth.datasets",
+    OnDemand(
+        {
+            name: partial(named_set, name)
+            for name in (
+                "cifar10",
+                "cifar10-jpeg",
+                "cifar100",
+                "digits",
+                "fashion-mnist",
+                "imagenet",
+                "imagenet32",
+                "mnist",
+                "svhn",
+            )
+        }
+    ),
+)

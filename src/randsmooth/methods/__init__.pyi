@@ -14,8 +14,8 @@ from .base import Probe as Probe
 from .base import Schedule as Schedule
 from .base import Teacher as Teacher
 from .hyperparameters import EPOCHS as EPOCHS
-from .hyperparameters import METHODS as METHODS
 from .hyperparameters import begins as begins
-from .hyperparameters import create as create
 from .hyperparameters import model_folder as model_folder
 from .hyperparameters import ramps as ramps
+from .registry import METHODS as METHODS
+from .registry import create as create

@@ -1,6 +1,7 @@
-"""Training methods by name, and their hyperparameters: what a dataclass field declares about them, and what is refused.
+"""Hyperparameters of training methods: what their fields declare, and what is refused.
 
-Training needs no list of methods: what it must know about a hyperparameter is in the metadata of its field, such as
+Training needs no list of methods. What it must know about a hyperparameter is in the
+metadata of its field, such as
 `E_t: int = field(default=70, metadata=begins(attack="the attack"))`.
 """
 
@@ -10,75 +11,38 @@ import dataclasses
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import ConfigDict, Field, create_model
 
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.registry import Registry
 
-if TYPE_CHECKING:
-    from randsmooth.methods.base import Method  # which loads torch
+HyperparameterClass = type[Any]
+"""A dataclass whose fields are hyperparameters, such as a subclass of `Method`."""
 
 OtherModelNoise = Literal["of the run", "of the model"]
 
-METHODS: Registry[type[Method]] = Registry(
-    "method",
-    "randsmooth.methods",
-    {
-        "amplify": "randsmooth.methods.amplify:Amplify",
-        "cat-rs": "randsmooth.methods.cat_rs:CatRS",
-        "consistency": "randsmooth.methods.consistency:Consistency",
-        "gaussian": "randsmooth.methods.gaussian:GaussianTraining",
-        "macer": "randsmooth.methods.macer:Macer",
-        "smoothadv": "randsmooth.methods.smoothadv:SmoothAdv",
-        "smoothmix": "randsmooth.methods.smoothmix:SmoothMix",
-        "stability": "randsmooth.methods.stability:Stability",
-    },
-)
-
-# Metadata of a field that counts epochs: in runs shorter or longer than the preset's it is scaled with the schedule.
+# Metadata of a field that counts epochs: in runs shorter or longer than the preset's it is
+# scaled with the schedule.
 EPOCHS: Mapping[str, Any] = MappingProxyType({"unit": "epochs"})
 
-MOST = (
-    10**6
-)  # for counts of noises, steps or epochs: larger ones would take all memory, or years
+# The most noises, steps or epochs: more would take all memory, or years.
+LARGEST_COUNT = 10**6
 
-# What a hyperparameter may be, where it is no plain `bool`, `int`, `float`, `str | None` or `Literal`.
-Count = Annotated[int, Field(ge=1, le=MOST)]
-Epoch = Annotated[int, Field(ge=0, le=MOST)]  # counted from 0
+# What a hyperparameter may be, where it is no plain `bool`, `int`, `float`, `str | None` or
+# `Literal`. Epochs are counted from 0.
+Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+Epoch = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
-def create(name: str, **hyperparameters: Any) -> Method:
-    """The method `name` with these hyperparameters and its defaults for the rest.
-
-    NumPy's numbers are taken, whole numbers for any number and, where "off" is a choice, false: YAML reads it so.
-
-    Raises:
-        Problem: an unknown method or hyperparameter, a missing one, or a value of a wrong type or out of range.
-
-    Example:
-        >>> method = create("macer", lbd=8)
-        >>> method.lbd, method.source
-        (8.0, 'Zhai et al., ICLR 2020')
-        >>> create("maser")
-        Traceback (most recent call last):
-        randsmooth.errors.UnknownName: unknown method 'maser': did you mean 'macer'? Expected one of: ...
-    """
-    method = METHODS[name]
-    record, hints = record_of(method), get_type_hints(method)
-    given = {
-        key: "off" if value is False and "off" in get_args(hints.get(key)) else value
-        for key, value in hyperparameters.items()
-    }
-    return method(**dict(record(**given)))
-
-
 class _Hyperparameters(FrozenRecord):
-    """Hyperparameters of a method, by which its class checks them: of their type, True being no 1."""
+    """The hyperparameters of a method, by which its class checks them.
+
+    Each must be of its type; True is no 1.
+    """
 
     model_config = ConfigDict(
         strict=True, arbitrary_types_allowed=True, protected_namespaces=()
@@ -87,28 +51,32 @@ class _Hyperparameters(FrozenRecord):
 
 
 @cache
-def record_of(method: type[Method]) -> type[_Hyperparameters]:
-    """The record with the fields of `method`: it raises Problem unless each is as its annotation says, m from 1."""
-    hints = get_type_hints(method, include_extras=True)
-    hints["m"] = Annotated[
-        int, Field(gt=0, le=MOST), *getattr(hints.get("m"), "__metadata__", ())
-    ]  # on top of its own
-    defaults = {each.name: each.default for each in dataclasses.fields(method)}
-    fields: Any = {
-        key: (hints[key], ... if value is dataclasses.MISSING else value)
-        for key, value in defaults.items()
-    }
+def record_of(method: HyperparameterClass) -> type[_Hyperparameters]:
+    """Return the record with the fields of `method`, by which they are checked.
+
+    It raises Problem unless each is as its annotation says, and m is at least 1.
+    """
+    types = get_type_hints(method, include_extras=True)
+    limits_of_m = getattr(types.get("m"), "__metadata__", ())
+    types["m"] = Annotated[int, Field(gt=0, le=LARGEST_COUNT), *limits_of_m]
+
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(method):
+        is_required = field.default is dataclasses.MISSING
+        fields[field.name] = (types[field.name], ... if is_required else field.default)
     return create_model(method.__name__, __base__=_Hyperparameters, **fields)
 
 
 def begins(**parts: str) -> Mapping[str, Any]:
-    """Metadata of a field that holds the epoch, counted from 0, at which parts of the method begin.
+    """Return the metadata of a field that holds the epoch at which parts of a method begin.
 
-    Such a field counts epochs, as with `EPOCHS`, and training refuses an epoch beyond the last one of the run. Before
-    it, a `Schedule` that is not the method's own leaves the parts out.
+    Such a field counts epochs from 0, as with `EPOCHS`, and training refuses an epoch
+    beyond the last one of the run. Before it, a `Schedule` that is not the method's own
+    leaves the parts out.
 
     Args:
-        parts: name of the hyperparameter without which (False, or 0) a part is off -> what messages call that part.
+        parts: name of the hyperparameter without which (False, or 0) a part is off -> what
+            messages call that part.
 
     Example:
         >>> begins(attack="the attack")["begins"]
@@ -118,9 +86,9 @@ def begins(**parts: str) -> Mapping[str, Any]:
 
 
 def ramps(*names: str) -> Mapping[str, Any]:
-    """Metadata of a field W that holds over how many epochs hyperparameters grow linearly, from 1 / W of them on.
+    """Return the metadata of a field W over whose epochs hyperparameters grow.
 
-    Such a field counts epochs, as with `EPOCHS`.
+    They grow linearly, from 1 / W of them on. The field counts epochs, as with `EPOCHS`.
 
     Example:
         >>> ramps("eps")["ramps"]
@@ -130,15 +98,17 @@ def ramps(*names: str) -> Mapping[str, Any]:
 
 
 def model_folder(noise: OtherModelNoise) -> Mapping[str, Any]:
-    """Metadata of a field that names the folder of another model, or is None.
+    """Return the metadata of a field that names the folder of another model, or is None.
 
-    Training checks that there is such a model and that its images have the same shape and classes. It records the hash
-    of its weights, because a resumed run must use the same weights, from whatever folder.
+    Training checks that there is such a model and that its images have the same shape and
+    classes. It records the hash of its weights, because a resumed run must use the same
+    weights, from whatever folder.
 
     Args:
-        noise: the noise under which the model predicts. "of the run": that of the model in training; if the other model
-            records a sigma, it must be the same. "of the model": the noise that it was itself trained with, as for a
-            teacher, whose predictions are made before the first epoch.
+        noise: the noise under which the model predicts. "of the run": that of the model in
+            training; if the other model records a sigma, it must be the same. "of the
+            model": the noise that it was itself trained with, as for a teacher, whose
+            predictions are made before the first epoch.
 
     Example:
         >>> model_folder("of the model")["model"]
@@ -147,8 +117,15 @@ def model_folder(noise: OtherModelNoise) -> Mapping[str, Any]:
     return {"model": noise}
 
 
-def declared(method: type[Method], what: str) -> dict[str, Any]:
-    """Hyperparameter -> what its metadata says of "unit", "begins", "ramps" or "model", for those where they say it."""
+def declared(method: HyperparameterClass, what: str) -> dict[str, Any]:
+    """Return what the metadata of each hyperparameter says of `what`.
+
+    Hyperparameters that say nothing of it are left out.
+
+    Args:
+        method: the class whose fields are asked.
+        what: "unit", "begins", "ramps" or "model".
+    """
     return {
         field.name: field.metadata[what]
         for field in dataclasses.fields(method)

@@ -8,6 +8,7 @@ from .adapters.graph_file import IrModel as IrModel
 from .adapters.graph_file import OnnxModel as OnnxModel
 from .answers import check_logits as check_logits
 from .answers import with_a_class as with_a_class
+from .architectures.architecture import Architecture as Architecture
 from .around import Ensemble as Ensemble
 from .around import Wrapped as Wrapped
 from .around import traceable as traceable
@@ -32,7 +33,6 @@ from .folder import check_folder as check_folder
 from .folder import save as save
 from .importing.checkpoint import import_checkpoint as import_checkpoint
 from .registry import ARCHITECTURES as ARCHITECTURES
-from .registry import Architecture as Architecture
 from .registry import build as build
 from .sources import check_source as check_source
 from .sources import open_source as open_source

@@ -1,78 +1,69 @@
-"""Architectures by name, ours and those of other packages, and how a network of one is built."""
+"""Architectures by name, ours and others', and how a network of one is built.
+
+Names are checked without loading torch.
+"""
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from randsmooth.errors import WrongData
-from randsmooth.registry import Registry
+from randsmooth.models import architectures
+from randsmooth.models.architectures.architecture import Architecture
+from randsmooth.registry import OnDemand, Registry
 
 if TYPE_CHECKING:
     from torch import nn
 
-NETWORKS = "randsmooth.models.architectures"
-# Families by number, beside the entries of the registry: what a name looks like -> what makes its architecture.
-FAMILIES = {
-    "resnet([0-9]{1,4})": f"{NETWORKS}.residual:resnet",
-    "wrn([0-9]{1,4})-([0-9]{1,2})": f"{NETWORKS}.residual:wide_resnet",
-}
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """An architecture, as the entry point of a package names it.
-
-    Attributes:
-        builder: called with in_channels, image_size and num_classes, it makes a freshly initialised network
-            (B, in_channels, image_size, image_size) -> logits (B, num_classes); under `torch.device("meta")`, too.
-        min_size: the smallest image side, in pixels, that it accepts.
-
-    Example:
-        >>> from torch import nn
-        >>> def linear(*, in_channels, image_size, num_classes):
-        ...     return nn.Sequential(nn.Flatten(), nn.Linear(in_channels * image_size**2, num_classes))
-        >>> Architecture(linear, min_size=1).builder(in_channels=3, image_size=4, num_classes=10)[1]
-        Linear(in_features=48, out_features=10, bias=True)
-    """
-
-    builder: Callable[..., nn.Module]
-    min_size: int
-
-
 ARCHITECTURES: Registry[Architecture] = Registry(
     "architecture",
     "randsmooth.architectures",
-    {
-        "lenet": f"{NETWORKS}.convolutional:LENET",
-        **{
-            f"resnet{depth}": f"{NETWORKS}.residual:RESNET{depth}"
-            for depth in (8, 20, 32, 44, 56, 110)
-        },
-        "resnet50": f"{NETWORKS}.residual:RESNET50",
-        "cifar-resnet50": f"{NETWORKS}.residual:CIFAR_RESNET50",
-        "densenet40": f"{NETWORKS}.convolutional:DENSENET40",
-        "wrn28-10": f"{NETWORKS}.residual:WRN28_10",
-        "wrn40-2": f"{NETWORKS}.residual:WRN40_2",
-        "small-cnn": f"{NETWORKS}.convolutional:SMALL_CNN",
-    },
+    OnDemand(
+        {
+            "lenet": lambda: architectures.convolutional.LENET,
+            "resnet8": lambda: architectures.residual.RESNET8,
+            "resnet20": lambda: architectures.residual.RESNET20,
+            "resnet32": lambda: architectures.residual.RESNET32,
+            "resnet44": lambda: architectures.residual.RESNET44,
+            "resnet56": lambda: architectures.residual.RESNET56,
+            "resnet110": lambda: architectures.residual.RESNET110,
+            "resnet50": lambda: architectures.residual.RESNET50,
+            "cifar-resnet50": lambda: architectures.residual.CIFAR_RESNET50,
+            "densenet40": lambda: architectures.convolutional.DENSENET40,
+            "wrn28-10": lambda: architectures.residual.WRN28_10,
+            "wrn40-2": lambda: architectures.residual.WRN40_2,
+            "small-cnn": lambda: architectures.convolutional.SMALL_CNN,
+        }
+    ),
 )
+
+# Beside these: what the name of a family's member looks like -> its architecture, by the
+# numbers in the name.
+FAMILIES: dict[str, Callable[..., Architecture]] = {
+    "resnet([0-9]{1,4})": lambda depth: architectures.residual.resnet(depth),
+    "wrn([0-9]{1,4})-([0-9]{1,2})": lambda depth, k: architectures.residual.wide_resnet(
+        depth, k
+    ),
+}
 
 
 def build(
     arch: str, *, in_channels: int, image_size: int, num_classes: int
 ) -> nn.Module:
-    """A freshly initialised network (B, in_channels, image_size, image_size) -> logits (B, num_classes).
+    """Return a freshly initialised network of an architecture.
 
-    Weights come from torch's global generator: seed it for a reproducible start.
-    `resnetN` with N = 6n + 2 is the CIFAR ResNet (so is resnet152), but `resnet50` is the ImageNet one and
-    `cifar-resnet50` the other. `wrnN-k` with N = 6n + 4 is the wide ResNet.
+    It maps (B, in_channels, image_size, image_size) to logits (B, num_classes). Weights
+    come from torch's global generator: seed it for a reproducible start.
+
+    `resnetN` with N = 6n + 2 is the CIFAR ResNet (so is resnet152), but `resnet50` is the
+    ImageNet one and `cifar-resnet50` the other. `wrnN-k` with N = 6n + 4 is the wide
+    ResNet.
 
     Raises:
-        Problem: unknown `arch`, or images too small for it.
+        UnknownName: there is no architecture `arch`.
+        WrongData: the images are too small for it.
 
     Example:
         >>> network = build("lenet", in_channels=1, image_size=28, num_classes=10)
@@ -83,7 +74,8 @@ def build(
     if image_size < architecture.min_size:
         smallest = f"{architecture.min_size}x{architecture.min_size}"
         raise WrongData(
-            f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: resize them"
+            f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: "
+            "resize them"
         )
     return architecture.builder(
         in_channels=in_channels, image_size=image_size, num_classes=num_classes
@@ -91,7 +83,10 @@ def build(
 
 
 def check_arch(arch: str) -> None:
-    """Raise Problem unless `arch` is a name, or that of a family with a number; loads no torch.
+    """Check that `arch` is a name, or that of a family with a number; loads no torch.
+
+    Raises:
+        UnknownName: it is neither.
 
     Example:
         >>> check_arch("resnet152")
@@ -104,16 +99,20 @@ def check_arch(arch: str) -> None:
 
 
 def architecture_of(arch: str) -> Architecture:
-    """The entry called `arch`, or the one of a family that has no entry of its own. Problem where there is neither.
+    """Return the entry called `arch`, or the member of a family that has none of its own.
+
+    Raises:
+        UnknownName: there is neither.
 
     Example:
         >>> architecture_of("resnet152").min_size
         8
     """
-    for family, place in FAMILIES.items():
-        if arch not in ARCHITECTURES and (match := re.fullmatch(family, arch)):
-            architecture: Architecture = pkgutil.resolve_name(place)(
-                *map(int, match.groups())
-            )
-            return architecture
+    if arch in ARCHITECTURES:
+        return ARCHITECTURES[arch]
+    for family, member in FAMILIES.items():
+        match = re.fullmatch(family, arch)
+        if match is not None:
+            numbers = [int(number) for number in match.groups()]
+            return member(*numbers)
     return ARCHITECTURES[arch]

@@ -47,7 +47,7 @@ class Ablation(Noise):
     name: ClassVar[str] = "ablation"
     norm: ClassVar[str] = "l0"
     usage: ClassVar[str] = "ablation=K"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "K pixels of x, drawn at random, all others hidden: L0, how many pixels may change."
     )
     tight: ClassVar[bool] = True

@@ -59,7 +59,7 @@ class Noise(ABC):
         name: as users write it, and as the registry lists it: "uniform".
         norm: of the radii, one of `NORMS`.
         usage: how a user writes the noise: "uniform=LAM".
-        help: what a copy is and what that certifies, in one sentence.
+        summary: what a copy is and what that certifies, in one sentence.
         tight: whether a classifier by one coordinate (L0: by whether it sees some pixels) changes sides just beyond the
             radius.
         domain: the least and the most that a number of an input may be, where the noise is not about any number.
@@ -78,7 +78,7 @@ class Noise(ABC):
     name: ClassVar[str]
     norm: ClassVar[str]
     usage: ClassVar[str]
-    help: ClassVar[str]
+    summary: ClassVar[str]
     tight: ClassVar[bool] = False
     additive: ClassVar[bool] = False
     domain: ClassVar[tuple[float, float] | None] = None

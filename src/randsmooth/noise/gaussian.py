@@ -53,7 +53,7 @@ class Gaussian(Noise):
     name: ClassVar[str] = "gaussian"
     norm: ClassVar[str] = "l2"
     usage: ClassVar[str] = "gaussian=SIGMA|Cstd|FILE.npy"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "x + N(0, SIGMA^2 I), which certifies in L2; Cstd: C deviations of each coordinate; FILE.npy: those."
     )
     tight: ClassVar[bool] = True

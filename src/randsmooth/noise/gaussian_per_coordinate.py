@@ -55,7 +55,7 @@ class GaussianPerCoordinate(Noise):
     name: ClassVar[str] = "gaussian-per-coordinate"
     norm: ClassVar[str] = "ellipsoid"
     usage: ClassVar[str] = "gaussian-per-coordinate=FILE.npy"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of std, the noise's own."
     )
     tight: ClassVar[bool] = True
@@ -226,7 +226,7 @@ class PerFeature(GaussianPerCoordinate):
 
     times: float = 1.0
     norm: ClassVar[str] = "deviations"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "x + N(0, diag((C std)^2)), std being that of each feature: L2 in units of std."
     )
 

@@ -39,7 +39,7 @@ class Laplace(Noise):
     name: ClassVar[str] = "laplace"
     norm: ClassVar[str] = "l1"
     usage: ClassVar[str] = "laplace=B"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "x + noise of mean absolute value B and density exp(-|z| / B), which certifies in L1."
     )
     tight: ClassVar[bool] = True

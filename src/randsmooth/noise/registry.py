@@ -1,31 +1,26 @@
 """Noises by name, ours and those of other packages, and how one is made from what a user or a header says.
 
-Listing them loads no NumPy.
+Listing them loads neither torch nor SciPy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, MissingValue, Problem
-from randsmooth.registry import Registry
-
-if TYPE_CHECKING:
-    from randsmooth.noise.base import Noise
+from randsmooth.noise.ablation import Ablation
+from randsmooth.noise.base import Noise
+from randsmooth.noise.gaussian import Gaussian
+from randsmooth.noise.gaussian_per_coordinate import GaussianPerCoordinate
+from randsmooth.noise.laplace import Laplace
+from randsmooth.noise.splitting import Splitting
+from randsmooth.noise.uniform import Uniform
+from randsmooth.registry import Registry, by_name
 
 NOISES: Registry[type[Noise]] = Registry(
     "noise",
     "randsmooth.noises",
-    {
-        "gaussian": "randsmooth.noise.gaussian:Gaussian",
-        "gaussian-per-coordinate": "randsmooth.noise.gaussian_per_coordinate:GaussianPerCoordinate",
-        "uniform": "randsmooth.noise.uniform:Uniform",
-        "laplace": "randsmooth.noise.laplace:Laplace",
-        "splitting": "randsmooth.noise.splitting:Splitting",
-        "ablation": "randsmooth.noise.ablation:Ablation",
-    },
+    by_name(Gaussian, GaussianPerCoordinate, Uniform, Laplace, Splitting, Ablation),
 )
 
 
@@ -50,7 +45,7 @@ def make_noise(text: str) -> Noise:
     kind = NOISES[name]
     if not value:
         raise MissingValue(
-            f"noise {shown(repr(text))} lacks its number: write {kind.usage}. {kind.help}"
+            f"noise {shown(repr(text))} lacks its number: write {kind.usage}. {kind.summary}"
         )
     try:
         return kind.parse(value)

@@ -47,7 +47,7 @@ class Splitting(OfShares):
     name: ClassVar[str] = "splitting"
     domain: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     usage: ClassVar[str] = "splitting=LAM"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "for each coordinate the interval of length 2 LAM it lies in, placed at random: L1, inputs in [0, 1]."
     )
 

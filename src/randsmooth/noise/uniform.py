@@ -68,7 +68,7 @@ class Uniform(OfShares):
 
     name: ClassVar[str] = "uniform"
     usage: ClassVar[str] = "uniform=LAM"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies in L1."
     )
     tight: ClassVar[bool] = True

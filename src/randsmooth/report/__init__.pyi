@@ -21,8 +21,8 @@ from .leaderboard import write_leaderboard as write_leaderboard
 from .page.comparison import comparison_page as comparison_page
 from .page.comparison import page_content as page_content
 from .page.comparison import write_comparison as write_comparison
-from .page.panels import PANELS as PANELS
-from .page.panels import PageContent as PageContent
-from .page.panels import PanelView as PanelView
-from .page.panels import Pictures as Pictures
+from .page.panel import PageContent as PageContent
+from .page.panel import PanelView as PanelView
+from .page.panel import Pictures as Pictures
+from .page.panels.registry import PANELS as PANELS
 from .remarks import remarks as remarks

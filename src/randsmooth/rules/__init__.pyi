@@ -8,12 +8,11 @@ from .fixed import Fixed as Fixed
 from .grid import Grid as Grid
 from .grid import OneRadius as OneRadius
 from .grid import Screen as Screen
-from .registry import ANY_CLASS as ANY_CLASS
-from .registry import CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS
-from .registry import MOST_SAMPLES as MOST_SAMPLES
+from .limits import ANY_CLASS as ANY_CLASS
+from .limits import CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS
+from .limits import MOST_SAMPLES as MOST_SAMPLES
+from .limits import ConfidenceBound as ConfidenceBound
+from .limits import check_samples as check_samples
 from .registry import RULES as RULES
-from .registry import ConfidenceBound as ConfidenceBound
-from .registry import RuleEntry as RuleEntry
-from .registry import check_samples as check_samples
 from .registry import kind_of_rule as kind_of_rule
 from .registry import make_rule as make_rule

@@ -1,4 +1,7 @@
-"""The rule of an anytime-valid bound: it holds at every number of samples at once, so that one may stop at any."""
+"""The rule of an anytime-valid bound, which holds at every number of samples at once.
+
+One may stop at any.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +12,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.rules.base import Claim, Evidence, Floats, Watching
-from randsmooth.rules.registry import MOST_WATCHED
+from randsmooth.rules.limits import MOST_WATCHED
 
 # The level at which an image is given up as p_A < 1/2: it costs certificates, never
 # soundness.
@@ -18,7 +21,9 @@ GIVE_UP_ALPHA = 0.01
 
 @dataclass(frozen=True)
 class Anytime(Watching):
-    """Samples until n, until `target` is certified, or until p_A is clearly below 1/2; to stop earlier is as sound.
+    """Samples until n, until `target` is certified, or until p_A is clearly below 1/2.
+
+    To stop earlier is as sound.
 
     Attributes:
         target: the radius that is enough, in units of pixels in [0, 1]; None: go on to n.
@@ -31,6 +36,12 @@ class Anytime(Watching):
     """
 
     name: ClassVar[str] = "anytime"
+    usage: ClassVar[str] = "anytime[=R]"
+    summary: ClassVar[str] = (
+        "samples until n, or until radius R is proved; the radius of its e-process holds "
+        "at every sample at once."
+    )
+    number: ClassVar[str | None] = "target"
     stops_anywhere: ClassVar[bool] = True
     target: float | None = None
 

@@ -1,4 +1,4 @@
-"""A certification rule: when to look at an image's samples, when to stop, and what they then prove."""
+"""A certification rule: when to look at samples, when to stop, and what they prove."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from randsmooth import bounds
 from randsmooth.bounds.levels import GRAIN
 from randsmooth.errors import BadValue, Problem
 from randsmooth.noise import Noise, round_down
-from randsmooth.rules.registry import (
+from randsmooth.rules.limits import (
     ANY_CLASS,
     MOST_SAMPLES,
     MOST_WATCHED,
@@ -34,13 +34,15 @@ class Claim:
     """What one image's samples prove.
 
     Attributes:
-        q: upper bound on 1 - p_A. At 1/2 or more nothing is certified, unless the runner-up is bounded too.
+        q: upper bound on 1 - p_A. At 1/2 or more nothing is certified, unless the
+            runner-up is bounded too.
         radius: that the noise certifies for it, in the noise's norm and unit.
 
     Example:
         >>> from randsmooth.noise import Gaussian
         >>> from randsmooth.rules import make_rule
-        >>> claim = make_rule("fixed", noise=Gaussian(0.5), n=1000, alpha=0.001).claim([990])
+        >>> rule = make_rule("fixed", noise=Gaussian(0.5), n=1000, alpha=0.001)
+        >>> claim = rule.claim([990])
         >>> round(claim.q, 3), round(claim.radius, 3)
         (0.024, 0.989)
     """
@@ -61,10 +63,12 @@ class Evidence:
         picked: (N,) class whose probability is bounded.
         counts: (N, K) class counts at the last look.
         paths: for each image, how often `picked` had come out at each look.
-        u: (N,) the uniform numbers of the randomised bound, which were drawn without these samples; else None.
+        u: (N,) the uniform numbers of the randomised bound, which were drawn without these
+            samples; else None.
 
     Example:
-        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [30, 70]])
+        >>> counts0 = np.array([[9, 1], [4, 6]])
+        >>> counts = np.array([[90, 10], [30, 70]])
         >>> evidence = Evidence.of(counts0, counts)
         >>> evidence.picked.tolist(), [path.tolist() for path in evidence.paths]
         ([0, 1], [[90], [70]])
@@ -88,7 +92,8 @@ class Evidence:
     ) -> Evidence:
         """Return the evidence in counts0 and counts (N, K).
 
-        Without `paths`, every image that has samples was looked at once, when they were complete.
+        Without `paths`, every image that has samples was looked at once, when they were
+        complete.
         """
         picked = counts0.argmax(axis=1)
         if paths is None:
@@ -103,20 +108,33 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """Decides, from how often the picked class came out so far, whether an image needs more samples.
+    """Decides, by how often the picked class came out so far, whether to go on.
 
-    A subclass is a frozen dataclass with `next_look`, `claim` and `guarantee`. A rule that `takes` bounds has a
-    field `bound` for the one that the user gave; another field gets the number behind its name (see `RuleEntry.value`).
+    A subclass is a frozen dataclass with `name`, `usage` and `summary`, and with
+    `next_look`, `claim` and `guarantee`. A rule that `takes` bounds has a field `bound` for
+    the one that the user gave; the field called in `number` gets the number that a user
+    gives behind the name.
 
     Attributes:
-        noise: of the samples. A rule asks it for the q that a radius takes, and for the radius that a q proves.
+        name: by which it is chosen: "grid".
+        usage: how a user writes the rule: "grid[=STEP]".
+        summary: what the rule draws, and what then holds with probability 1 - alpha, in
+            one sentence.
+        number: the field that the number behind the name sets; None where there is none.
+        number_is_required: whether that number must be given.
+        noise: of the samples. A rule asks it for the q that a radius takes, and for the
+            radius that a q proves.
         n: the most samples that an image may take.
         alpha: probability that one image's certificate is wrong.
-        certain: whether all copies are counted, so that a certificate holds with certainty; alpha is 0 then.
-        sequential: whether samples stop as soon as the question is answered, so that they do not measure p_A.
-        stops_anywhere: whether samples may also stop at an earlier look than the rule would.
+        certain: whether all copies are counted, so that a certificate holds with
+            certainty; alpha is 0 then.
+        sequential: whether samples stop as soon as the question is answered, so that they
+            do not measure p_A.
+        stops_anywhere: whether samples may also stop at an earlier look than the rule
+            would.
         most: the largest n that the rule allows.
-        block: samples between looks are a multiple of this; None if only the last look matters.
+        block: samples between looks are a multiple of this; None if only the last look
+            matters.
         takes: which bounds a user may ask for; none of a rule that has its own.
 
     Example:
@@ -130,6 +148,10 @@ class Rule(ABC):
     """
 
     name: ClassVar[str]
+    usage: ClassVar[str]
+    summary: ClassVar[str]
+    number: ClassVar[str | None] = None
+    number_is_required: ClassVar[bool] = False
     certain: ClassVar[bool] = False
     sequential: ClassVar[bool] = True
     stops_anywhere: ClassVar[bool] = False
@@ -142,12 +164,15 @@ class Rule(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know before a run under this rule, such as radii that it leaves out."""
+        """What a user should know before a run, such as radii that are left out."""
         return ()
 
     @property
     def any_class(self) -> bool:
-        """Whether the claim holds for the class that the same samples picked: a path tells of the most frequent."""
+        """Whether the claim holds for the class that the same samples picked.
+
+        A path tells of the most frequent class then.
+        """
         return self.stated_bound == ANY_CLASS
 
     @property
@@ -166,18 +191,21 @@ class Rule(ABC):
 
     @abstractmethod
     def next_look(self, path: Sequence[int]) -> int | None:
-        """How many samples to draw in all before the next decision; None if there are enough.
+        """Return how many samples to draw in all before the next decision.
+
+        None says that there are enough.
 
         Args:
-            path: how often the picked class had come out at each look so far; where none was picked, the most frequent.
+            path: how often the picked class had come out at each look so far; where none
+                was picked, the most frequent.
         """
 
     @abstractmethod
     def claim(self, path: Sequence[int]) -> Claim:
-        """What the looks of `path` prove together."""
+        """Return what the looks of `path` prove together."""
 
     def complete(self, path: Sequence[int]) -> bool:
-        """Whether an image's samples may end with `path`."""
+        """Return whether an image's samples may end with `path`."""
         return len(path) > 0 and (self.stops_anywhere or self.next_look(path) is None)
 
     def samples(self, path: Sequence[int]) -> int:
@@ -187,7 +215,7 @@ class Rule(ABC):
         return self.next_look(path[:-1]) or 0
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        """(N,) q and (N,) radius of every image."""
+        """Return (N,) q and (N,) radius of every image."""
         claims = [
             self.claim(path.tolist()) if len(path) else NO_CLAIM
             for path in evidence.paths
@@ -197,12 +225,20 @@ class Rule(ABC):
         return q, radius
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        """(N,) whether the picked class is certified, given the `q` and `radius` (N,) of `claims`."""
+        """Return (N,) whether the picked class is certified.
+
+        Args:
+            q: (N,) of `claims`.
+            radius: (N,) of `claims`.
+        """
         return np.asarray(q < 0.5)
 
     @property
     def farthest(self) -> float:
-        """The largest radius that the rule asks any image's samples for: what it proves where all of them agree."""
+        """The largest radius that the rule asks any image's samples for.
+
+        It is what the rule proves where all of them agree.
+        """
         path: list[int] = []
         while (look := self.next_look(path)) is not None:
             path.append(look)
@@ -210,16 +246,22 @@ class Rule(ABC):
 
     @property
     def asked_radii(self) -> tuple[float, ...] | None:
-        """The only radii that the samples are drawn to decide on, ascending; None where every radius is asked about."""
+        """The only radii that the samples are drawn to decide on, ascending.
+
+        None says that every radius is asked about.
+        """
         return None
 
     def by_q(self, q: float) -> Claim:
-        """The claim of an upper bound `q` on 1 - p_A."""
+        """Return the claim of an upper bound `q` on 1 - p_A."""
         return Claim(q, float(self.noise.radius(q)))
 
 
 class Watching(Rule):
-    """A rule that looks at the samples on the way, at the counts of `bounds.looks`. Its subclass has `ends`."""
+    """A rule that looks at the samples on the way, at the counts of `bounds.looks`.
+
+    Its subclass has `ends`.
+    """
 
     block: ClassVar[int | None] = GRAIN
     most: ClassVar[int] = MOST_WATCHED
@@ -230,9 +272,14 @@ class Watching(Rule):
         return bounds.looks(self.n)
 
     def out_of_reach(self, wanted: str, least: int, farthest: float) -> Problem:
-        """The error for a radius that n samples cannot certify, but `least` ones can, where `farthest` is the largest.
+        """Return the error for a radius that n samples cannot certify.
 
         It names the way out: more samples if that helps, or a smaller radius.
+
+        Args:
+            wanted: the radius, in words.
+            least: how many samples could certify it.
+            farthest: the largest radius that n samples can certify.
         """
         way_out = f"no n up to {MOST_WATCHED:,} suffices"
         if least <= MOST_WATCHED:
@@ -248,7 +295,11 @@ class Watching(Rule):
 
     @abstractmethod
     def ends(self, path: Sequence[int]) -> bool:
-        """Whether the samples end with `path`, of one look at least, although there are further looks."""
+        """Return whether the samples end with `path`, although there are further looks.
+
+        Args:
+            path: of one look at least.
+        """
 
     def next_look(self, path: Sequence[int]) -> int | None:
         k = len(path)

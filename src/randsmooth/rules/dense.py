@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy import special
 
 from randsmooth import bounds
 from randsmooth.errors import BadValue
@@ -35,16 +34,18 @@ USUAL_PRICE = 0.25
 
 @dataclass(frozen=True)
 class Dense(Grid):
-    """As Grid, for radii so close that rounding hardly matters, until further samples are not worth their price.
+    """As Grid, for radii so close that rounding hardly matters, while samples are worth it.
 
-    An image goes on as long as some later look, if its answers stay as they are, gains more radius than its samples
-    cost: n samples cost `price` * sigma. Each sample so goes where the mean radius gains most by it. Radii are a
-    hundredth of the price apart, in sigma (under another noise in its `scale`, such as lam).
+    An image goes on as long as some later look, if its answers stay as they are, gains
+    more radius than its samples cost: n samples cost `price` * sigma. Each sample so goes
+    where the mean radius gains most by it. Radii are a hundredth of the price apart, in
+    sigma (under another noise in its `scale`, such as lam).
 
-    That images stop by their samples does not matter to the level. The radii are tested in a fixed order, smallest
-    first, each at the full alpha by a boundary that holds at all looks together, wherever one stops; the first radius
-    that is too large is claimed with probability at most alpha. Its boundary spends alpha by the look at which images
-    of such a radius stop (see `bounds.claims_by_deadline`).
+    That images stop by their samples does not matter to the level. The radii are tested in
+    a fixed order, smallest first, each at the full alpha by a boundary that holds at all
+    looks together, wherever one stops; the first radius that is too large is claimed with
+    probability at most alpha. Its boundary spends alpha by the look at which images of
+    such a radius stop (see `bounds.claims_by_deadline`).
 
     Attributes:
         price: of n samples, in sigma, in (0, 1].
@@ -54,11 +55,18 @@ class Dense(Grid):
         >>> rule = Dense(Gaussian(0.5), n=1000, alpha=0.001)
         >>> len(rule.radii), round(rule.radii[-1], 3)
         (986, 1.231)
-        >>> rule.next_look([32, 64, 96]), rule.next_look([10, 20, 30])  # on, or not worth more samples
-        (128, None)
+        >>> rule.next_look([32, 64, 96])
+        128
+        >>> rule.next_look([10, 20, 30])  # it is not worth more samples
     """
 
     name: ClassVar[str] = "dense"
+    usage: ClassVar[str] = "dense[=P]"
+    summary: ClassVar[str] = (
+        "as grid, for radii so close that rounding hardly matters, as long as further "
+        "samples gain P sigma (0.25) per n: the largest mean radius for the samples."
+    )
+    number: ClassVar[str | None] = "price"
     # A table up to so many samples takes a tenth of a second, and there are hundreds.
     most: ClassVar[int] = 2_000_000
     price: float = USUAL_PRICE
@@ -126,7 +134,8 @@ class Dense(Grid):
     def needed(self) -> Ints:
         """(R, K) successes that claim each radius at each look.
 
-        They are not kept on disk: to check the level of a table that was read takes longer than to make it.
+        They are not kept on disk: to check the level of a table that was read takes longer
+        than to make it.
         """
         stops = self._stop_of_radii.tolist()
         rows = []
@@ -205,8 +214,6 @@ class Dense(Grid):
 
         These are perhaps no whole number. The radius is 0 where p_A <= 1/2.
         """
-        failures = np.multiply(n, q)
-        successes = np.multiply(n, np.subtract(1.0, q))
-        q_upper = special.betainccinv(failures + 1.0, successes, self.alpha)
+        q_upper = bounds.expected_q_upper(q, n, self.alpha)
         radius = self.noise.radius(np.minimum(q_upper, 0.5))
         return np.asarray(radius / self.noise.scale)

@@ -1,6 +1,4 @@
-"""The rules that look once: n samples of every image, with a choice of bounds, or every copy
-that a noise has.
-"""
+"""The rules that look once: n samples of every image, or every copy that a noise has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.errors import BadValue, TooFewSamples
 from randsmooth.rules.base import Claim, Evidence, Floats, Rule
-from randsmooth.rules.registry import CONFIDENCE_BOUNDS, ConfidenceBound
+from randsmooth.rules.limits import CONFIDENCE_BOUNDS, ConfidenceBound
 
 # Bounds that use the counts of other classes than the picked one.
 BOUNDS_OF_ALL_CLASSES = ("two-sided", "pairwise")
@@ -54,8 +52,9 @@ class Fixed(Once):
     """n samples of every image, whatever they show (Cohen et al. 2019, CERTIFY).
 
     Attributes:
-        bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; "pairwise", which tests the picked class
-            against each other one; "randomised"; or "any-class", which holds for a class that the same samples picked.
+        bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; "pairwise",
+            which tests the picked class against each other one; "randomised"; or
+            "any-class", which holds for a class that the same samples picked.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -67,6 +66,10 @@ class Fixed(Once):
     """
 
     name: ClassVar[str] = "fixed"
+    usage: ClassVar[str] = "fixed"
+    summary: ClassVar[str] = (
+        "n samples of every image, and the radius that Clopper-Pearson proves from them."
+    )
     takes: ClassVar[tuple[ConfidenceBound, ...]] = CONFIDENCE_BOUNDS
     bound: ConfidenceBound = "clopper-pearson"
 
@@ -146,9 +149,10 @@ class Fixed(Once):
 
 @dataclass(frozen=True)
 class Exact(Once):
-    """All copies of every image, each once: a certificate that holds with certainty (Levine & Feizi 2021).
+    """All copies of every image, each once: a certificate that holds with certainty.
 
-    The smoothed class is the most frequent of all copies, and its lead says how far no image can have another.
+    The smoothed class is the most frequent of all copies, and its lead says how far no
+    image can have another (Levine & Feizi 2021).
 
     Raises:
         Problem: the noise has infinitely many copies, or n is not their number, or alpha not 0.
@@ -162,6 +166,12 @@ class Exact(Once):
     """
 
     name: ClassVar[str] = "exact"
+    usage: ClassVar[str] = "exact"
+    summary: ClassVar[str] = (
+        "all copies of every image, where the noise has only so many (splitting=0.5: 255), "
+        "so that nothing is left to chance: the radius holds with certainty, and n, n0 and "
+        "alpha are not asked for."
+    )
     certain: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from randsmooth import bounds
 from randsmooth.errors import BadValue, Problem, TooFewSamples
 from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, Watching
-from randsmooth.rules.registry import ANY_CLASS, MOST_WATCHED, ConfidenceBound
+from randsmooth.rules.limits import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
 # The most radii of a grid: each needs a boundary of its own, and reports print a dozen.
 MOST_RADII = 1000
@@ -38,12 +38,14 @@ SCREEN_TIMES = 3
 
 @dataclass(frozen=True)
 class Grid(Watching):
-    """The largest certifiable radius of 0, step, 2 step, ..., smallest first, each at the full alpha.
+    """The largest certifiable radius of 0, step, 2 step, ..., smallest first.
 
-    A radius may be claimed once all smaller ones are (fixed-sequence testing), so alpha need not be divided among them.
+    Each is tested at the full alpha: a radius may be claimed once all smaller ones are
+    (fixed-sequence testing), so alpha need not be divided among them.
 
     Attributes:
-        step: of the radii, in the units of the input; None: the noise's own (see `Noise.step`).
+        step: of the radii, in the units of the input; None: the noise's own (see
+            `Noise.step`).
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -55,6 +57,13 @@ class Grid(Watching):
     """
 
     name: ClassVar[str] = "grid"
+    usage: ClassVar[str] = "grid[=STEP]"
+    summary: ClassVar[str] = (
+        "samples until the largest provable radius of 0, 0.25, 0.5, ... is found, by exact "
+        "sequential tests, smallest radius first; where the noise proves short radii only "
+        "they are closer, in L0 whole."
+    )
+    number: ClassVar[str | None] = "step"
     step: float | None = None
 
     def __post_init__(self) -> None:
@@ -183,8 +192,9 @@ class OneRadius(Grid):
 
     Attributes:
         radius: in units of pixels in [0, 1].
-        bound: "any-class" where no other samples pick a class: whichever crosses is certified, at a price of a
-            thousandth of alpha (see `bounds.any_class_boundary`). Radius 0 and its neighbourhood have no such test.
+        bound: "any-class" where no other samples pick a class: whichever crosses is
+            certified, at a price of a thousandth of alpha (see
+            `bounds.any_class_boundary`). Radius 0 and its neighbourhood have no such test.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -194,6 +204,13 @@ class OneRadius(Grid):
     """
 
     name: ClassVar[str] = "radius"
+    usage: ClassVar[str] = "radius=R"
+    summary: ClassVar[str] = (
+        "samples until radius R is proved or given up, by an exact sequential test that "
+        "may stop at any of its looks."
+    )
+    number: ClassVar[str | None] = "radius"
+    number_is_required: ClassVar[bool] = True
     takes: ClassVar[tuple[ConfidenceBound, ...]] = ("clopper-pearson", ANY_CLASS)
     radius: float = 0.5
     bound: ConfidenceBound = "clopper-pearson"
@@ -238,8 +255,9 @@ class OneRadius(Grid):
 class Screen(OneRadius):
     """As `OneRadius`, but an image that is neither certified nor given up early is left open.
 
-    It has the boundary of `OneRadius` with the same n, so that whoever goes on with an image that was left open makes
-    the same test: `metrics.measured_accuracy` puts both together.
+    It has the boundary of `OneRadius` with the same n, so that whoever goes on with an
+    image that was left open makes the same test: `metrics.measured_accuracy` puts both
+    together.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -249,6 +267,11 @@ class Screen(OneRadius):
     """
 
     name: ClassVar[str] = "screen"
+    usage: ClassVar[str] = "screen=R"
+    summary: ClassVar[str] = (
+        "as radius=R, but an image that is not decided early is left open: the first pass "
+        "of `randsmooth accuracy`."
+    )
 
     @cached_property
     def horizon(self) -> int:

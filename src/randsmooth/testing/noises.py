@@ -142,8 +142,8 @@ def _check_describes_itself(noise: Noise) -> None:
             f"has {attribute}={text!r}, which begins with another name",
         )
     require(
-        is_one_line(noise.help) and noise.help.endswith("."),
-        "needs a help of one sentence",
+        is_one_line(noise.summary) and noise.summary.endswith("."),
+        "needs a summary of one sentence",
     )
 
     facts = json.loads(json.dumps(noise.facts()))

@@ -1,12 +1,13 @@
 """The contract of certification rules."""
 
+import dataclasses
 import re
 from typing import Any
 
 import numpy as np
 
 from randsmooth.noise import Gaussian
-from randsmooth.rules import RULES, Rule, RuleEntry, make_rule
+from randsmooth.rules import RULES, Rule, make_rule
 from randsmooth.testing.contract import contract_of, is_one_line, require
 from randsmooth.testing.simulated_paths import evidence_of, walks
 
@@ -37,7 +38,7 @@ Path = tuple[int, ...]
 """How many of an image's samples were successes at each look."""
 
 
-def check_rule(rule: str | Rule | RuleEntry, *, n: int = 500) -> None:
+def check_rule(rule: str | type[Rule] | Rule, *, n: int = 500) -> None:
     """Check a certification rule: when it looks, what it claims, and how often it errs.
 
     Images whose true radius is a hair below 0, 0.25, 0.5 and the radii that the rule asks
@@ -46,10 +47,10 @@ def check_rule(rule: str | Rule | RuleEntry, *, n: int = 500) -> None:
     as often as they may; it does not prove that a rule is right.
 
     Args:
-        rule: as on the command line, such as "grid=0.5", tried with Gaussian(0.5) and
-            alpha=0.05; a rule itself; or the entry of one that needs no number.
+        rule: as on the command line, such as "grid=0.5", or the class of a rule that needs
+            no number: both are tried with Gaussian(0.5) and alpha=0.05; or a rule itself.
         n: the most samples an image may take, of a rule that is given by its name or
-            entry. More take longer.
+            class. More take longer.
 
     Raises:
         AssertionError: saying what does not hold.
@@ -78,43 +79,54 @@ def check_rule(rule: str | Rule | RuleEntry, *, n: int = 500) -> None:
 def _name_of(rule: object) -> str:
     if isinstance(rule, str):
         return rule
-    if isinstance(rule, RuleEntry):
-        return rule.usage
+    if isinstance(rule, type):
+        return rule.__name__
     return type(rule).__name__
 
 
 def _made_rule(rule: Any, n: int) -> Any:
-    """Return the rule itself, and check the entry by which it is given."""
+    """Return the rule itself, and check the class by which it is given."""
     if isinstance(rule, str):
         name = rule.partition("=")[0]
-        _check_entry(RULES[name], name)
-        made = make_rule(rule, noise=NOISE, n=n, alpha=ALPHA)
-        require(made.name == name, f"has a class of the name {made.name!r}")
-        return made
-    if isinstance(rule, RuleEntry):
+        kind: Any = RULES[name]
+        _check_describes_itself(kind)
         require(
-            not rule.required,
-            f"needs a number: check the name with one, as {rule.usage!r}, or the rule "
+            kind.name == name,
+            f"has a class of the name {kind.name!r}: the entry point must have the same",
+        )
+        return make_rule(rule, noise=NOISE, n=n, alpha=ALPHA)
+    if isinstance(rule, type):
+        kind = rule
+        _check_describes_itself(kind)
+        require(
+            not kind.number_is_required,
+            f"needs a number: check the name with one, as {kind.usage!r}, or the rule "
             "itself",
         )
-        made = rule.load()(NOISE, n=n, alpha=ALPHA)
-        _check_entry(rule, made.name)
-        return made
+        return kind(NOISE, n=n, alpha=ALPHA)
     return rule
 
 
-def _check_entry(entry: RuleEntry, name: str) -> None:
+def _check_describes_itself(kind: Any) -> None:
+    """Check what listings and errors say of a rule."""
     require(
-        isinstance(entry, RuleEntry),
-        f"is a {type(entry).__name__}, expected rules.RuleEntry",
+        isinstance(kind, type) and issubclass(kind, Rule),
+        f"is {kind!r}, no subclass of rules.Rule",
+    )
+    for attribute in ("name", "usage", "summary"):
+        require(hasattr(kind, attribute), f"has no {attribute}")
+    require(
+        kind.usage.startswith(kind.name),
+        f"has usage={kind.usage!r}, which begins with another name",
     )
     require(
-        entry.usage.startswith(name),
-        f"has usage={entry.usage!r}, which begins with another name",
+        is_one_line(kind.summary) and kind.summary.endswith("."),
+        "needs a summary of one sentence",
     )
+    fields = [field.name for field in dataclasses.fields(kind)]
     require(
-        is_one_line(entry.help) and entry.help.endswith("."),
-        "needs a help of one sentence",
+        kind.number is None or kind.number in fields,
+        f"has number={kind.number!r}, which is none of its fields: {', '.join(fields)}",
     )
 
 

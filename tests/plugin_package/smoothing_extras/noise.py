@@ -17,7 +17,7 @@ class Triangular(Uniform):
 
     name: ClassVar[str] = "triangular"
     usage: ClassVar[str] = "triangular=LAM"
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "x + the sum of two numbers that are uniform in [-LAM, LAM] for each coordinate: L1."
     )
     tight: ClassVar[bool] = False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from randsmooth import bounds
-from randsmooth.rules import Claim, Rule, RuleEntry
+from randsmooth.rules import Claim, Rule
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,12 @@ class Halves(Rule):
     """
 
     name: ClassVar[str] = "halves"
+    usage: ClassVar[str] = "halves[=SHARE]"
+    summary: ClassVar[str] = (
+        "a share of the samples, half if none is given, and the rest where all of them "
+        "agree."
+    )
+    number: ClassVar[str | None] = "share"
     share: float = 0.5
 
     def guarantee(self) -> str:
@@ -35,11 +41,3 @@ class Halves(Rule):
         return self.by_q(
             float(bounds.q_upper(path[-1], self.samples(path), self.alpha / 2.0))
         )
-
-
-ENTRY = RuleEntry(
-    kind="smoothing_extras.rule:Halves",
-    usage="halves[=SHARE]",
-    help="a share of the samples, half if none is given, and the rest where all of them agree.",
-    value="share",
-)

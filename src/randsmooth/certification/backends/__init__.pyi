@@ -1,3 +1,5 @@
+from . import file_backends as file_backends
+from . import torch_backend as torch_backend
 from .base import ROUNDS as ROUNDS
 from .base import Backend as Backend
 from .base import Way as Way

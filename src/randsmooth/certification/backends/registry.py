@@ -1,34 +1,45 @@
-"""Backends by name, ours and those of other packages; a name is checked without loading torch."""
+"""Backends by name, ours and those of other packages.
+
+A name is checked without loading torch.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from randsmooth.certification import backends
 from randsmooth.errors import check_known
-from randsmooth.registry import Registry
+from randsmooth.registry import OnDemand, Registry
 
 if TYPE_CHECKING:
-    from randsmooth.certification.backends.base import Backend  # which loads torch
+    from randsmooth.certification.backends.base import Backend
 
-AUTO = "auto"  # the fastest that is installed, in place of a name
+# The fastest backend that is installed, in place of a name.
+AUTO = "auto"
 
-# In the order of preference: the first that accepts a model is the one that runs it where the user names none.
+# In the order of preference: where the user names none, the first that accepts a model
+# runs it.
 BACKENDS: Registry[type[Backend]] = Registry(
     "backend",
     "randsmooth.backends",
-    {
-        "torch": "randsmooth.certification.backends.torch_backend:Torch",
-        "compile": "randsmooth.certification.backends.torch_backend:Compiled",
-        "onnx": "randsmooth.certification.backends.file_backends:Onnx",
-        "openvino": "randsmooth.certification.backends.file_backends:OpenVINO",
-        "python": "randsmooth.certification.backends.file_backends:Python",
-        "mixed": "randsmooth.certification.backends.torch_backend:Mixed",
-    },
+    OnDemand(
+        {
+            "torch": lambda: backends.torch_backend.Torch,
+            "compile": lambda: backends.torch_backend.Compiled,
+            "onnx": lambda: backends.file_backends.Onnx,
+            "openvino": lambda: backends.file_backends.OpenVINO,
+            "python": lambda: backends.file_backends.Python,
+            "mixed": lambda: backends.torch_backend.Mixed,
+        }
+    ),
 )
 
 
 def check_backend(name: str | None) -> None:
-    """Raise Problem unless `name` is a backend or "auto"; None stands for the model's usual one.
+    """Check that `name` is a backend or "auto"; None stands for the model's usual one.
+
+    Raises:
+        UnknownName: it is neither.
 
     Example:
         >>> check_backend("auto")
@@ -36,4 +47,5 @@ def check_backend(name: str | None) -> None:
         Traceback (most recent call last):
         randsmooth.errors.UnknownName: unknown backend 'touch': did you mean 'torch'? Expected one of: auto, ...
     """
-    check_known("backend", [*BACKENDS, AUTO], AUTO if name is None else name)
+    if name is not None:
+        check_known("backend", [*BACKENDS, AUTO], name)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +12,6 @@ from randsmooth import data, papers
 from randsmooth.cli.options import DATASET, Answered, Images
 from randsmooth.cli.output import COMPLETION
 from randsmooth.cli.settings import Argument, Unsaved, option
-from randsmooth.cli.verbs import first_paragraph
 from randsmooth.data import is_at_hand
 from randsmooth.escape import LONG, printable, say, shortened, to_json
 from randsmooth.methods import METHODS
@@ -24,8 +21,6 @@ from randsmooth.urls import fetched, is_url
 if TYPE_CHECKING:
     from randsmooth.methods import Method
     from randsmooth.training.presets import Preset
-
-SOURCE = re.compile(r'^    source: ClassVar\[str\] = "(.*)"$', re.MULTILINE)
 
 
 class Methods(Unsaved, Answered):
@@ -90,27 +85,10 @@ def _presets(chosen: Callable[[Preset], bool]) -> list[dict[str, Any]]:
 def listing() -> Iterator[str]:
     """Two lines a method: what it trains on, and its paper."""
     for name in METHODS:
-        if METHODS.credit(name):
-            lines = METHODS.describe(name, lambda method: _two(*summary_of(method)))
-        else:
-            lines = _two(*written_summary(METHODS.place(name)))
+        lines = METHODS.describe(name, lambda method: _two(*summary_of(method)))
         yield from f"{name:12} {lines}".split("\n")
     yield ""
     yield "`randsmooth methods NAME` explains one with its hyperparameters; --presets lists the published settings."
-
-
-def written_summary(place: str) -> tuple[str, str]:
-    """What `summary_of` says of the class at "module:class", read from its source: a listing need not load torch.
-
-    Example:
-        >>> written_summary("randsmooth.methods.gaussian:Gaussian")[1]
-        'Cohen, Rosenfeld & Kolter, ICML 2019'
-    """
-    module, _, name = place.partition(":")
-    found = find_spec(module)
-    assert found is not None and found.origin is not None, place
-    (source,) = SOURCE.findall(Path(found.origin).read_text(encoding="utf-8"))
-    return first_paragraph(Path(found.origin), name), source
 
 
 def summary_of(method: type[Method]) -> tuple[str, str]:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.models.architectures.architecture import Architecture
 from randsmooth.models.architectures.residual import he_normal
-from randsmooth.models.registry import Architecture
 
 GROWTH = 12  # channels that each layer of a DenseNet adds
 LAYERS = 6  # of a dense block

@@ -12,7 +12,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from randsmooth.errors import BadValue
-from randsmooth.models.registry import Architecture
+from randsmooth.models.architectures.architecture import Architecture
 
 MOST_BLOCKS = 200  # of a stage, as in the deepest network of He et al., resnet1202
 

@@ -11,7 +11,8 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import WrongTable
 from randsmooth.report import charts, curves, web
 from randsmooth.report.baseline import paired_with
-from randsmooth.report.page.panels import PANELS, PageContent, PanelView, Pictures
+from randsmooth.report.page.panel import PageContent, PanelView, Pictures
+from randsmooth.report.page.panels.registry import PANELS
 from randsmooth.report.page.summary import sentences
 from randsmooth.report.plotly_charts import plot
 from randsmooth.report.remarks import held_columns, sure_of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.noise import NORMS
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 SLIDER_STEPS = 160
 # Decimals of a stop; more where all radii are as small as those of L-infinity.

@@ -3,7 +3,7 @@
 Bold and grey mark what differs from the baseline beyond chance.
 """
 
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView:

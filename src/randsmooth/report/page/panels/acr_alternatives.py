@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 from randsmooth.report.sheet import UNKNOWN_FIGURE
 
 QUARTILES = (0.25, 0.5, 0.75)

@@ -11,7 +11,7 @@ from randsmooth import metrics
 from randsmooth.metrics import Difference, Waterfall
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import radius_title
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 MOST_POINTS = 200  # of a curve of differences, or up to twice as many
 

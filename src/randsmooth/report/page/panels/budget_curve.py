@@ -2,7 +2,7 @@
 
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import budget_curve
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView | None:

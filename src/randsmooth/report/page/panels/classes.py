@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import NO_LABEL, Certificates
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 from randsmooth.report.sheet import Sheet, SheetColumn
 
 Ints = NDArray[np.int64]

@@ -9,7 +9,7 @@ from randsmooth.errors import Problem
 from randsmooth.metrics import NO_ONE_CLASSIFIER
 from randsmooth.report.charts import looks
 from randsmooth.report.curves import envelope_axes, group_by_method, page_axes
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView | None:

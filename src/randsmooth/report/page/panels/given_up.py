@@ -13,7 +13,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.extras import needs
 from randsmooth.metrics import GivenUp
 from randsmooth.report import web
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 PICTURE_SIDE = 64  # pixels: larger pictures are made smaller
 MOST_PICTURES = 12  # for each table

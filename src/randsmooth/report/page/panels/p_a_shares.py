@@ -1,7 +1,7 @@
 """The share of images with at least each p_A: in this curve every image weighs the same."""
 
 from randsmooth import metrics
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView:

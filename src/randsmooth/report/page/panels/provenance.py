@@ -7,7 +7,7 @@ from collections import Counter
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
-from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.page.panel import PageContent, PanelView
 
 # What the page calls the facts of a header.
 HEADER_FACTS = {

@@ -1,0 +1,110 @@
+"""The panels of the comparison page: what each is given and gives back.
+
+A panel is a module with its template beside it. Another package adds one by an entry
+point of the group `randsmooth.panels` that names its module; see `Panel` for what the
+module holds. Those of other packages come after ours.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.report.baseline import AgainstBaseline
+from randsmooth.report.charts import Axes, Look
+from randsmooth.report.sheet import Sheet
+
+
+class Pictures(Protocol):
+    """A function that finds images at the given positions of their split.
+
+    It returns pixels (H, W, 1 or 3) in 0 to 255.
+
+    Example:
+        >>> pictures: Pictures = lambda idx: [
+        ...     np.full((8, 8, 1), 10 * i, np.uint8) for i in idx
+        ... ]
+        >>> [int(pixels.max()) for pixels in pictures([0, 7])]
+        [0, 70]
+    """
+
+    def __call__(self, idx: Sequence[int], /) -> Sequence[NDArray[np.uint8]]: ...
+
+
+@dataclass(frozen=True)
+class PageContent:
+    """What was measured, computed once for all panels; `page_content` makes it.
+
+    Attributes:
+        sheet: the tables and their metrics.
+        against: each table against the baseline; empty where there is no baseline.
+        looks: the colour and dashes of each table.
+        radius_chart: certified accuracy by radius.
+        p_a_chart: the share of images by p_A; None where no table knows it.
+        pictures: finds the images themselves; None where they cannot be had.
+        command: what was typed to make the page; None where it is not known.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> from randsmooth.report import page_content
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0 = np.array([[9, 1], [4, 6]])
+        >>> counts = np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(
+        ...     header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0
+        ... )
+        >>> content = page_content([table.renamed("gaussian"), table.renamed("other")])
+        >>> content.sheet.baseline, [one.row for one in content.against]
+        (0, [1])
+    """
+
+    sheet: Sheet
+    against: list[AgainstBaseline]
+    looks: list[Look]
+    radius_chart: Axes
+    p_a_chart: Axes | None
+    pictures: Pictures | None = None
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class PanelView:
+    """What one panel shows.
+
+    Attributes:
+        content: what its template prints, by the names that it has there, beside
+            `sheet` and `looks`.
+        charts: what is drawn, by the id of the element of the template that it is
+            drawn in.
+        data: what the panel's script reads as `report.data.panels.NAME`: anything that
+            JSON can say.
+
+    Example:
+        >>> PanelView({"share": "90.0%"}).charts
+        {}
+    """
+
+    content: Mapping[str, Any] = field(default_factory=dict)
+    charts: Mapping[str, Axes] = field(default_factory=dict)
+    data: Any = None
+
+
+class Panel(Protocol):
+    """A module with a function `view`.
+
+    Beside it lie its template, called as the module with the ending .html.j2, and, where
+    it needs one, its script with the ending .js.
+    """
+
+    __name__: str
+
+    def view(self, content: PageContent) -> PanelView | None:
+        """Return what the panel shows of `content`.
+
+        The answer is None where it has nothing to show, and is left out.
+        """
+        ...
