@@ -13,7 +13,7 @@ import pytest
 
 from randsmooth.certificates import from_counts, read, write_parquet
 from randsmooth.certificates import parquet as tables
-from randsmooth.data import tables as images
+from randsmooth.data import parquet_images
 from randsmooth.parquet_layout import MOST_FIELDS, Misstated, layout_of, read_layout
 
 ROWS = 7777  # which no other number in a footer is
@@ -203,13 +203,13 @@ def test_equal_counts_of_many_images_are_written_so_that_they_are_read(
 def test_fewer_rows_are_read_at_a_time_where_they_may_repeat_a_large_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(images, "REPEATED_BYTES", 2**20)
+    monkeypatch.setattr(parquet_images, "REPEATED_BYTES", 2**20)
     rows = [{"bytes": bytes(2**17), "path": None}] * 100
     table = pa.table({"image": pa.array(rows, IMAGE), "label": [0] * 100})
     file = tmp_path / "train.parquet"
     for how, most in (
         ({"use_dictionary": True}, 7),
-        ({"use_dictionary": False}, images.ROWS),
+        ({"use_dictionary": False}, parquet_images.MOST_ROWS_AT_A_TIME),
         (
             {
                 "use_dictionary": False,
@@ -219,7 +219,7 @@ def test_fewer_rows_are_read_at_a_time_where_they_may_repeat_a_large_value(
         ),
     ):
         pq.write_table(table, file, compression="zstd", **how)
-        assert images._rows_at_a_time(file, ["image", "label"]) == most, how
+        assert parquet_images.rows_at_a_time(file, ["image", "label"]) == most, how
 
 
 def test_a_small_data_set_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_small_data_set_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -
             writer.write_batch(batch)
     assert (tmp_path / "train.parquet").stat().st_size < 18_000
     said, mib = growth(
-        "from randsmooth import data; import randsmooth.data.tables",
+        "from randsmooth import data; import randsmooth.data.parquet_images",
         f"data.load({str(tmp_path)!r})",
     )
     assert "WrongData" in said and "train.parquet swells to more than" in said

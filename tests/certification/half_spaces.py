@@ -10,7 +10,7 @@ from randsmooth import Certificates, models
 from randsmooth.certificates import Header
 from randsmooth.certification.run_header import fingerprint
 from randsmooth.data import TensorImages
-from randsmooth.data.dataset_spec import own
+from randsmooth.data.dataset_spec import spec_of_own_data
 
 SIGMA, SIDE = 0.5, 8
 D = SIDE * SIDE
@@ -43,7 +43,9 @@ def around_the_plane(distances: list[float]) -> tuple[TensorImages, np.ndarray]:
     signed = (pixels.float().div(255).double().flatten(1) - 0.5) @ w
     labels = (signed > 0).long()
     names, shape = ("below", "above"), (1, SIDE, SIDE)
-    spec = own("half-spaces", {"test": len(labels)}, shape, names, named=True, fit=None)
+    spec = spec_of_own_data(
+        "half-spaces", {"test": len(labels)}, shape, names, named=True, fit=None
+    )
     return TensorImages(spec, "test", pixels, labels), signed.numpy()
 
 

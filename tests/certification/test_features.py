@@ -287,7 +287,7 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
             lambda: load(pd.DataFrame({"a": [1, 2], "b": [0, 1]})),
             "columns a, b | label_column",
         ),
-        (lambda: load(pd.DataFrame({"label": [0, 1]})), "no images in the DataFrame"),
+        (lambda: load(pd.DataFrame({"label": [0, 1]})), "no rows in the DataFrame"),
         (lambda: certify(np.round(x), sound=True), "sound | (4,) | features"),
         (lambda: certify(images, sigma=128.0), "sigma=128.0 | 100 | divide"),
         (lambda: certify(x, sigma=1e7), "1e+06"),

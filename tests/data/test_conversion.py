@@ -86,7 +86,7 @@ REFUSED: list[tuple[Image.Image, str, dict[str, Any], str]] = [
         Image.fromarray(np.zeros((2, 3), np.float32)),
         "d.tiff",
         {},
-        "modes F: convert all",
+        "modes F",
     ),
 ]
 
@@ -126,7 +126,7 @@ def test_photographs_are_turned_upright(tmp_path: Path) -> None:
 def test_odd_ones_beyond_the_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("randsmooth.data.loading.PROBE", 1)
+    monkeypatch.setattr("randsmooth.data.encoded_splits.SAMPLED_IMAGES", 1)
     for odd, told in (
         (COLOURS.transpose(2, 0, 1), ("image 1 (", "001.png", "mode RGB", "convert")),
         (

@@ -10,8 +10,8 @@ from PIL import Image
 
 from data.making import seeded
 from randsmooth.data import DATASETS, read_picture
-from randsmooth.data.decode import crop_draws, random_resized_crop
-from randsmooth.data.images import PADDING, Draws, random_crop, random_flip
+from randsmooth.data.augmentation import PADDING, Draws, random_crop, random_flip
+from randsmooth.data.cropping import crop_draws, random_resized_crop
 
 X = torch.randint(1, 256, (64, 3, 8, 8), generator=seeded(), dtype=torch.uint8)
 

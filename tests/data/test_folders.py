@@ -17,8 +17,9 @@ from data.making import (
     write_parquet,
 )
 from randsmooth import data
-from randsmooth.data.images import Draws, StreamedImages
-from randsmooth.data.tables import read_parquet
+from randsmooth.data.augmentation import Draws
+from randsmooth.data.images import StreamedImages
+from randsmooth.data.parquet_images import read_parquet
 from values import noted
 
 LABELS = [3, 0, 2, 1, 2, 3, 0, 1, 2, 2]

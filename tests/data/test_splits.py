@@ -13,8 +13,8 @@ import torch
 
 from data.making import png, random_images, refuses, tar, write_folder, write_parquet
 from randsmooth import data
-from randsmooth.data import tables
-from randsmooth.data.splits import array_parts, split_in, split_of
+from randsmooth.data import parquet_images
+from randsmooth.data.split_words import array_parts, split_in, split_of
 from randsmooth.errors import MissingValue, UnknownName
 from values import noted
 
@@ -490,7 +490,7 @@ def test_large_parquet_files_are_split_alike(
 ) -> None:
     pytest.importorskip("datasets")
     path = write_column(tmp_path, {"train": "train", "TEST": "test"})
-    monkeypatch.setattr(tables, "HELD_BYTES", 0)
+    monkeypatch.setattr(parquet_images, "HELD_BYTES", 0)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
     assert is_split(data.load(str(path), "test"), "test") and is_split(
         data.load(str(path), "train"), "train"

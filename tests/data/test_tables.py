@@ -28,8 +28,9 @@ from data.making import (
 )
 from models.refusing import refusal
 from randsmooth import data
-from randsmooth.data import tables
-from randsmooth.data.tables import from_hub, read_parquet
+from randsmooth.data import parquet_images
+from randsmooth.data.datasets_library import from_hub
+from randsmooth.data.parquet_images import read_parquet
 
 ROWS, NAMES = 320, ["ant", "bee", "cat", "dog"]
 
@@ -47,7 +48,9 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(
         datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "datasets")
     )
-    return lambda yes: monkeypatch.setattr(tables, "HELD_BYTES", 0 if yes else 2**28)
+    return lambda yes: monkeypatch.setattr(
+        parquet_images, "HELD_BYTES", 0 if yes else 2**28
+    )
 
 
 @pytest.fixture
@@ -91,8 +94,8 @@ def test_a_column_of_bytes_alone_holds_images(
     columns = {"image": [png(each) for each in pixels], "label": [0, 2, 1]}
     pq.write_table(pa.table(columns), tmp_path / "plain.parquet")
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    for most in (tables.HELD_BYTES, 0):  # held in memory, and mapped from disk
-        monkeypatch.setattr(tables, "HELD_BYTES", most)
+    for most in (parquet_images.HELD_BYTES, 0):  # held in memory, and mapped from disk
+        monkeypatch.setattr(parquet_images, "HELD_BYTES", most)
         images = data.load(str(tmp_path / "plain.parquet"), "test")
         x, y = images.batch(torch.arange(3))
         assert np.array_equal((x * 255).round().byte().numpy(), pixels)

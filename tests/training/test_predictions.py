@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.data.images import Draws, TensorImages, augmented
+from randsmooth.data.augmentation import Draws, augmented
+from randsmooth.data.images import TensorImages
 from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian, Stream, draw
 from randsmooth.training import TrainingSettings, predictions, train

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from randsmooth import data, models
 from randsmooth.certification.opening import check_fit
 from randsmooth.data import DatasetSpec, Images
-from randsmooth.data.folders import WORDNET_ID
 from randsmooth.data.labels import composed
+from randsmooth.data.named_images import WORDNET_ID
 from randsmooth.documents import shown
 from randsmooth.errors import NotComparable
 from randsmooth.models import (

@@ -15,7 +15,8 @@ from randsmooth import data, models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import Backend
 from randsmooth.data import DatasetSpec, Images, ReadingOptions
-from randsmooth.data.dataset_spec import Fit, own
+from randsmooth.data.dataset_spec import spec_of_own_data
+from randsmooth.data.image_size import Fit
 from randsmooth.documents import shown
 from randsmooth.errors import (
     BadValue,
@@ -238,7 +239,7 @@ def images_taken(
     )
     known = tuple(getattr(model, "classes", None) or numbers)
     fit = Fit.of(sized.get("resize"), sized.get("crop"))
-    spec = own(
+    spec = spec_of_own_data(
         str(recorded or "the model's images"),
         {"test": 1},
         shape,

@@ -14,7 +14,7 @@ from randsmooth.certificates import CertificationSettings, Shard
 from randsmooth.certification.backends import check_backend
 from randsmooth.cli.options import DATASET, Identified, NoiseNamed, certification_option
 from randsmooth.cli.settings import Argument, Given, option
-from randsmooth.data.registry import check_dataset
+from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Problem, check_known
 from randsmooth.models.sources import check_place, check_source

@@ -1,9 +1,12 @@
-"""Tables of features: DataFrames, and CSV and Parquet files of numbers; each row is an input."""
+"""Tables of features: DataFrames, and CSV and Parquet files of numbers.
+
+Each row is an input.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -14,106 +17,165 @@ import torch
 from numpy.typing import NDArray
 
 from randsmooth.data.arrays import column_names, from_arrays
+from randsmooth.data.columns import IMAGE_NAMES, ColumnNames
 from randsmooth.data.dataset_spec import Categories
-from randsmooth.data.images import Request, TensorImages
-from randsmooth.data.labels import IMAGE_NAMES, NUMBER, ColumnNames, Where
-from randsmooth.data.lists import DELIMITERS, read_rows, rows_of
+from randsmooth.data.images import TensorImages
+from randsmooth.data.labels import WHOLE_NUMBER, Where
+from randsmooth.data.lists import DELIMITERS, Row, read_rows, rows_of
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import chosen, rows_of_splits, saying, split_column, telling
-from randsmooth.data.tables import read_frame, scalar_columns
+from randsmooth.data.parquet_images import read_frame, scalar_columns
+from randsmooth.data.request import Request
+from randsmooth.data.split_columns import (
+    rows_of_splits,
+    saying,
+    split_column,
+    telling,
+)
+from randsmooth.data.splits import chosen
 from randsmooth.data.walking import SUFFIXES
 from randsmooth.documents import shown
 from randsmooth.errors import Problem, Setting, WrongData
 from randsmooth.notes import Note
 
-MISSING = ("", "na", "nan", "null", "none")  # cells without a value, in small letters
-OF_IMAGES = {
-    "image",
-    "img",
-    "file",
-    "filename",
-    "path",
-}  # words in the name of a column of images, in small letters
-USUAL = {name for group in IMAGE_NAMES for name in group}  # of columns of images
 PARQUET = ".parquet"
-CODE_BYTES = 3  # of a code: float32 holds all whole numbers of so many exactly
-LOOKED_AT = 20  # rows that tell a table of features from a list of images
+# NumPy's kinds of types of numbers: truth values, whole ones and floats.
+KINDS_OF_NUMBERS = "biuf"
+
+# Cells without a value, in small letters.
+MISSING = ("", "na", "nan", "null", "none")
+
+# Words in the names of columns of images, in small letters.
+WORDS_FOR_IMAGES = {"image", "img", "file", "filename", "path"}
+# Usual names of such columns.
+USUAL_IMAGE_NAMES = {name for group in IMAGE_NAMES for name in group}
+
+# Rows that tell a table of features from a list of images.
+ROWS_LOOKED_AT = 20
+
+# Bytes of the code of a category: float32 holds all whole numbers of so many exactly.
+CODE_BYTES = 3
 
 
 def is_feature_table(path: Path, columns: ColumnNames) -> bool:
-    """Return whether `path` is a CSV or Parquet file of numbers, and not one of images or of paths to images.
+    """Return whether `path` is a CSV or Parquet file of numbers, and not of images.
 
-    That is where no column is asked for as that of the images, none is called so (image_id), none with a usual name
-    holds anything but numbers, and no cell looks like an image file.
+    That is where no column is asked for as that of the images, none is called so
+    (image_id), none with a usual name holds anything but numbers, and no cell looks
+    like an image file.
+
+    Args:
+        path: a file.
+        columns: those that the user names.
     """
     if columns.image is not None:
         return False
-    if path.suffix.lower() == PARQUET:
-        known = scalar_columns(path)
-        texts = {name for name, numbers in known.items() if not numbers}
-        return bool(known) and not _names_images([*known]) and not texts & USUAL
-    if path.suffix.lower() not in DELIMITERS:
+    suffix = path.suffix.lower()
+    if suffix == PARQUET:
+        return _is_parquet_of_features(path)
+    if suffix in DELIMITERS:
+        return _is_csv_of_features(path)
+    return False
+
+
+def _is_parquet_of_features(path: Path) -> bool:
+    holds_numbers = scalar_columns(path)
+    if not holds_numbers or _names_images(holds_numbers):
         return False
-    (names, *rows) = [row for _, row in islice(rows_of(path), 1 + LOOKED_AT)] or [[]]
-    if not rows or any(len(row) != len(names) for row in rows):
+    usual = USUAL_IMAGE_NAMES.intersection(holds_numbers)
+    return all(holds_numbers[name] for name in usual)
+
+
+def _is_csv_of_features(path: Path) -> bool:
+    lines = [row for _, row in islice(rows_of(path), 1 + ROWS_LOOKED_AT)]
+    if len(lines) < 2:
         return False
-    if _names_images(names):
+    names, *rows = lines
+    if any(len(row) != len(names) for row in rows) or _names_images(names):
         return False
-    cells = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+
     if any(Path(cell).suffix.lower() in SUFFIXES for row in rows for cell in row):
         return False
-    return all(_numbers(cells[name]) is not None for name in names if name in USUAL)
+    for place, name in enumerate(names):
+        cells = [row[place] for row in rows]
+        if name in USUAL_IMAGE_NAMES and _numbers(cells) is None:
+            return False
+    return True
 
 
-def _names_images(names: Sequence[str]) -> bool:
+def _names_images(names: Collection[str]) -> bool:
     """Return whether a column is called as one of images or of their paths is."""
-    words = (set(re.split(r"[\W_]+", name.casefold())) for name in names)
-    return any(OF_IMAGES & each for each in words)
+    words = [re.split(r"[\W_]+", name.casefold()) for name in names]
+    return any(not WORDS_FOR_IMAGES.isdisjoint(parts) for parts in words)
 
 
 def read_feature_table(path: Path, request: Request) -> TensorImages:
-    """The rows of a CSV or Parquet file as features; a column of labels, and perhaps one of splits, beside numbers.
+    """Return the rows of a CSV or Parquet file as features.
+
+    Beside numbers it has a column of labels, and perhaps one of splits.
 
     Raises:
-        Problem: a column that is not clear, or holds something else than numbers; the message names the line.
+        Problem: a column that is not clear, or holds something else than numbers; the
+            message names the line.
     """
-    import pandas as pd  # here, since it takes long to load
-
     if path.suffix.lower() == PARQUET:
-        frame = read_frame(path, [*scalar_columns(path)])
         return from_table(
-            frame,
+            read_frame(path, list(scalar_columns(path))),
             request,
-            None,
-            str(path),
-            lambda row: f"row {row + 1} of {path}",
-            path.name,
+            name=str(path),
+            where=lambda row: f"row {row + 1} of {path}",
+            called=path.name,
         )
-    (_, names), *rows = read_rows(path)
-    cells = {place: [row[place] for _, row in rows] for place in range(len(names))}
-    if (
-        names[0] == ""
-        and len(set(cells[0])) == len(rows)
-        and all(cell.isdigit() for cell in cells[0])
-    ):
-        # As pandas writes an index.
-        tell(Note("numbering_column", path=str(path)))
-        del cells[0]
-    if nameless := [place for place in cells if not names[place]]:
-        raise WrongData(
-            f"{path} has no name for column {nameless[0] + 1}: write one into its first line"
-        )
-    frame = pd.DataFrame({place: _values(column) for place, column in cells.items()})
-    frame.columns = pd.Index([names[place] for place in cells])
+
+    header, *rows = read_rows(path)
     lines = [number for number, _ in rows]
     return from_table(
-        frame,
+        _frame(path, header, rows),
         request,
-        None,
-        str(path),
-        lambda row: f"line {lines[row]} of {path}",
-        path.name,
+        name=str(path),
+        where=lambda row: f"line {lines[row]} of {path}",
+        called=path.name,
     )
+
+
+def _frame(path: Path, header: Row, rows: Sequence[Row]) -> Any:
+    """Return the rows of a CSV file as a DataFrame."""
+    import pandas as pd  # here, since it takes long to load
+
+    _, names = header
+    cells = {place: [row[place] for _, row in rows] for place in range(len(names))}
+    if names[0] == "" and _numbers_rows(cells[0]):
+        # pandas writes the index of a table so.
+        tell(Note("numbering_column", path=str(path)))
+        del cells[0]
+
+    for place in cells:
+        if not names[place]:
+            raise WrongData(
+                f"{path} has no name for column {place + 1}",
+                fix="write one into its first line",
+            )
+    # Two columns of one name stay two.
+    frame = pd.DataFrame({place: _values(column) for place, column in cells.items()})
+    frame.columns = pd.Index([names[place] for place in cells])
+    return frame
+
+
+def _numbers_rows(cells: Sequence[str]) -> bool:
+    """Return whether a column has another whole number for each row."""
+    return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """Which columns of a table hold what, besides features.
+
+    Attributes:
+        label: the column of labels; None: there is none.
+        splits: the columns that say splits, with their cells.
+    """
+
+    label: str | None
+    splits: dict[str, list[Any]]
 
 
 def from_table(
@@ -124,115 +186,169 @@ def from_table(
     where: Where | None = None,
     called: str = "arrays",
 ) -> TensorImages:
-    """A DataFrame of numbers: a column of labels by its usual name or the one that is asked for, the others features.
+    """Return the rows of a DataFrame of numbers as features.
 
-    A column that says "train" or "test" of each row is heard.
+    A column of labels has a usual name, or the one that is asked for. A column that
+    says "train" or "test" of each row is heard. All others are features.
 
     Args:
         frame: the table.
         request: what is asked of it.
         labels: (N,) where the table does not hold them.
         name: what to call the table in errors.
-        where: what to call a row in errors.
+        where: names a row in errors.
         called: what to call the data set.
 
     Raises:
-        Problem: no column is known to hold the labels, or another holds something else than numbers.
+        Problem: no column is known to hold the labels, or another holds something else
+            than numbers.
     """
     where = where or (lambda row: f"row {row} of {name}")
-    names = [str(each) for each in frame.columns]
-    about = [
-        each
-        for each in split_column(names, (request.columns.label,))
-        if names.count(each) == 1
-    ]
-    cells = {each: frame[each].tolist() for each in about}
-    said = saying(cells, name)
-    label = None
-    if labels is None:
-        label = request.columns.label_among(
-            [each for each in names if each not in said], name
-        )
-    if not said:
-        typed = zip(names, frame.dtypes, strict=True)
-        others = [each for each, dtype in typed if dtype.kind == "O" and each != label]
-        times = Counter(names)
-        texts = [each for each in others if times[each] == 1]
-        cells = {each: frame[each].tolist() for each in texts}
-        said = telling(cells)
-    kept = np.array([each != label and each not in said for each in names])
-    x = frame.loc[:, kept]
-    kinds = [dtype.kind for dtype in x.dtypes]
-    coded = [place for place, kind in enumerate(kinds) if kind not in "biuf"]
-    numeric = [place for place, kind in enumerate(kinds) if kind in "biuf"]
-    held = tuple(_categories(x, place) for place in coded)
-    if held and not request.categories:
-        raise _no_numbers(x, held[0], name, where)
-    if label is not None:
-        labels = frame.loc[:, [each == label for each in names]].iloc[:, 0]
-    values = np.empty(x.shape)
-    values[:, numeric] = x.iloc[:, numeric].to_numpy(np.float64, na_value=np.nan)
-    for each in held:
-        values[:, each.place] = _coded(x.iloc[:, each.place], each)
-    found = from_arrays(
+    roles = _roles(frame, request, labels is not None, name)
+    names = [str(column) for column in frame.columns]
+    if roles.label is not None:
+        labels = frame.loc[:, [column == roles.label for column in names]].iloc[:, 0]
+
+    others = [column != roles.label and column not in roles.splits for column in names]
+    table = frame.loc[:, np.array(others, dtype=bool)]
+    values, held = _numbers_of(table, request.categories, name, where)
+    whole = from_arrays(
         values, labels, name, request, source=called, as_features=True, where=where
     )
-    whole = replace(found.spec, columns=column_names(x), held=held)
-    images = TensorImages(whole, found.split, found.pixels, found.labels, found.device)
-    if not said:
-        return images
-    split, rows = chosen(
-        rows_of_splits({each: cells[each] for each in said}, name), request.split, name
-    )
-    part = images.subset(torch.tensor(rows[split]))
-    spec = replace(whole, sizes={each: len(of) for each, of in rows.items()})
+    spec = replace(whole.spec, columns=column_names(table), held=held)
+    if not roles.splits:
+        return TensorImages(spec, whole.split, whole.pixels, whole.labels, whole.device)
+
+    rows_by_name = rows_of_splits(roles.splits, name)
+    split, rows = chosen(rows_by_name, request.split, name)
+    part = whole.subset(torch.tensor(rows[split]))
+    spec = replace(spec, sizes={other: len(places) for other, places in rows.items()})
     return TensorImages(spec, split, part.pixels, part.labels, part.device)
 
 
-def _no_numbers(x: Any, column: Categories, name: str, where: Where) -> Problem:
-    """The error for a column of a table that holds something else than numbers."""
-    cells = x.iloc[:, column.place].tolist()
-    odd = next(
-        (row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None), 0
-    )
-    example = f"{shown(repr(cells[odd]))} in {where(odd)}" if cells else "nothing"
-    said = f"the column {shown(repr(column.name))} of {name} holds no numbers, as {example}"
+def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Roles:
+    """Return which columns of a table hold what.
+
+    Args:
+        frame: the table.
+        request: what is asked of it.
+        labels_given: whether the labels lie beside the table.
+        name: what to call the table in errors.
+    """
+    names = [str(column) for column in frame.columns]
+    times = Counter(names)
+    about_splits = [
+        column
+        for column in split_column(names, (request.columns.label,))
+        if times[column] == 1
+    ]
+    cells = {column: frame[column].tolist() for column in about_splits}
+    splits = saying(cells, name)
+
+    label = None
+    if not labels_given:
+        others = [column for column in names if column not in splits]
+        label = request.columns.label_among(others, name)
+    if not splits:
+        # Any column of texts may say splits, whatever it is called.
+        texts = [
+            column
+            for column, dtype in zip(names, frame.dtypes, strict=True)
+            if dtype.kind == "O" and column != label and times[column] == 1
+        ]
+        cells = {column: frame[column].tolist() for column in texts}
+        splits = telling(cells)
+    return _Roles(label, {column: cells[column] for column in splits})
+
+
+def _numbers_of(
+    table: Any, categories: bool, name: str, where: Where
+) -> tuple[NDArray[np.float64], tuple[Categories, ...]]:
+    """Return the numbers (N, d) in a table of features, and what its codes stand for.
+
+    Args:
+        table: columns of features alone.
+        categories: whether columns without numbers are taken as codes.
+        name: what to call the table in errors.
+        where: names a row in errors.
+
+    Raises:
+        WrongData: a column holds no numbers, and is not to be taken as codes.
+    """
+    kinds = [dtype.kind for dtype in table.dtypes]
+    numeric = [place for place, kind in enumerate(kinds) if kind in KINDS_OF_NUMBERS]
+    coded = [place for place, kind in enumerate(kinds) if kind not in KINDS_OF_NUMBERS]
+    held = tuple(_categories(table, place) for place in coded)
+    if held and not categories:
+        raise _no_numbers(table, held[0], name, where)
+
+    values = np.empty(table.shape)
+    values[:, numeric] = table.iloc[:, numeric].to_numpy(np.float64, na_value=np.nan)
+    for column in held:
+        values[:, column.place] = _coded(table.iloc[:, column.place], column)
+    return values, held
+
+
+def _no_numbers(table: Any, column: Categories, name: str, where: Where) -> Problem:
+    """Return the error for a column of a table that holds no numbers.
+
+    Args:
+        table: columns of features.
+        column: the one of them.
+        name: what to call the table.
+        where: names a row.
+    """
+    cells = table.iloc[:, column.place].tolist()
+    # The types of all cells may be to blame, and none of them alone.
+    no_number = [row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None]
+    example = "nothing"
+    if cells:
+        row = no_number[0] if no_number else 0
+        example = f"{shown(repr(cells[row]))} in {where(row)}"
     return WrongData(
-        said,
+        f"the column {shown(repr(column.name))} of {name} holds no numbers, as "
+        f"{example}",
         fix=("encode it, drop it, or name it as ", Setting("label_column")),
     )
 
 
-def _categories(x: Any, place: int) -> Categories:
-    """The categories of a column: codes depend on the values alone, so that other values are other inputs."""
-    column = x.iloc[:, place]
-    values = {repr(value): value for value in column.tolist()}
-    codes = dict[int, Any]()
-    for text in sorted(values):
-        code = int.from_bytes(
-            blake2b(text.encode("utf-8", "replace"), digest_size=CODE_BYTES).digest()
-        )
-        while code in codes:
+def _categories(table: Any, place: int) -> Categories:
+    """Return the categories of the column at a `place`.
+
+    Codes depend on the values alone, so that other values are other inputs.
+    """
+    column = table.iloc[:, place]
+    value_by_text = {repr(value): value for value in column.tolist()}
+    value_by_code = dict[int, Any]()
+    for text in sorted(value_by_text):
+        digest = blake2b(text.encode("utf-8", "replace"), digest_size=CODE_BYTES)
+        code = int.from_bytes(digest.digest())
+        while code in value_by_code:
             code = (code + 1) % 256**CODE_BYTES
-        codes[code] = values[text]
-    ascending = sorted(codes)
-    known = tuple(codes[code] for code in ascending)
+        value_by_code[code] = value_by_text[text]
+
+    codes = sorted(value_by_code)
     return Categories(
-        str(x.columns[place]), place, tuple(map(float, ascending)), known, column.dtype
+        name=str(table.columns[place]),
+        place=place,
+        codes=tuple(map(float, codes)),
+        values=tuple(value_by_code[code] for code in codes),
+        dtype=column.dtype,
     )
 
 
 def _coded(column: Any, categories: Categories) -> list[float]:
-    """The codes of the values of a column."""
-    codes = {
-        repr(value): code
-        for code, value in zip(categories.codes, categories.values, strict=True)
-    }
-    return [codes[repr(value)] for value in column.tolist()]
+    """Return the codes of the values of a column."""
+    pairs = zip(categories.values, categories.codes, strict=True)
+    code_by_text = {repr(value): code for value, code in pairs}
+    return [code_by_text[repr(value)] for value in column.tolist()]
 
 
 def _numbers(cells: Sequence[str]) -> list[float] | None:
-    """The numbers that cells hold, NaN of those without a value; None where a cell holds something else."""
+    """Return the numbers that cells hold, NaN of those without a value.
+
+    It is None where a cell holds something else.
+    """
     try:
         return [
             float("nan") if cell.casefold() in MISSING else float(cell)
@@ -243,11 +359,14 @@ def _numbers(cells: Sequence[str]) -> list[float] | None:
 
 
 def _values(cells: Sequence[str]) -> NDArray[Any] | list[str | None]:
-    """What the cells of a column hold: whole numbers, numbers, or texts, None where there is no value.
+    """Return what the cells of a column hold: whole numbers, numbers, or texts.
 
-    Numbers come as an array, which a table takes a thousand of as fast as one Series.
+    A text is None where there is no value. Numbers come as an array, which a table
+    takes a thousand of as fast as one Series.
     """
-    if all(NUMBER.fullmatch(cell) for cell in cells):
+    if all(WHOLE_NUMBER.fullmatch(cell) for cell in cells):
         return np.array([int(cell) for cell in cells])
     numbers = _numbers(cells)
-    return [cell or None for cell in cells] if numbers is None else np.array(numbers)
+    if numbers is not None:
+        return np.array(numbers)
+    return [cell or None for cell in cells]

@@ -1,4 +1,4 @@
-"""A split that gives batches: held in memory, or decoded when needed; and which of its images are chosen."""
+"""A split that gives batches: held in memory, or decoded when they are asked for."""
 
 from __future__ import annotations
 
@@ -7,87 +7,24 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 import torch
-from torch import Generator, Tensor
-from torch.nn.functional import pad
+from torch import Tensor
 
-from randsmooth.data.dataset_spec import DatasetSpec, Fit
-from randsmooth.data.decode import Source, crop_draws
-from randsmooth.data.labels import NO_LABEL, USUAL, ColumnNames
-from randsmooth.errors import BadValue
+from randsmooth.data.augmentation import Draws, augmented
+from randsmooth.data.cropping import crop_draws
+from randsmooth.data.dataset_spec import DatasetSpec
+from randsmooth.data.encoded import Source
+from randsmooth.data.labels import NO_LABEL, renumbered
+from randsmooth.data.request import Device
 
 # Batches that a streamed split decodes before they are asked for.
-AHEAD = 3
-
-PADDING = 4  # black pixels a side, of which random crops take some
-
-
-class Draws(NamedTuple):
-    """The random numbers of an augmentation: drawn for a batch of `total`, whose images from `first` on are at hand.
-
-    So an image's do not depend on how the batch is divided. `total` None: all images are at hand.
-
-    Example:
-        >>> from randsmooth.data import load
-        >>> images, draws = load("digits"), Draws(torch.Generator().manual_seed(0))
-        >>> images.batch([0, 1], draws)[0].shape
-        torch.Size([2, 1, 8, 8])
-    """
-
-    generator: Generator
-    first: int = 0
-    total: int | None = None
-
-    def of(self, batch: int) -> tuple[int, slice]:
-        """For how many images to draw, and which of these `batch` images at hand are."""
-        return self.total or batch, slice(self.first, self.first + batch)
-
-
-def augmented(x: Tensor, kind: str, draws: Draws) -> Tensor:
-    """The batch `x` (B, C, H, W) after the augmentation `kind` of a data set, in the same shape and dtype.
-
-    "random-resized-crop-flip" is done while images are decoded (`random_resized_crop`); here it leaves `x` as it is.
-    """
-    if kind in ("crop", "crop-flip"):
-        x = random_crop(x, draws)
-    return random_flip(x, draws) if kind == "crop-flip" else x
-
-
-def random_crop(x: Tensor, draws: Draws) -> Tensor:
-    """Pad each image of `x` (B, C, H, W) with 4 black pixels a side, then cut H x W at a random place."""
-    total, here = draws.of(len(x))
-    corner = torch.randint(
-        0,
-        2 * PADDING + 1,
-        (2, total),
-        generator=draws.generator,
-        device=draws.generator.device,
-    )
-    top, left = corner[:, here].to(x.device)
-    windows = (
-        pad(x, (PADDING,) * 4).unfold(2, x.shape[2], 1).unfold(3, x.shape[3], 1)
-    )  # (B, C, 9, 9, H, W), a view
-    return windows[torch.arange(len(x), device=x.device), :, top, left].contiguous()
-
-
-def random_flip(x: Tensor, draws: Draws) -> Tensor:
-    """Mirror each image of `x` (B, C, H, W) left to right with probability 1/2."""
-    total, here = draws.of(len(x))
-    mirrored = (
-        torch.rand(total, generator=draws.generator, device=draws.generator.device)[
-            here
-        ]
-        < 0.5
-    )
-    return torch.where(mirrored.to(x.device)[:, None, None, None], x.flip(-1), x)
-
+BATCHES_AHEAD = 3
 
 Batch = tuple[Tensor, Tensor]
-Device = torch.device | str
+# Gives what the k-th batch is augmented by; None: it is not augmented.
 DrawsFor = Callable[[int], Draws | None]
 
 
@@ -99,7 +36,8 @@ class Images(ABC):
         split: "train", "validation" or "test".
         labels: (N,) int64, on the CPU; -1 throughout where the images have none.
         device: where batches are.
-        streams: whether images are decoded when they are asked for, instead of being held in memory.
+        streams: whether images are decoded when they are asked for, instead of being
+            held in memory.
 
     Example:
         >>> from randsmooth.data import load
@@ -115,7 +53,9 @@ class Images(ABC):
     labels: Tensor
 
     def __init__(self, spec: DatasetSpec, split: str, device: Device) -> None:
-        self.spec, self.split, self.device = spec, split, torch.device(device)
+        self.spec = spec
+        self.split = split
+        self.device = torch.device(device)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -126,54 +66,77 @@ class Images(ABC):
         return not bool((self.labels == NO_LABEL).any())
 
     def labels_at(self, indices: Tensor) -> Tensor:
-        """The labels (B,) of the images at `indices` (B,), on the CPU."""
+        """Return the labels (B,) of the images at `indices` (B,), on the CPU."""
         return self.labels[indices.cpu()]
 
     def name_of(self, index: int) -> str:
-        """What to call image `index`: its file, where it has one of its own, else its position."""
+        """Return what to call image `index`: a file of its own, else its position."""
         return f"{self.spec.name}[{index}]"
 
     def batch(
         self, indices: Tensor | Sequence[int], augment: Draws | None = None
     ) -> Batch:
-        """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,), from 0 on.
+        """Return the images and labels at `indices` (B,), which count from 0.
 
-        `augment` is what the training augmentation of the data set is drawn from; None: no augmentation.
+        Args:
+            indices: of the images.
+            augment: what the training augmentation of the data set is drawn from; None:
+                no augmentation.
+
+        Returns:
+            x (B, C, H, W) float32 in [0, 1], and y (B,) int64, both on the device.
         """
         indices = torch.as_tensor(indices, dtype=torch.long)
-        x, y = self._pixels(indices, augment), self._labels(indices)
+        x = self._pixels(indices, augment)
+        y = self._labels(indices)
         if augment is not None:
             x = augmented(x, self.spec.augment, augment)
-        return (x.float().div_(255) if x.dtype == torch.uint8 else x), y
+        if x.dtype == torch.uint8:
+            x = x.float().div_(255)
+        return x, y
 
     def batches(
         self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None
     ) -> Iterator[Batch]:
-        """`batch` of each of `chosen` in turn; the k-th is augmented by `augment_for(k)`.
+        """Give `batch` of each of `chosen` in turn.
 
-        Each batch needs a generator of its own, since a streamed split decodes several batches at the same time.
+        Args:
+            chosen: indices (B,) of the images of each batch.
+            augment_for: gives what the k-th batch is augmented by. Each batch needs a
+                generator of its own, since a streamed split decodes several batches at
+                the same time.
         """
         for k, indices in enumerate(chosen):
-            yield self.batch(indices, augment_for and augment_for(k))
+            yield self.batch(indices, _draws(augment_for, k))
 
     @abstractmethod
     def to(self, device: Device) -> Images:
-        """The same images, with batches on `device`."""
+        """Return the same images, with batches on `device`."""
 
     @abstractmethod
     def in_classes(self, classes: Sequence[str]) -> Images:
-        """The same images, whose labels are places among `classes`, of which theirs are some."""
+        """Return the same images, whose labels are places among `classes`.
+
+        Their own classes are some of these.
+        """
 
     @abstractmethod
     def subset(self, indices: Tensor) -> Images:
-        """Only the images at `indices`, in their order."""
+        """Return only the images at `indices`, in their order."""
 
     def _labels(self, indices: Tensor) -> Tensor:
         return self.labels_at(indices).to(self.device)
 
     @abstractmethod
     def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
-        """The images at `indices` (B,) on the device: (B, C, H, W) uint8, or float32 in [0, 1]; not shared."""
+        """Return the images at `indices` (B,) on the device, not shared with others.
+
+        They are (B, C, H, W) uint8, or float32 in [0, 1].
+        """
+
+
+def _draws(augment_for: DrawsFor | None, k: int) -> Draws | None:
+    return None if augment_for is None else augment_for(k)
 
 
 class TensorImages(Images):
@@ -182,7 +145,8 @@ class TensorImages(Images):
     Example:
         >>> from randsmooth.data import DATASETS
         >>> pixels = torch.full((4, 1, 8, 8), 255, dtype=torch.uint8)
-        >>> white = TensorImages(DATASETS["digits"], "test", pixels, torch.tensor([0, 1, 2, 3]))
+        >>> labels = torch.tensor([0, 1, 2, 3])
+        >>> white = TensorImages(DATASETS["digits"], "test", pixels, labels)
         >>> x, y = white.subset(torch.tensor([2, 3])).batch(torch.tensor([0]))
         >>> float(x.min()), y.tolist()
         (1.0, [2])
@@ -198,34 +162,37 @@ class TensorImages(Images):
         labels: Tensor,
         device: Device = "cpu",
     ) -> None:
-        """`pixels` are (N, C, H, W) uint8, or float32 in [0, 1]; `labels` (N,) int64, all -1 if there are none."""
+        """Hold a split.
+
+        Args:
+            spec: the data set.
+            split: "train", "validation" or "test".
+            pixels: (N, C, H, W) uint8, or float32 in [0, 1].
+            labels: (N,) int64, all -1 if there are none.
+            device: where batches are to be.
+        """
         super().__init__(spec, split, device)
-        self.labels, self.pixels = labels, pixels.to(self.device)
-        self._labels_there = labels.to(
-            self.device
-        )  # so that indices on the device are not waited for
+        self.pixels = pixels.to(self.device)
+        self.labels = labels
+        # A copy on the device: looking up there does not wait for indices that are
+        # there as well.
+        self._labels_on_device = labels.to(self.device)
 
     def to(self, device: Device) -> TensorImages:
         return TensorImages(self.spec, self.split, self.pixels, self.labels, device)
 
     def in_classes(self, classes: Sequence[str]) -> TensorImages:
+        spec = replace(self.spec, classes=tuple(classes))
         labels = renumbered(self.labels, self.spec.classes, classes)
-        return TensorImages(
-            replace(self.spec, classes=tuple(classes)),
-            self.split,
-            self.pixels,
-            labels,
-            self.device,
-        )
+        return TensorImages(spec, self.split, self.pixels, labels, self.device)
 
     def subset(self, indices: Tensor) -> TensorImages:
         pixels = self.pixels[indices.to(self.device)]
-        return TensorImages(
-            self.spec, self.split, pixels, self.labels[indices.cpu()], self.device
-        )
+        labels = self.labels[indices.cpu()]
+        return TensorImages(self.spec, self.split, pixels, labels, self.device)
 
     def _labels(self, indices: Tensor) -> Tensor:
-        return self._labels_there[indices.to(self.device)]
+        return self._labels_on_device[indices.to(self.device)]
 
     def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
         return self.pixels[indices.to(self.device)]
@@ -236,17 +203,17 @@ class StreamedImages(Images):
 
     Example:
         >>> import tempfile
-        >>> from dataclasses import replace
         >>> from pathlib import Path
         >>> from PIL import Image
         >>> from randsmooth.data import DATASETS
         >>> from randsmooth.data.folders import image_folder
+        >>> imagenet = DATASETS["imagenet"]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     for name in ("cat", "dog"):
         ...         Path(folder, name).mkdir()
         ...         Image.new("RGB", (300, 260)).save(Path(folder, name, "1.png"))
         ...     encoded = image_folder(Path(folder), ("cat", "dog"))
-        ...     x, y = StreamedImages(DATASETS["imagenet"], "test", encoded).batch(torch.tensor([1]))
+        ...     x, y = StreamedImages(imagenet, "test", encoded).batch([1])
         >>> x.shape, y.tolist()
         (torch.Size([1, 3, 224, 224]), [1])
     """
@@ -261,7 +228,15 @@ class StreamedImages(Images):
         device: Device = "cpu",
         chosen: Tensor | None = None,
     ) -> None:
-        """`chosen` (N,) are the images of `source` that are kept; None: all."""
+        """Stream a split.
+
+        Args:
+            spec: the data set.
+            split: "train", "validation" or "test".
+            source: where its images lie.
+            device: where batches are to be.
+            chosen: (N,) which of the images of `source` are kept; None: all.
+        """
         super().__init__(spec, split, device)
         self.source = source
         self.chosen = torch.arange(len(source)) if chosen is None else chosen
@@ -294,124 +269,35 @@ class StreamedImages(Images):
         return StreamedImages(spec, self.split, source, self.device, self.chosen)
 
     def subset(self, indices: Tensor) -> StreamedImages:
-        return StreamedImages(
-            self.spec, self.split, self.source, self.device, self.chosen[indices.cpu()]
-        )
+        chosen = self.chosen[indices.cpu()]
+        return StreamedImages(self.spec, self.split, self.source, self.device, chosen)
 
     def batches(
         self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None
     ) -> Iterator[Batch]:
-        """As of `Images`; up to 3 batches are decoded ahead by a background thread."""
+        """Give batches as `Images` does; a background thread decodes a few ahead."""
         if not self.source.threads:
             yield from super().batches(chosen, augment_for)
             return
-        ahead, pending = ThreadPoolExecutor(1), deque[Future[Batch]]()
+
+        decoder = ThreadPoolExecutor(1)
+        pending = deque[Future[Batch]]()
         try:
             for k, indices in enumerate(chosen):
-                pending.append(
-                    ahead.submit(self.batch, indices, augment_for and augment_for(k))
-                )
-                if len(pending) > AHEAD:
+                draws = _draws(augment_for, k)
+                pending.append(decoder.submit(self.batch, indices, draws))
+                if len(pending) > BATCHES_AHEAD:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
-        finally:  # also when the caller stops early
-            ahead.shutdown(cancel_futures=True)
+        finally:
+            # The caller may have stopped early: what has not begun is dropped.
+            decoder.shutdown(cancel_futures=True)
 
     def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
-        wanted, draws = self.chosen[indices.cpu()], None
+        wanted = self.chosen[indices.cpu()]
+        draws = None
         if augment is not None and self.spec.augment == "random-resized-crop-flip":
-            total, here = augment.of(len(wanted))
-            draws = crop_draws(total, augment.generator)[here]
+            total, at_hand = augment.of(len(wanted))
+            draws = crop_draws(total, augment.generator)[at_hand]
         return self.source.read_many(wanted, self.spec, draws).to(self.device)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of a data set: the arguments of `data.load`, and what its name says.
-
-    Attributes:
-        split: which is asked for; None: "train", or the one there is.
-        whole: the split that the name of a folder or file says, which has no other.
-    """
-
-    split: str | None
-    columns: ColumnNames = USUAL
-    fit: Fit | None = None
-    device: Device = "cpu"
-    stream: bool = False
-    categories: bool = False
-    whole: str | None = None
-
-    @property
-    def called(self) -> str:
-        """What a data set without splits is taken for."""
-        return self.whole or self.split or "train"
-
-
-def guessing(labels: Tensor, classes: int) -> float:
-    """Return the accuracy of an answer that is always the most frequent of `labels`.
-
-    Where they are of one class only, nobody could do better: then it is 1 / K, of an
-    answer by chance.
-
-    Args:
-        labels: (N,) int64, from 0 on.
-        classes: K, of which the answer is one.
-
-    Example:
-        >>> guessing(torch.tensor([0, 0, 0, 1]), 2), guessing(torch.tensor([3, 3]), 10)
-        (0.75, 0.1)
-    """
-    counts = labels.bincount()
-    if int((counts > 0).sum()) == 1:
-        return 1.0 / classes
-    return int(counts.max()) / len(labels)
-
-
-def numbered(labels: Tensor) -> tuple[str, ...]:
-    """Class names for labels without names: "0", "1", ... up to the largest label; none without labels."""
-    return tuple(str(k) for k in range(int(labels.max()) + 1))
-
-
-def renumbered(labels: Tensor, classes: Sequence[str], others: Sequence[str]) -> Tensor:
-    """Labels (N,) of `classes` as places among `others`, which has the same names and perhaps more.
-
-    Example:
-        >>> renumbered(torch.tensor([1, 0, NO_LABEL]), ["ant", "cat"], ["ant", "bee", "cat"]).tolist()
-        [2, 0, -1]
-    """
-    places = torch.tensor([list(others).index(name) for name in classes] + [NO_LABEL])
-    return places[labels]  # NO_LABEL, which is -1, is the last of them
-
-
-def take(total: int, n: int) -> Tensor:
-    """`n` indices spread evenly over 0..total-1: floor(i * total / n), (n,) int64.
-
-    Raises:
-        Problem: unless 1 <= n <= total.
-
-    Example:
-        >>> take(10, 4).tolist()
-        [0, 2, 5, 7]
-    """
-    if not 1 <= n <= total:
-        raise BadValue(
-            f"cannot take {n} of {total} images: give a number from 1 to {total}"
-        )
-    return torch.arange(n) * total // n
-
-
-def skip(total: int, every: int) -> Tensor:
-    """The indices 0, every, 2 * every, ... below `total`, int64; the literature certifies every 20th CIFAR-10 image.
-
-    Raises:
-        Problem: unless every >= 1.
-
-    Example:
-        >>> skip(10, 4).tolist()
-        [0, 4, 8]
-    """
-    if every < 1:
-        raise BadValue(f"cannot keep every {every}-th image: give a step of 1 or more")
-    return torch.arange(0, total, every)

@@ -1,4 +1,7 @@
-"""Lists of image files and their labels: CSV files, and the JSON lines that Hugging Face puts beside images."""
+"""Lists of image files and their labels: CSV files, and JSON lines beside images.
+
+The latter are what Hugging Face writes.
+"""
 
 import csv
 import os
@@ -8,20 +11,31 @@ from pathlib import Path
 
 import torch
 
-from randsmooth.data.decode import Encoded
-from randsmooth.data.labels import USUAL, ColumnNames, from_texts, no_labels
+from randsmooth.data.columns import USUAL, ColumnNames
+from randsmooth.data.encoded import Encoded
+from randsmooth.data.labels import from_texts, no_labels
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import WHOLE, rows_of_splits, saying, split_column, telling
+from randsmooth.data.split_columns import (
+    rows_of_splits,
+    saying,
+    split_column,
+    telling,
+)
+from randsmooth.data.split_words import WHOLE
 from randsmooth.data.walking import images_below
 from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import WrongData
 from randsmooth.notes import Note
 
-# Of the cells of a line, by suffix; a list whose first line has one of the others instead is read with that one.
+# What stands between the cells of a line, by suffix of the file; a list whose first
+# line has one of the others instead is read with that one.
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-OTHERS = (",", ";", "\t", "|")
+ANY_DELIMITER = (",", ";", "\t", "|")
 JSON_LINES = ".jsonl"
-SUFFIXES = (*DELIMITERS, JSON_LINES)
+LIST_SUFFIXES = (*DELIMITERS, JSON_LINES)
+
+# A row of a list: the number of its line, and its cells.
+Row = tuple[int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -31,8 +45,10 @@ class ImageList:
     Attributes:
         path: of the list; paths in it are relative to its folder.
         lines: where each row stands, from 1 on.
-        files, labels: the cells of each row; no text where a row has no label.
-        splits: the list's own name of each split -> its rows; WHOLE alone: it has no splits.
+        files: the cell of each row that names an image file.
+        labels: the cell of each row with its label; empty where it has none.
+        splits: the list's own name of each split -> its rows; WHOLE alone: it has no
+            splits.
     """
 
     path: Path
@@ -42,29 +58,25 @@ class ImageList:
     splits: dict[str, list[int]]
 
     def images(self, rows: Sequence[int]) -> Encoded:
-        """The images of some rows, in their order; names of classes are numbered over all rows.
+        """Return the images of some rows, in their order.
+
+        Names of classes are numbered over all rows, so that they are in each split.
 
         Raises:
-            Problem: a file that is missing, or a label that is none; the message names the line.
+            WrongData: a file that is missing, or a label that is none; the message
+                names the line.
         """
         places = self.places(rows)
-        # A split may lack its labels, as of a competition; the others number the classes.
-        labelled = [
-            each
-            for each in self.splits.values()
-            if any(self.labels[row] for row in each)
-        ]
-        kept = sorted(row for each in labelled for row in each)
-        found, classes = from_texts(
-            [self.labels[row] for row in kept],
-            lambda index: self._where(kept[index]),
+        labelled = self._labelled_rows()
+        known, classes = from_texts(
+            [self.labels[row] for row in labelled],
+            lambda index: self._where(labelled[index]),
             str(self.path),
         )
         labels = no_labels(len(self.labels))
-        labels[torch.tensor(kept, dtype=torch.int64)] = found
-        own = labels[torch.tensor(rows, dtype=torch.int64)]
+        labels[torch.tensor(labelled, dtype=torch.int64)] = known
         return Encoded(
-            own,
+            labels[torch.tensor(rows, dtype=torch.int64)],
             classes,
             str(self.path),
             places.__getitem__,
@@ -72,128 +84,183 @@ class ImageList:
             alphabetical=classes is not None,
         )
 
+    def _labelled_rows(self) -> list[int]:
+        """Return the rows of the splits that have labels.
+
+        One may have none, as the test split of a competition.
+        """
+        labelled = list[int]()
+        for rows in self.splits.values():
+            if any(self.labels[row] for row in rows):
+                labelled += rows
+        return sorted(labelled)
+
     def places(
         self, rows: Sequence[int], among: Sequence[Path] | None = None
     ) -> list[Path]:
-        """Return the files of some rows: where their paths lead, or the only ones below the folder that are called so.
+        """Return the files of some rows: where their paths lead.
+
+        A name that is no such path means the only file below the folder that is called
+        so, as a `Note` says.
 
         Args:
             rows: which ones.
             among: the only files that may be meant; None: any.
 
         Raises:
-            Problem: a row names none, or a name without folder or suffix several; the message names the line.
+            WrongData: a row names no file, or a name without folder or suffix several;
+                the message names the line.
         """
         folder = self.path.parent
+        # No path has a zero byte, of which the system would complain.
         cells = [self.files[row].replace("\0", " ") for row in rows]
-        if among is None:
-            found = [
-                folder / cell if (folder / cell).is_file() else None for cell in cells
-            ]
-        else:
-            allowed = {_plain(path): path for path in among}
-            found = [allowed.get(_plain(folder / cell)) for cell in cells]
-        odd = [place for place, path in enumerate(found) if path is None]
-        if among is None and any("/" not in cells[place] for place in odd):
-            among = images_below(folder)
-        named = self._named(among or [])
-        for place in odd:
-            cell = cells[place].replace("\\", "/")  # as Windows divides folders
-            meant = named.get(str(_plain(folder / cell))) or named.get(cell, set())
-            if len(meant) != 1:
-                how = f"{len(meant)} images" if meant else "no image file"
-                way = f"paths are relative to {folder}, the folder of the list"
-                raise WrongData(
-                    f"{self._where(rows[place])}: {how} at {shown(folder / cells[place])}; {way}"
-                )
-            (found[place],) = meant
-        files = [path for path in found if path is not None]
-        if odd:
-            tell(
-                Note(
-                    "found_by_name",
-                    path=str(self.path),
-                    folder=str(folder),
-                    cell=cells[odd[0]],
-                    file=str(files[odd[0]].relative_to(folder)),
-                )
-            )
-        return files
+        files = self._files_at(cells, among)
+        no_paths = [place for place, file in enumerate(files) if file is None]
 
-    def _named(self, images: Sequence[Path]) -> dict[str, set[Path]]:
-        """The images by their paths, names, and names without suffix."""
-        found = dict[str, set[Path]]()
-        for image in images:
-            for name in (str(_plain(image)), image.name, image.stem):
-                found.setdefault(name, set()).add(image)
+        if among is None and any("/" not in cells[place] for place in no_paths):
+            among = images_below(folder)
+        by_name = _by_name(among or [])
+        for place in no_paths:
+            cell = cells[place]
+            files[place] = self._file_called(cell, by_name, self._where(rows[place]))
+
+        found = [file for file in files if file is not None]
+        if no_paths:
+            first = no_paths[0]
+            note = Note(
+                "found_by_name",
+                path=str(self.path),
+                folder=str(folder),
+                cell=cells[first],
+                file=str(found[first].relative_to(folder)),
+            )
+            tell(note)
         return found
+
+    def _files_at(
+        self, cells: Sequence[str], among: Sequence[Path] | None
+    ) -> list[Path | None]:
+        """Return the files to which the paths in cells lead; None: there is none."""
+        paths = [self.path.parent / cell for cell in cells]
+        if among is None:
+            return [path if path.is_file() else None for path in paths]
+
+        allowed = {_plain(path): path for path in among}
+        return [allowed.get(_plain(path)) for path in paths]
+
+    def _file_called(
+        self, cell: str, by_name: dict[str, set[Path]], where: str
+    ) -> Path:
+        """Return the only file that is called as a cell says.
+
+        Args:
+            cell: a name or a path.
+            by_name: the files that may be meant.
+            where: names the row in errors.
+
+        Raises:
+            WrongData: there is none, or there are several.
+        """
+        folder = self.path.parent
+        name = cell.replace("\\", "/")  # Windows divides folders by backslashes.
+        meant = by_name.get(str(_plain(folder / name))) or by_name.get(name, set())
+        if len(meant) == 1:
+            (file,) = meant
+            return file
+
+        number = f"{len(meant)} images" if meant else "no image file"
+        raise WrongData(
+            f"{where}: {number} at {shown(folder / cell)}",
+            fix=f"paths are relative to {folder}, the folder of the list",
+        )
 
     def _where(self, row: int) -> str:
         return f"line {self.lines[row]} of {self.path}"
 
 
+def _by_name(images: Sequence[Path]) -> dict[str, set[Path]]:
+    """Return the images by their paths, names, and names without suffix."""
+    by_name = dict[str, set[Path]]()
+    for image in images:
+        for name in (str(_plain(image)), image.name, image.stem):
+            by_name.setdefault(name, set()).add(image)
+    return by_name
+
+
 def _plain(path: Path) -> Path:
+    """Return a path without "." and ".." in it."""
     return Path(os.path.normpath(path))
 
 
 def read_list(path: Path, columns: ColumnNames = USUAL) -> ImageList:
-    """Read the list at `path`: a CSV file whose first line names the columns, or one JSON object a line.
+    """Read the list at `path`.
 
+    It is a CSV file whose first line names the columns, or has one JSON object a line.
     Labels are whole numbers, or names, which are numbered in alphabetical order.
 
     Raises:
-        Problem: it is damaged, no such column, or a row of another length; the message names the line.
+        Problem: it is damaged, has no such column, or a row of another length; the
+            message names the line.
     """
-    rows = read_rows(path)
-    names = rows[0][1]
-    cells = {
-        name: [row[place] for _, row in rows[1:]] for place, name in enumerate(names)
-    }
-    about = split_column(names, (columns.image, columns.label))
-    said = saying({name: cells[name] for name in about}, str(path))
-    image, label = columns.find([name for name in names if name not in said], str(path))
-    said = said or telling(
-        {name: cells[name] for name in names if name not in (image, label)}
-    )
-    labels = [""] * (len(rows) - 1) if label is None else cells[label]
-    splits = {WHOLE: list(range(len(labels)))}
-    if said:
-        splits = rows_of_splits({name: cells[name] for name in said}, str(path))
+    (_, names), *rows = read_rows(path)
+    cells = {name: [row[place] for _, row in rows] for place, name in enumerate(names)}
+
+    about_splits = split_column(names, (columns.image, columns.label))
+    telling_splits = saying({name: cells[name] for name in about_splits}, str(path))
+    others = [name for name in names if name not in telling_splits]
+    image, label = columns.find(others, str(path))
+    if not telling_splits:
+        others = [name for name in names if name not in (image, label)]
+        telling_splits = telling({name: cells[name] for name in others})
+
+    splits = {WHOLE: list(range(len(rows)))}
+    if telling_splits:
+        of_splits = {name: cells[name] for name in telling_splits}
+        splits = rows_of_splits(of_splits, str(path))
     return ImageList(
-        path, [number for number, _ in rows[1:]], cells[image], labels, splits
+        path=path,
+        lines=[number for number, _ in rows],
+        files=cells[image],
+        labels=[""] * len(rows) if label is None else cells[label],
+        splits=splits,
     )
 
 
-def read_rows(path: Path) -> list[tuple[int, list[str]]]:
+def read_rows(path: Path) -> list[Row]:
     """Return the rows of a list with their lines, the names of the columns first.
 
     Raises:
-        Problem: it is damaged, holds no rows, or a row of another length; the message names the line.
+        Problem: it is damaged, holds no rows, or a row of another length; the message
+            names the line.
     """
     rows = list(rows_of(path))
     if len(rows) < 2:
         raise WrongData(
-            f"no images in {path}: its first line must name the columns, such as path,label"
+            f"no images in {path}: its first line must name the columns, such as "
+            "path,label"
         )
-    names = rows[0][1]
+    _, names = rows[0]
     for number, row in rows:
         if len(row) != len(names):
             raise WrongData(
-                f"{path}, line {number} has {len(row)} cells; expected {len(names)}, as in line 1"
+                f"{path}, line {number} has {len(row)} cells; expected {len(names)}, "
+                "as in line 1"
             )
     return rows
 
 
-def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows as `read_rows` returns them, as far as they are asked for, of whatever length."""
+def rows_of(path: Path) -> Iterator[Row]:
+    """Give the rows as `read_rows` returns them, of whatever length.
+
+    No more is read than what is asked for.
+    """
+    read = _json_rows if path.suffix.lower() == JSON_LINES else _csv_rows
     with refused(f"{path} is no list in UTF-8", (csv.Error, UnicodeDecodeError)):
-        yield from (
-            _json_rows(path) if path.suffix.lower() == JSON_LINES else _csv_rows(path)
-        )
+        yield from read(path)
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The lines of a CSV file that hold something, with their numbers, the names of the columns first."""
+def _csv_rows(path: Path) -> Iterator[Row]:
+    """Give the lines of a CSV file that hold something, the names of columns first."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         delimiter = _delimiter(path, file.readline())
         file.seek(0)
@@ -204,24 +271,29 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(path: Path, header: str) -> str:
-    """What stands between the cells of a file whose first line is `header`.
+    """Return what stands between the cells of a file whose first line is `header`.
 
     Raises:
-        Problem: it could be one of several.
+        WrongData: it could be one of several.
     """
     usual = DELIMITERS[path.suffix.lower()]
-    found = [each for each in OTHERS if each in header]
-    if usual in found or not found:
+    in_header = [delimiter for delimiter in ANY_DELIMITER if delimiter in header]
+    if usual in in_header or not in_header:
         return usual
-    if len(found) > 1:
+    if len(in_header) > 1:
         raise WrongData(
-            f"{path}: the first line, {shown(repr(header.strip()))}, has several delimiters: use {usual!r}"
+            f"{path}: the first line, {shown(repr(header.strip()))}, has several "
+            "delimiters",
+            fix=f"use {usual!r}",
         )
-    return found[0]
+    return in_header[0]
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The values of each line, in the order of the first line's keys, which are the first row."""
+def _json_rows(path: Path) -> Iterator[Row]:
+    """Give the values of each line, in the order of the first line's keys.
+
+    These keys are the first row.
+    """
     names: list[str] = []
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
@@ -231,15 +303,15 @@ def _json_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             if not isinstance(values, dict) or (names and set(values) != set(names)):
                 expected = shown(", ".join(names)) or "an object"
                 raise WrongData(
-                    f"{path}, line {number} has other keys than the first: expected {expected}"
+                    f"{path}, line {number} has other keys than the first: expected "
+                    f"{expected}"
                 )
             if not names:
                 names = list(values)
                 yield 0, names
-            yield (
-                number,
-                [
-                    "" if values[name] is None else str(values[name]).strip()
-                    for name in names
-                ],
-            )
+            yield number, [_cell(values[name]) for name in names]
+
+
+def _cell(value: object) -> str:
+    """Return a value of JSON as a cell of a table; empty where there is none."""
+    return "" if value is None else str(value).strip()

@@ -4,11 +4,13 @@ import warnings
 
 from randsmooth.notes import Note
 
-_told = set[Note]()
+_notes_given = set[Note]()
 
 
 def tell(note: Note) -> None:
-    """Warn of `note` once in a process: a run opens the same data several times.
+    """Warn of `note`, once in a process.
+
+    A run opens the same data several times, and would repeat it each time.
 
     Example:
         >>> import warnings
@@ -19,6 +21,6 @@ def tell(note: Note) -> None:
         >>> [str(note.message) for note in notes]
         ['table.csv: the first column has no name and numbers the rows; it is left out']
     """
-    if note not in _told:
-        _told.add(note)
+    if note not in _notes_given:
+        _notes_given.add(note)
         warnings.warn(note, stacklevel=3)

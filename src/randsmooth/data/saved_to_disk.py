@@ -1,4 +1,7 @@
-"""Folders that `save_to_disk` of the library `datasets` wrote: read here, for that library opens whatever they name."""
+"""Folders that `save_to_disk` of the library `datasets` wrote.
+
+They are read here, for that library opens whatever they name.
+"""
 
 import struct
 from collections.abc import Iterator
@@ -8,33 +11,47 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc
 
-from randsmooth.data.tables import DAMAGED, library
+from randsmooth.data.arrow_columns import DAMAGED
+from randsmooth.data.datasets_library import library
 from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import NotFound, WrongData, WrongFile
 
-STATE, SPLITS, INFO = "state.json", "dataset_dict.json", "dataset_info.json"
-END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream of Arrow's, without which it may be cut short
+STATE_FILE = "state.json"
+SPLITS_FILE = "dataset_dict.json"
+INFO_FILE = "dataset_info.json"
 
-# Kinds of columns that hold what they say. All others (images, sounds, videos, ...) may name a file or an address,
-# which their decoder would open or fetch.
-PLAIN = {
+# The end of a stream of Arrow's, without which it may be cut short.
+END = b"\xff\xff\xff\xff\0\0\0\0"
+
+# Kinds of columns that hold what they say. All others (images, sounds, videos, ...) may
+# name a file or an address, which their decoder would open or fetch.
+PLAIN_COLUMNS = {
     "Value",
     "ClassLabel",
     "List",
     "LargeList",
     "Sequence",
-    *(f"Array{axes}D" for axes in range(2, 6)),
+    "Array2D",
+    "Array3D",
+    "Array4D",
+    "Array5D",
 }
 
-# Fields of Arrow's flatbuffers (format/Message.fbs), by their places in a table.
-HEADER, COMPRESSION, DICTIONARY = 2, 3, 1
+# Places of fields in the tables of Arrow's flatbuffers (format/Message.fbs).
+HEADER_OF_MESSAGE = 2
+COMPRESSION_OF_BATCH = 3
+BATCH_OF_DICTIONARY = 1
 
 
 class Rows:
-    """Rows of a data set that was read from a folder: what their decoder raises of a damaged one names it."""
+    """Rows of a data set that was read from a folder.
+
+    What their decoder raises of a damaged one becomes an error that names it.
+    """
 
     def __init__(self, rows: Any, name: str) -> None:
-        self.rows, self.name = rows, name
+        self.rows = rows
+        self.name = name
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -45,106 +62,127 @@ class Rows:
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether `save_to_disk` of the library `datasets` wrote this folder."""
-    return any((folder / name).is_file() for name in (STATE, SPLITS))
+    """Return whether `save_to_disk` of the library `datasets` wrote this folder."""
+    return (folder / STATE_FILE).is_file() or (folder / SPLITS_FILE).is_file()
 
 
 def from_disk(folder: Path) -> Any:
-    """The Dataset or DatasetDict in a folder that `save_to_disk` wrote, none of whose columns is decoded.
+    """Return the Dataset or DatasetDict in a folder that `save_to_disk` wrote.
 
-    All of an Arrow file is validated before anything of it is used: damage would end the process. What lies outside of
-    the folder is neither opened nor fetched.
+    None of its columns is decoded. All of an Arrow file is validated before anything of
+    it is used: damage would end the process. What lies outside of the folder is neither
+    opened nor fetched.
 
     Raises:
-        Problem: the library is missing, or the folder is damaged or names a file outside of itself.
+        Problem: the library is missing, or the folder is damaged or names a file
+            outside of itself.
     """
     failed = f"{folder} cannot be read as a data set of the library datasets"
     with library(f"{folder}, a data set of the library datasets,", failed) as datasets:
-        if not (folder / SPLITS).is_file():
+        if not (folder / SPLITS_FILE).is_file():
             return _split(folder, datasets)
-        splits = _settings(folder / SPLITS).get("splits")
+
+        splits = _settings(folder / SPLITS_FILE).get("splits")
         if not isinstance(splits, list) or not splits:
-            raise WrongData(f"{folder / SPLITS} names no splits")
+            raise WrongData(f"{folder / SPLITS_FILE} names no splits")
         return datasets.DatasetDict(
             {str(name): _split(_inside(folder, name), datasets) for name in splits}
         )
 
 
 def _split(folder: Path, datasets: Any) -> Any:
-    state = _settings(folder / STATE)
-    files = state.get("_data_files")
-    if state.get(
-        "_indices_data_files"
-    ):  # of datasets before 2.0: rows in another order than in the file
+    """Return the Dataset in a folder; `datasets` is the library."""
+    tables = [_table(path) for path in _arrow_files(folder)]
+    table = pa.concat_tables(tables)
+    described = _settings(folder / INFO_FILE).get("features")
+    features = datasets.Features.from_dict(_undecoded(described))
+    if table.column_names != list(features):
         raise WrongData(
-            f"{folder} keeps an order of rows beside its files: save it anew, after flatten_indices()"
+            f"{folder / INFO_FILE} tells of other columns than the files have"
         )
+    return datasets.Dataset(table, info=datasets.DatasetInfo(features=features))
+
+
+def _arrow_files(folder: Path) -> list[Path]:
+    """Return the files that hold the rows of a split, as its state names them."""
+    state = _settings(folder / STATE_FILE)
+    # Of datasets before 2.0: the rows come in another order than in the files.
+    if state.get("_indices_data_files"):
+        raise WrongData(
+            f"{folder} keeps an order of rows beside its files",
+            fix="save it anew, after flatten_indices()",
+        )
+
+    files = state.get("_data_files")
     if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
-        raise WrongData(f"{folder / STATE} names no files of Arrow")
+        raise WrongData(f"{folder / STATE_FILE} names no files of Arrow")
     paths = [_inside(folder, file.get("filename")) for file in files]
     if not paths:
-        raise WrongData(f"no images in {folder}: {STATE} names no file")
-    if len({*paths}) < len(paths):
-        raise WrongData(f"{folder / STATE} names a file twice")
-    tables = [_table(path) for path in paths]
-    features = datasets.Features.from_dict(
-        _undecoded(_settings(folder / INFO).get("features"))
-    )
-    whole = pa.concat_tables(tables)
-    if whole.column_names != list(features):
-        raise WrongData(f"{folder / INFO} tells of other columns than the files have")
-    return datasets.Dataset(whole, info=datasets.DatasetInfo(features=features))
+        raise WrongData(f"no images in {folder}: {STATE_FILE} names no file")
+    if len(set(paths)) < len(paths):
+        raise WrongData(f"{folder / STATE_FILE} names a file twice")
+    return paths
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    found = parse_json(read_file(path), path)
-    if not isinstance(found, dict):
+    """Return the object in a file of JSON."""
+    settings = parse_json(read_file(path), path)
+    if not isinstance(settings, dict):
         raise WrongData(
-            f"{path} holds a {type(found).__name__}; expected what save_to_disk writes"
+            f"{path} holds a {type(settings).__name__}; expected what save_to_disk "
+            "writes"
         )
-    return found
+    return settings
 
 
 def _inside(folder: Path, name: Any) -> Path:
-    """The file or folder of this name in `folder`. Problem where the name leads elsewhere."""
-    if not isinstance(name, str) or name in ("", ".", "..") or {*"/\\:\0"} & {*name}:
-        raise WrongData(
-            f"{folder} names {shown(repr(name))}: only what lies in it is opened"
-        )
-    return folder / name
+    """Return the file or folder of this name in `folder`.
 
-
-def _undecoded(features: Any) -> Any:
-    """The description of columns, with decoders off."""
-    if isinstance(features, list):
-        return [_undecoded(each) for each in features]
-    if not isinstance(features, dict):
-        return features
-    plain = features.get("_type") in PLAIN or not isinstance(features.get("_type"), str)
-    return {key: _undecoded(value) for key, value in features.items()} | (
-        {} if plain else {"decode": False}
+    Raises:
+        WrongData: the name leads elsewhere.
+    """
+    if isinstance(name, str) and _is_plain_name(name):
+        return folder / name
+    raise WrongData(
+        f"{folder} names {shown(repr(name))}: only what lies in it is opened"
     )
 
 
+def _is_plain_name(name: str) -> bool:
+    if name in ("", ".", ".."):
+        return False
+    return not any(character in name for character in "/\\:\0")
+
+
+def _undecoded(features: Any) -> Any:
+    """Return the description of columns, with decoders off."""
+    if isinstance(features, list):
+        return [_undecoded(part) for part in features]
+    if not isinstance(features, dict):
+        return features
+
+    undecoded = {key: _undecoded(value) for key, value in features.items()}
+    kind = features.get("_type")
+    if isinstance(kind, str) and kind not in PLAIN_COLUMNS:
+        undecoded["decode"] = False
+    return undecoded
+
+
 def _table(path: Path) -> pa.Table:
-    """The table in a file of Arrow, mapped into memory and valid; without metadata, which describe columns anew."""
-    if not path.is_file():  # nor a pipe, which may have no end
+    """Return the table in a file of Arrow, mapped into memory and valid.
+
+    It comes without its metadata, which describe columns anew.
+    """
+    # A pipe may have no end.
+    if not path.is_file():
         raise NotFound(f"no file at {path}")
     with refused(f"{path} is damaged, save the data set anew", DAMAGED):
         with pa.memory_map(str(path)) as file:
-            if (
-                file.size() < len(END)
-                or file.read_at(len(END), file.size() - len(END)) != END
-            ):
-                raise WrongFile(f"{path} is cut short: save the data set anew")
-            for part in _parts(file):
-                if _packed(part):
-                    raise WrongData(
-                        f"{path} is compressed, and may hold far more than it is long: save it without"
-                    )
-        file = pa.memory_map(str(path))
+            _check_whole(file, path)
+            _check_not_packed(file, path)
+
         batches = []
-        with pa.ipc.open_stream(file) as stream:
+        with pa.ipc.open_stream(pa.memory_map(str(path))) as stream:
             for batch in stream:
                 batch.validate(full=True)
                 batches.append(batch)
@@ -153,8 +191,28 @@ def _table(path: Path) -> pa.Table:
         return table.replace_schema_metadata(None)
 
 
-def _parts(file: pa.MemoryMappedFile) -> Iterator[pa.ipc.Message]:
-    """The messages of a stream."""
+def _check_whole(file: pa.MemoryMappedFile, path: Path) -> None:
+    """Raise WrongFile where the end of the stream is missing."""
+    start_of_end = file.size() - len(END)
+    if start_of_end < 0 or file.read_at(len(END), start_of_end) != END:
+        raise WrongFile(f"{path} is cut short", fix="save the data set anew")
+
+
+def _check_not_packed(file: pa.MemoryMappedFile, path: Path) -> None:
+    """Raise WrongData where numbers are compressed.
+
+    A small file could then fill the memory.
+    """
+    for message in _messages(file):
+        if _is_packed(message):
+            raise WrongData(
+                f"{path} is compressed, and may hold far more than it is long",
+                fix="save it without",
+            )
+
+
+def _messages(file: pa.MemoryMappedFile) -> Iterator[pa.ipc.Message]:
+    """Give the messages of a stream."""
     file.seek(0)
     reader = pa.ipc.MessageReader.open_stream(file)
     while True:
@@ -164,28 +222,40 @@ def _parts(file: pa.MemoryMappedFile) -> Iterator[pa.ipc.Message]:
             return
 
 
-def _packed(message: pa.ipc.Message) -> bool:
-    """Whether the numbers in a message are compressed, so that a small file may fill the memory."""
+def _is_packed(message: pa.ipc.Message) -> bool:
+    """Return whether the numbers in a message are compressed.
+
+    Arrow says so only in the flatbuffer that heads the message: a table, in which the
+    header of the batch of rows, or of the dictionary that holds one, is a table, too.
+    """
     if message.type not in ("record batch", "dictionary"):
         return False
     raw = message.metadata.to_pybytes()
-    batch = _follow(raw, _field(raw, _follow(raw, 0), HEADER))
+    root = _follow(raw, 0)
+    batch = _follow(raw, _field(raw, root, HEADER_OF_MESSAGE))
     if message.type == "dictionary":
-        batch = _follow(raw, _field(raw, batch, DICTIONARY))
-    return _field(raw, batch, COMPRESSION) != 0
+        batch = _follow(raw, _field(raw, batch, BATCH_OF_DICTIONARY))
+    return _field(raw, batch, COMPRESSION_OF_BATCH) != 0
 
 
 def _follow(raw: bytes, place: int) -> int:
-    """Where a table begins whose offset is stored at `place`."""
-    return place + int(struct.unpack_from("<I", raw, place)[0])
+    """Return where a table begins whose distance is stored at `place`."""
+    (distance,) = struct.unpack_from("<I", raw, place)
+    return place + int(distance)
 
 
-def _field(raw: bytes, table: int, field: int) -> int:
-    """Where a field of the `table` is stored in a flatbuffer; 0 where it has its default."""
-    fields = table - struct.unpack_from("<i", raw, table)[0]
+def _field(raw: bytes, table: int, number: int) -> int:
+    """Return where a field of a table is stored; 0 where it has its default.
+
+    A table begins with the distance back to a list, which says its own length, that of
+    the table, and then where each field lies.
+    """
+    (back,) = struct.unpack_from("<i", raw, table)
+    fields = table - back
     (length,) = struct.unpack_from("<H", raw, fields)
-    place = 4 + 2 * field
-    if place >= length:
+    entry = 4 + 2 * number
+    # A list that is too short for a field says nothing of it.
+    if entry >= length:
         return 0
-    (offset,) = struct.unpack_from("<H", raw, fields + place)
+    (offset,) = struct.unpack_from("<H", raw, fields + entry)
     return table + offset if offset else 0

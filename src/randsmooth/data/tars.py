@@ -6,21 +6,21 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from randsmooth.contents import check_itself
-from randsmooth.data.decode import Encoded, opened
-from randsmooth.data.labels import NONE, USUAL, ColumnNames, from_texts
+from randsmooth.data.columns import NONE, USUAL, ColumnNames
+from randsmooth.data.decode import opened
+from randsmooth.data.encoded import Encoded
+from randsmooth.data.labels import from_texts
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import WHOLE, split_of
+from randsmooth.data.split_words import WHOLE, split_of
 from randsmooth.data.walking import SUFFIXES, is_system
 from randsmooth.documents import refused, shown
 from randsmooth.errors import MissingValue, Setting, WrongData, WrongFile
 from randsmooth.notes import Note
 
-LABELS = (
-    "cls",
-    "label",
-)  # extensions that hold a label, in the order in which they are looked for
+# Extensions that hold a label, in the order in which they are looked for.
+LABEL_EXTENSIONS = ("cls", "label")
 MOST_LABEL_BYTES = 2**16
-END = 1024  # bytes at the end of every tar file, all 0
+END_BYTES = 1024  # at the end of every tar file, all of them 0
 
 
 class _Part(NamedTuple):
@@ -36,90 +36,112 @@ class _Part(NamedTuple):
             return file.read(self.size)
 
 
+# The parts of a sample by their extensions, in small letters.
+_Parts = dict[str, _Part]
+
+
+class _Sample(NamedTuple):
+    """A sample of a tar file.
+
+    Attributes:
+        key: what the names of its parts share.
+        image: where its image lies.
+        label: the text of its label; empty where it has none.
+        name: what to call it.
+    """
+
+    key: str
+    image: _Part
+    label: str
+    name: str
+
+
 def read_tars(shards: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
-    """The samples of the WebDataset tar files of one split; errors as of `tar_splits`."""
-    return _encoded(*_read(shards, columns), str(shards[0]))
+    """Return the samples of tar files of one split; errors as of `tar_splits`."""
+    return _encoded(_read(shards, columns), str(shards[0]))
 
 
 def tar_splits(
     shards: Sequence[Path], columns: ColumnNames = USUAL
 ) -> dict[str, Encoded]:
-    """The samples of WebDataset tar files, in order, whose parts share a name, such as 0001.jpg and 0001.cls.
+    """Return the samples of WebDataset tar files, in order, by their splits.
 
-    Nothing is unpacked: images are read where they lie. (`datasets` has a reader, which takes a file that is cut short
-    for a whole one and lets no class have a name.)
+    The parts of a sample share a name, such as 0001.jpg and 0001.cls. Nothing is
+    unpacked: images are read where they lie. (`datasets` has a reader, which takes a
+    file that is cut short for a whole one and lets no class have a name.)
+
+    Args:
+        shards: the files.
+        columns: the extensions of images and labels.
 
     Returns:
-        The folder of each split in the files -> its samples; WHOLE alone where no folder is called like a split.
+        The folder of each split in the files -> its samples; WHOLE alone where no
+        folder is called like a split.
 
     Raises:
-        Problem: a shard that is damaged or compressed, a part that occurs twice, a member that is no file, or a
-            sample without an image or, where others have one, without a label; the message names it.
+        Problem: a shard that is damaged or compressed, a part that occurs twice, a
+            member that is no file, or a sample without an image or, where others have
+            one, without a label; the message names it.
     """
-    samples, cells = _read(shards, columns)
-    rows = dict[str, list[int]]()
-    for row, sample in enumerate(samples):
+    samples_of_split = dict[str, list[_Sample]]()
+    for sample in _read(shards, columns):
         folder, *inside = PurePosixPath(sample.key).parts
-        word = folder if inside and split_of(folder) else WHOLE
-        rows.setdefault(word, []).append(row)
+        name = folder if inside and split_of(folder) else WHOLE
+        samples_of_split.setdefault(name, []).append(sample)
+
     source = str(shards[0])
-    if len(rows) > 1 and (others := rows.pop(WHOLE, [])):
-        first = samples[others[0]].name
-        tell(
-            Note("samples_in_no_split", source=source, number=len(others), first=first)
+    if WHOLE in samples_of_split and len(samples_of_split) > 1:
+        left_out = samples_of_split.pop(WHOLE)
+        note = Note(
+            "samples_in_no_split",
+            source=source,
+            number=len(left_out),
+            first=left_out[0].name,
         )
+        tell(note)
     return {
-        word: _encoded(
-            [samples[row] for row in each], [cells[row] for row in each], source
-        )
-        for word, each in rows.items()
+        name: _encoded(samples, source) for name, samples in samples_of_split.items()
     }
 
 
-class _Sample(NamedTuple):
-    """A sample of a tar file: what its parts share, where its image lies, and what to call it."""
-
-    key: str
-    image: _Part
-    name: str
-
-
-def _read(
-    shards: Sequence[Path], columns: ColumnNames
-) -> tuple[list[_Sample], list[str]]:
-    """The samples of tar files, and the texts of their labels."""
-    samples, cells = list[_Sample](), list[str]()
+def _read(shards: Sequence[Path], columns: ColumnNames) -> list[_Sample]:
+    """Return the samples of tar files."""
+    samples = list[_Sample]()
     for shard in shards:
-        for key, parts in _samples(shard).items():
+        for key, parts in _parts_of_samples(shard).items():
             where = f"sample {shown(repr(key))} of {shard}"
-            samples.append(
-                _Sample(
-                    key, _image(parts, columns.image, where), f"{shown(key)} in {shard}"
-                )
+            sample = _Sample(
+                key=key,
+                image=_image(parts, columns.image, where),
+                label=_label(parts, columns.label, where),
+                name=f"{shown(key)} in {shard}",
             )
-            cells.append(_label(parts, columns.label, where))
-    if not cells:
+            samples.append(sample)
+    if not samples:
         raise WrongData(
-            f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls"
+            f"no images in {shards[0]}: it holds no samples such as 0001.jpg and "
+            "0001.cls"
         )
-    return samples, cells
+    return samples
 
 
-def _encoded(samples: Sequence[_Sample], cells: Sequence[str], source: str) -> Encoded:
+def _encoded(samples: Sequence[_Sample], source: str) -> Encoded:
+    """Return samples as a split; a `Note` says where folders may be classes."""
     names = [sample.name for sample in samples]
+    cells = [sample.label for sample in samples]
     labels, classes = from_texts(
         cells, lambda index: f"image {index} ({names[index]})", source
     )
+
     folders = sorted({str(PurePosixPath(sample.key).parent) for sample in samples})
-    if not any(cells) and len(folders) > 1:
-        tell(
-            Note(
-                "folders_but_no_labels",
-                source=source,
-                number=len(folders),
-                first=shown(folders[0]),
-            )
+    if len(folders) > 1 and not any(cells):
+        note = Note(
+            "folders_but_no_labels",
+            source=source,
+            number=len(folders),
+            first=shown(folders[0]),
         )
+        tell(note)
     return Encoded(
         labels,
         classes,
@@ -130,78 +152,121 @@ def _encoded(samples: Sequence[_Sample], cells: Sequence[str], source: str) -> E
     )
 
 
-def _samples(shard: Path) -> dict[str, dict[str, _Part]]:
-    """The samples of a shard: key -> extension -> part. Folders and hidden files are left out."""
-    samples = dict[str, dict[str, _Part]]()
+def _parts_of_samples(shard: Path) -> dict[str, _Parts]:
+    """Return the samples of a shard: what the names of its parts share -> these parts.
+
+    Folders and hidden files are left out.
+    """
     check_itself(shard)
-    wrong = refused(
-        f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is compressed"
+    samples = dict[str, _Parts]()
+    damaged = refused(
+        f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is "
+        "compressed"
     )
-    with (
-        wrong,
-        tarfile.open(shard, "r:") as archive,
-    ):  # uncompressed only, in which a member can be read by itself
+    # "r:" takes no compressed file, of which no member could be read by itself.
+    with damaged, tarfile.open(shard, "r:") as archive:
         length = shard.stat().st_size
         for member in archive:
             name = PurePosixPath(member.name)
-            if member.isdir() or any(
-                is_system(part) for part in name.parts if part != "."
-            ):
+            if member.isdir() or _is_hidden(name):
                 continue
-            if not member.isfile() or member.issparse():
-                raise WrongFile(
-                    f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out"
-                )
-            if member.offset_data + member.size > length:
-                raise WrongFile(
-                    f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again"
-                )
+            _check_member(member, shard, length)
             stem, _, extension = name.name.partition(".")
             parts = samples.setdefault(str(name.parent / stem), {})
-            if extension.lower() in parts:
-                raise WrongData(
-                    f"{shard} has {shown(repr(member.name))} twice: keep one of them"
-                )
-            parts[extension.lower()] = _Part(shard, member.offset_data, member.size)
-        if any(
-            _Part(shard, max(0, length - END), END).read()
-        ):  # which looks whole to tarfile
-            raise WrongFile(f"{shard} has no end: it is cut short, fetch it again")
+            _add(parts, extension.lower(), member, shard)
+        _check_end(shard, length)
     return samples
 
 
-def _image(parts: dict[str, _Part], asked: str | None, where: str) -> _Part:
-    """The part that is the image."""
-    found = (
-        [asked]
-        if asked is not None
-        else [each for each in parts if f".{each.rpartition('.')[2]}" in SUFFIXES]
-    )
-    if len(found) != 1 or found[0] not in parts:
-        many = "several images" if len(found) > 1 else "no image"
-        raise MissingValue(
-            f"{where} has {many} among {_listed(parts)}",
-            field="image_column",
-            fix=("name the extension as ", Setting("image_column")),
+def _is_hidden(name: PurePosixPath) -> bool:
+    return any(is_system(part) for part in name.parts if part != ".")
+
+
+def _add(parts: _Parts, extension: str, member: tarfile.TarInfo, shard: Path) -> None:
+    """Add a member of a shard to the parts of its sample."""
+    if extension in parts:
+        raise WrongData(
+            f"{shard} has {shown(repr(member.name))} twice", fix="keep one of them"
         )
-    return parts[found[0]]
+    parts[extension] = _Part(shard, member.offset_data, member.size)
 
 
-def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
-    """The text of the label; empty where there is none."""
-    extension = (
-        asked
-        if asked is not None
-        else next((each for each in LABELS if each in parts), NONE)
+def _check_member(member: tarfile.TarInfo, shard: Path, length: int) -> None:
+    """Raise WrongFile where a member is no file, or ends behind its shard."""
+    if not member.isfile() or member.issparse():
+        raise WrongFile(
+            f"{shard} holds {shown(repr(member.name))}, which is no plain file",
+            fix="leave it out",
+        )
+    if member.offset_data + member.size > length:
+        raise WrongFile(
+            f"{shard} ends inside {shown(repr(member.name))}: it is cut short",
+            fix="fetch it again",
+        )
+
+
+def _check_end(shard: Path, length: int) -> None:
+    """Raise WrongFile where a shard is cut short between two members.
+
+    Python's reader takes it for a whole one.
+    """
+    end = _Part(shard, max(0, length - END_BYTES), END_BYTES)
+    if any(end.read()):
+        raise WrongFile(f"{shard} has no end: it is cut short", fix="fetch it again")
+
+
+def _image(parts: _Parts, asked: str | None, where: str) -> _Part:
+    """Return the part that is the image.
+
+    Args:
+        parts: of the sample.
+        asked: its extension, where the user gives one.
+        where: names the sample in errors.
+
+    Raises:
+        MissingValue: no part is an image, or several are.
+    """
+    if asked is not None:
+        extensions = [asked] if asked in parts else []
+    else:
+        extensions = [extension for extension in parts if _is_of_image(extension)]
+    if len(extensions) == 1:
+        return parts[extensions[0]]
+
+    number = "several images" if extensions else "no image"
+    raise MissingValue(
+        f"{where} has {number} among {_listed(parts)}",
+        field="image_column",
+        fix=("name the extension as ", Setting("image_column")),
     )
+
+
+def _is_of_image(extension: str) -> bool:
+    """Return whether an extension is that of an image, such as "left.png"."""
+    last = extension.rpartition(".")[2]
+    return f".{last}" in SUFFIXES
+
+
+def _label(parts: _Parts, asked: str | None, where: str) -> str:
+    """Return the text of the label; empty where there is none.
+
+    Arguments are those of `_image`.
+    """
+    extension = asked
+    if extension is None:
+        usual = [name for name in LABEL_EXTENSIONS if name in parts]
+        extension = usual[0] if usual else NONE
     if extension == NONE and NONE not in parts:
         return ""
+
     if extension not in parts or parts[extension].size > MOST_LABEL_BYTES:
-        wanted = f"no part .{shown(extension)} of at most {MOST_LABEL_BYTES:,} bytes"
-        raise WrongData(f"{where} has {wanted}; it has {_listed(parts)}")
+        raise WrongData(
+            f"{where} has no part .{shown(extension)} of at most "
+            f"{MOST_LABEL_BYTES:,} bytes; it has {_listed(parts)}"
+        )
     with refused(f"{where} has a label that is no text in UTF-8", UnicodeDecodeError):
         return parts[extension].read().decode().strip()
 
 
-def _listed(parts: dict[str, _Part]) -> str:
+def _listed(parts: _Parts) -> str:
     return shown(", ".join(f".{extension}" for extension in parts))

@@ -1,4 +1,4 @@
-"""The image files in a folder and below it, and what is left out there, by number and place."""
+"""The image files in a folder and below it, and what is left out there."""
 
 import os
 from collections import Counter
@@ -6,18 +6,33 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from randsmooth.data.notes import tell
-from randsmooth.data.splits import split_of
+from randsmooth.data.split_words import split_of
 from randsmooth.documents import shown
 from randsmooth.errors import WrongData
 from randsmooth.notes import Note
 
-# Of the files that are looked for in folders and tar files.
+# Of the image files that are looked for in folders and tar files.
 SUFFIXES = {
-    *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".jif", ".bmp", ".webp"),
-    *(".tif", ".tiff", ".gif", ".pgm", ".ppm", ".pbm", ".pnm", ".avif"),
+    ".png",
+    ".apng",
+    ".jpg",
+    ".jpeg",
+    ".jpe",
+    ".jfif",
+    ".jif",
+    ".bmp",
+    ".webp",
+    ".tif",
+    ".tiff",
+    ".gif",
+    ".pgm",
+    ".ppm",
+    ".pbm",
+    ".pnm",
+    ".avif",
 }
 
-# How a file without a suffix begins that is an image.
+# How an image file begins that has no suffix.
 BEGINNINGS = (
     b"\x89PNG\r\n\x1a\n",
     b"\xff\xd8\xff",
@@ -26,40 +41,45 @@ BEGINNINGS = (
     b"II*\0",
     b"MM\0*",
 )
-WEBP = (b"RIFF", b"WEBP")  # with four bytes between them
+WEBP = (b"RIFF", b"WEBP")  # with the length of the file, four bytes, between them
+BEGINNING_BYTES = 12  # as many as the longest of these has
 
-# What systems and programs put beside data, in small letters; and all whose names begin with a point.
+# What systems and programs put beside data, in small letters; and all whose names begin
+# with a point.
 SYSTEM_FOLDERS = {
-    *(
-        "__macosx",
-        "@eadir",
-        "#recycle",
-        "lost+found",
-        "$recycle.bin",
-        "system volume information",
-    ),
+    "__macosx",
+    "@eadir",
+    "#recycle",
+    "lost+found",
+    "$recycle.bin",
+    "system volume information",
     "__pycache__",
 }
 SYSTEM_FILES = {"thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"}
 
 # How the names of files begin that describe data, in small letters.
-ABOUT = ("readme", "license", "licence", "citation", "dataset_info")
+ABOUT_DATA = ("readme", "license", "licence", "citation", "dataset_info")
 
-MOST_SUFFIXES = 4  # that a note lists
+SUFFIXES_LISTED = 4  # of files that were left out
 
 
 class LeftOut:
     """What lies in a folder and is not read.
 
     Example:
-        >>> left = LeftOut(Path("photos"))
-        >>> left.add(Path("photos/cat/1.heic"))
-        >>> print(left.note)
+        >>> left_out = LeftOut(Path("photos"))
+        >>> left_out.add(Path("photos/cat/1.heic"))
+        >>> print(left_out.note)
         left out of photos: 1 file of a kind that is not read (1 .heic), cat/1.heic
     """
 
     def __init__(self, root: Path, read: Iterable[Path] = ()) -> None:
-        """`read`: files that are not left out, although they are no images."""
+        """Begin to count.
+
+        Args:
+            root: the folder.
+            read: files that are not left out, although they are no images.
+        """
         self.root = root
         self.read = set(read)
         self.suffixes = Counter[str]()
@@ -67,7 +87,7 @@ class LeftOut:
 
     def add(self, path: Path) -> None:
         """Count a file, unless it is read, or only says what the data are."""
-        if path in self.read or path.name.casefold().startswith(ABOUT):
+        if path in self.read or path.name.casefold().startswith(ABOUT_DATA):
             return
         self.suffixes[path.suffix.lower() or "without a suffix"] += 1
         if self.first is None or path < self.first:
@@ -75,26 +95,26 @@ class LeftOut:
 
     @property
     def note(self) -> Note | None:
-        """How many files of which kinds, and where the first is; None where there are none."""
+        """How many files of which kinds, and where the first is; None: none."""
         if self.first is None:
             return None
         return Note(
             "files_left_out",
             root=str(self.root),
             number=self.suffixes.total(),
-            suffixes=dict(self.suffixes.most_common(MOST_SUFFIXES)),
+            suffixes=dict(self.suffixes.most_common(SUFFIXES_LISTED)),
             first=str(self.first.relative_to(self.root)),
         )
 
     def tell(self) -> None:
-        """Warn of it, where there is something."""
+        """Give a `Note` of it, where there is something."""
         note = self.note
         if note is not None:
             tell(note)
 
 
 def is_system(name: str) -> bool:
-    """Whether a folder or file of this name was put there by a system or a program.
+    """Return whether a system or a program put a folder or file of this name there.
 
     Example:
         >>> is_system("__MACOSX"), is_system("._1.png"), is_system("cat")
@@ -103,92 +123,118 @@ def is_system(name: str) -> bool:
     return name.startswith(".") or name.casefold() in SYSTEM_FOLDERS | SYSTEM_FILES
 
 
-def scan(folder: Path, left: LeftOut | None = None) -> tuple[list[Path], list[Path]]:
-    """Return the image files and the folders in `folder`, each in alphabetical order; none of what is not there.
+def scan(
+    folder: Path, left_out: LeftOut | None = None
+) -> tuple[list[Path], list[Path]]:
+    """Return the image files and the folders in `folder`, each in alphabetical order.
 
     Args:
-        folder: is not gone down into.
-        left: counts the other files.
+        folder: is not gone down into; of one that is not there, both lists are empty.
+        left_out: counts the other files.
 
     Raises:
-        Problem: something is called like an image and is no file.
+        WrongData: something is called like an image and is no file.
     """
     if not folder.is_dir():
         return [], []
-    images, folders = list[str](), list[str]()
-    with os.scandir(
-        folder
-    ) as entries:  # which reads no more from the disk than the names
+
+    images = list[str]()
+    folders = list[str]()
+    # scandir() reads no more from the disk than the names.
+    with os.scandir(folder) as entries:
         for entry in entries:
             if is_system(entry.name):
                 continue
-            _, point, ending = entry.name.rpartition(".")
-            if point and f".{ending.lower()}" in SUFFIXES:
-                # It could be a folder, a pipe that never ends, or a link to nothing or to itself.
-                if (
-                    not entry.is_file(follow_symlinks=False)
-                    and not Path(entry.path).is_file()
-                ):
-                    raise WrongData(
-                        f"{entry.path} is called like an image and is no file: remove or rename it"
-                    )
+            if _is_called_like_image(entry.name):
+                _check_is_file(entry)
                 images.append(entry.name)
             elif entry.is_dir():
                 folders.append(entry.name)
-            elif (
-                not point
-                and Path(entry.path).is_file()
-                and _begins_as_image(Path(entry.path))
-            ):
+            elif "." not in entry.name and _begins_as_image(Path(entry.path)):
                 images.append(entry.name)
-            elif left is not None:
-                left.add(Path(entry.path))
-    # Names are compared before paths are made of them: there may be a million.
-    return [folder / name for name in _in_order(images)], [
-        folder / name for name in _in_order(folders)
-    ]
+            elif left_out is not None:
+                left_out.add(Path(entry.path))
+    return _in_order(folder, images), _in_order(folder, folders)
 
 
-def _in_order(names: list[str]) -> list[str]:
-    """`names` in the order in which this system compares them."""
-    return sorted(names, key=os.path.normcase)
+def _is_called_like_image(name: str) -> bool:
+    _, point, ending = name.rpartition(".")
+    return f"{point}{ending.lower()}" in SUFFIXES
+
+
+def _check_is_file(entry: os.DirEntry[str]) -> None:
+    """Raise WrongData where something called like an image is none.
+
+    It could be a folder, a pipe that never ends, or a link to nothing or to itself.
+    """
+    if entry.is_file(follow_symlinks=False) or Path(entry.path).is_file():
+        return
+    raise WrongData(
+        f"{entry.path} is called like an image and is no file",
+        fix="remove or rename it",
+    )
+
+
+def _in_order(folder: Path, names: list[str]) -> list[Path]:
+    """Return the paths in `folder` in the order in which this system compares names.
+
+    Names are compared before paths are made of them: there may be a million.
+    """
+    return [folder / name for name in sorted(names, key=os.path.normcase)]
 
 
 def _begins_as_image(path: Path) -> bool:
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
-        start = file.read(12)
+        start = file.read(BEGINNING_BYTES)
     return start.startswith(BEGINNINGS) or (start[:4], start[8:]) == WEBP
 
 
 def images_below(
-    folder: Path, left: LeftOut | None = None, *, in_class: bool = False
+    folder: Path, left_out: LeftOut | None = None, *, in_class: bool = False
 ) -> list[Path]:
-    """Return the image files in `folder` and in the folders below it, in alphabetical order.
+    """Return the image files in `folder` and below it, in alphabetical order.
 
     Args:
         folder: where to begin. A folder to which several links lead is read once.
-        left: counts the other files.
+        left_out: counts the other files.
         in_class: whether `folder` is that of one class.
 
     Raises:
-        Problem: as `scan`; or a folder in that of a class is called like a split, so that it may be no class.
+        WrongData: as `scan`; or a folder in that of a class is called like a split, so
+            that it may be no class.
     """
-    found, seen, waiting = list[Path](), set[tuple[int, int]](), [folder]
+    paths = list[Path]()
+    seen = set[tuple[int, int]]()  # device and inode
+    waiting = [folder]
     while waiting:
         place = waiting.pop()
         if not place.is_dir():
             continue
         status = place.stat()
-        if (status.st_dev, status.st_ino) in seen:
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
             continue
-        seen.add((status.st_dev, status.st_ino))
-        images, folders = scan(place, left)
-        split = next((each for each in folders if split_of(each.name)), None)
-        if in_class and split is not None:
-            way = f"give {split.parent} for its splits, or put the splits above the classes"
-            raise WrongData(
-                f"{shown(split)} is called like a split and lies in {shown(folder.name)}: {way}"
-            )
-        found += images
+        seen.add(identity)
+
+        images, folders = scan(place, left_out)
+        if in_class:
+            _check_no_split(folder, folders)
+        paths += images
         waiting += folders
-    return found if len(seen) == 1 else sorted(found)
+
+    # The images of a single folder are in order already.
+    return paths if len(seen) == 1 else sorted(paths)
+
+
+def _check_no_split(class_folder: Path, folders: Iterable[Path]) -> None:
+    """Raise WrongData where a folder in that of a class is called like a split."""
+    for folder in folders:
+        if split_of(folder.name):
+            raise WrongData(
+                f"{shown(folder)} is called like a split and lies in "
+                f"{shown(class_folder.name)}",
+                fix=f"give {folder.parent} for its splits, or put the splits above the "
+                "classes",
+            )

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.data.dataset_spec import Categories
-from randsmooth.data.decode import LUMA
+from randsmooth.data.pixel_modes import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, WrongData, WrongModel, check_known
 from randsmooth.models.answers import check_logits, part_of, two_logits, with_a_class

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from randsmooth.data.arrays import into_unit_range
+from randsmooth.data.array_values import into_unit_range
 from randsmooth.data.dataset_spec import Categories, is_image
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Setting, WrongData, WrongModel, article

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from randsmooth.data.dataset_spec import ReadingOptions, parse_size, written
+from randsmooth.data.dataset_spec import ReadingOptions
+from randsmooth.data.image_size import parse_size, written
 from randsmooth.errors import BadValue
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS

@@ -14,7 +14,7 @@ from torch import Tensor
 from randsmooth import data
 from randsmooth.data import DatasetSpec, Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
-from randsmooth.data.images import numbered
+from randsmooth.data.labels import numbered
 from randsmooth.errors import Setting, TooLarge, WrongData
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.settings import Reading

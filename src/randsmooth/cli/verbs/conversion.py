@@ -24,7 +24,7 @@ from randsmooth.cli.options import (
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.cli.what_to_certify import check_sources, default_out
-from randsmooth.data.registry import check_dataset
+from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.errors import BadValue, NotFound, WrongFile
 from randsmooth.progress import console
 from randsmooth.urls import Place, delivered, is_url, name_of

@@ -23,7 +23,8 @@ from randsmooth.cli.options import (
 from randsmooth.cli.output import Answers, note, show_answers, writing
 from randsmooth.cli.settings import Argument, Given, Listed
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
-from randsmooth.data.registry import check_dataset, is_source
+from randsmooth.data.dataset_paths import check_dataset
+from randsmooth.data.forms import is_source
 from randsmooth.errors import BadValue, MissingValue, NotFound
 from randsmooth.escape import say
 from randsmooth.noise import NORMS, printed_radius

@@ -9,7 +9,8 @@ from randsmooth import training
 from randsmooth.cli.options import Answered, NoiseNamed, Trained
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import Argument, Pairs, option
-from randsmooth.data.registry import DATASETS, check_dataset
+from randsmooth.data.dataset_paths import check_dataset
+from randsmooth.data.registry import DATASETS
 from randsmooth.models.registry import check_arch
 from randsmooth.progress import console
 from randsmooth.training import DenoiserSettings, TrainingSettings

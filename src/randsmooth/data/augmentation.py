@@ -1,0 +1,88 @@
+"""Random changes of training images, which do not depend on how a batch is divided."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import pad
+
+PADDING = 4  # black pixels a side, of which random crops take some
+
+
+class Draws(NamedTuple):
+    """The random numbers of an augmentation.
+
+    They are drawn for a whole batch, of which only some images may be at hand: so those
+    of an image do not depend on how the batch is divided.
+
+    Attributes:
+        generator: what they are drawn from.
+        first: the place in the batch of the first image at hand.
+        total: images of the whole batch; None: all of them are at hand.
+
+    Example:
+        >>> from randsmooth.data import load
+        >>> images, draws = load("digits"), Draws(torch.Generator().manual_seed(0))
+        >>> images.batch([0, 1], draws)[0].shape
+        torch.Size([2, 1, 8, 8])
+    """
+
+    generator: Generator
+    first: int = 0
+    total: int | None = None
+
+    def of(self, batch: int) -> tuple[int, slice]:
+        """Return for how many images to draw, and which of these are at hand.
+
+        Args:
+            batch: how many are at hand.
+        """
+        return self.total or batch, slice(self.first, self.first + batch)
+
+
+def augmented(x: Tensor, kind: str, draws: Draws) -> Tensor:
+    """Return the batch `x` (B, C, H, W) after an augmentation, in the same dtype.
+
+    "random-resized-crop-flip" is done while images are decoded (`random_resized_crop`):
+    it leaves `x` as it is.
+
+    Args:
+        x: the images.
+        kind: the augmentation of their data set.
+        draws: what it is drawn from.
+    """
+    if kind == "crop":
+        return random_crop(x, draws)
+    if kind == "crop-flip":
+        return random_flip(random_crop(x, draws), draws)
+    return x
+
+
+def random_crop(x: Tensor, draws: Draws) -> Tensor:
+    """Pad images (B, C, H, W) with black pixels, then cut H x W at a random place."""
+    batch, _, height, width = x.shape
+    total, at_hand = draws.of(batch)
+    generator = draws.generator
+    corners = torch.randint(
+        0,
+        2 * PADDING + 1,
+        (2, total),
+        generator=generator,
+        device=generator.device,
+    )
+    top, left = corners[:, at_hand].to(x.device)
+
+    # All windows of an image, as a view: (B, C, 9, 9, H, W).
+    padded = pad(x, (PADDING, PADDING, PADDING, PADDING))
+    windows = padded.unfold(2, height, 1).unfold(3, width, 1)
+    images = torch.arange(batch, device=x.device)
+    return windows[images, :, top, left].contiguous()
+
+
+def random_flip(x: Tensor, draws: Draws) -> Tensor:
+    """Mirror images (B, C, H, W) left to right, each with probability 1/2."""
+    total, at_hand = draws.of(len(x))
+    generator = draws.generator
+    uniform = torch.rand(total, generator=generator, device=generator.device)
+    mirrored = (uniform[at_hand] < 0.5).to(x.device)
+    return torch.where(mirrored[:, None, None, None], x.flip(-1), x)

@@ -1,0 +1,151 @@
+"""What the library `datasets` holds: rows of images in its objects, and on the hub."""
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from randsmooth.data.arrow_columns import encoded_rows, named_cells
+from randsmooth.data.columns import USUAL, ColumnNames
+from randsmooth.data.dataset_spec import DatasetSpec
+from randsmooth.data.encoded import Encoded
+from randsmooth.data.split_columns import rows_of_splits, saying, split_column
+from randsmooth.data.split_words import WHOLE
+from randsmooth.documents import refused, shown
+from randsmooth.errors import Problem, WrongData
+from randsmooth.extras import needs
+
+# How long the hub may take to answer at all; `datasets` would retry for half a minute.
+TIMEOUT_SECONDS = 5.0
+
+
+@contextmanager
+def library(what: str, failed: str) -> Iterator[Any]:
+    """Give the library `datasets`; an error that it raises becomes a Problem.
+
+    Its own errors have no other base class in common than Exception.
+
+    Args:
+        what: cannot be done without it.
+        failed: begins the error.
+    """
+    with needs(what):
+        import datasets
+    try:
+        yield datasets
+    except Problem:
+        raise
+    except Exception as error:
+        raise WrongData(f"{failed}: {shown(error.__cause__ or error)}") from error
+
+
+def from_rows(
+    dataset: Any, source: str, columns: ColumnNames = USUAL, *, follow: bool = False
+) -> Encoded:
+    """Return a split in a `datasets.Dataset`, its images still compressed.
+
+    Whatever the dataset selects, shuffles or filters is heard.
+
+    Args:
+        dataset: the split.
+        source: names it in errors.
+        columns: those that hold images and labels.
+        follow: whether an image may be a path to a file instead of its bytes.
+
+    Raises:
+        Problem: columns that are not clear, or are no labels.
+    """
+    import datasets
+
+    image, label = columns.find(dataset.features, source)
+    labels = None
+    names = None
+    if label is not None:
+        labels = dataset.select_columns([label]).with_format("arrow")[:].column(label)
+        names = getattr(dataset.features[label], "names", None)
+    images = (
+        dataset.select_columns([image])
+        .cast_column(image, datasets.Image(decode=False))
+        .with_format("arrow")
+    )
+
+    def content(index: int) -> bytes | Path | None:
+        cell = images[index].column(image)[0].as_py() or {}
+        data: bytes | None = cell.get("bytes")
+        path = Path(cell.get("path") or "")
+        if data is None and follow and path.is_file():
+            return path
+        return data
+
+    return encoded_rows(len(dataset), labels, names, source, content)
+
+
+def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
+    """Return the splits of a `datasets.Dataset` that has a column about splits.
+
+    Args:
+        dataset: a `datasets.Dataset`.
+        columns: those that hold images and labels.
+
+    Returns:
+        The name of each split -> its rows; WHOLE alone where no column says splits.
+
+    Raises:
+        WrongData: the columns cannot be understood.
+    """
+    source = "the datasets.Dataset"
+    stored = [name for name in dataset.column_names if name in dataset.features]
+    about_splits = split_column(stored, (columns.image, columns.label))
+    if not about_splits:
+        return {WHOLE: dataset}
+
+    table = dataset.select_columns(about_splits).with_format("arrow")[:]
+    cells = {}
+    for name in about_splits:
+        names_of_numbers = getattr(dataset.features[name], "names", None)
+        cells[name] = named_cells(table.column(name).to_pylist(), names_of_numbers)
+    telling = saying(cells, source)
+    if not telling:
+        return {WHOLE: dataset}
+
+    rows = rows_of_splits({name: cells[name] for name in telling}, source)
+    # What has items of its own making may make them of these columns.
+    if dataset.format["type"] != "custom":
+        dataset = dataset.remove_columns(telling)
+    return {split: dataset.select(places) for split, places in rows.items()}
+
+
+def holds_files(feature: Any) -> bool:
+    """Return whether a column of `datasets` holds compressed images, not pixels."""
+    import datasets
+
+    if isinstance(feature, datasets.Image):
+        return True
+    return isinstance(feature, dict) and "bytes" in feature
+
+
+def from_hub(spec: DatasetSpec, split: str) -> Encoded:
+    """Return a split of a data set that has an id on the Hugging Face hub.
+
+    It comes through the cache of `datasets`.
+
+    Raises:
+        Problem: within seconds, if the library, the network or the data set is not
+            there.
+    """
+    with needs(f"the data set {spec.hub} of the hub"):
+        import datasets
+        import huggingface_hub
+
+    hub = huggingface_hub.constants.ENDPOINT
+    unreachable = f"cannot reach {spec.hub} of {hub} (HF_HUB_OFFLINE=1 reads the cache)"
+    with refused(unreachable, (OSError, ValueError)):
+        if not datasets.config.HF_HUB_OFFLINE:
+            # Any answer is enough, an error as well.
+            with suppress(urllib.error.HTTPError):
+                urllib.request.urlopen(hub, timeout=TIMEOUT_SECONDS).close()
+        hub_split = spec.files[split][0]
+        dataset = datasets.load_dataset(spec.hub, spec.hub_config, split=hub_split)
+    return from_rows(dataset, f"{spec.hub} ({split})")

@@ -1,0 +1,41 @@
+"""The handwritten digits that come with scikit-learn."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.extras import needs
+
+# In each class the first of so many images is for testing.
+TEST_EVERY = 5
+WHITE = 16  # in scikit-learn's file
+
+
+def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the digits of one split, as `DatasetSpec.read` asks for them.
+
+    scikit-learn has no split of its own. Ours is fixed: within each class, in the order
+    of the file, the first of every five images is test (35 to 37 a class), the others
+    train.
+
+    Returns:
+        Pixels (N, 1, 8, 8), and labels (N,).
+
+    Raises:
+        MissingPackage: scikit-learn is not installed.
+    """
+    with needs("the data set digits"):
+        from sklearn.datasets import load_digits
+
+    digits: Any = load_digits()
+    place_in_class = np.zeros(len(digits.target), dtype=np.int64)
+    for label in range(len(digits.target_names)):
+        of_class = np.flatnonzero(digits.target == label)
+        place_in_class[of_class] = np.arange(len(of_class))
+    is_test = place_in_class % TEST_EVERY == 0
+    kept = is_test if split == "test" else ~is_test
+
+    # 255 is no multiple of the file's white, so that pixels are rounded.
+    pixels = np.rint(digits.images[kept] * 255 / WHITE).astype(np.uint8)
+    return pixels[:, None], digits.target[kept].astype(np.int64)

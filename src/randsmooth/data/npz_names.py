@@ -1,0 +1,258 @@
+"""Which arrays of an .npz file are the images and labels of which split.
+
+Their names say it: x_test and y_test, test_images and test_labels, trainX and trainY.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from randsmooth.data.columns import IMAGE_NAMES, LABEL_NAMES, NONE
+from randsmooth.data.notes import tell
+from randsmooth.data.request import Request
+from randsmooth.data.split_words import WHOLE, array_parts, split_or_short
+from randsmooth.data.splits import chosen
+from randsmooth.documents import shown
+from randsmooth.errors import MissingValue, Setting, WrongData
+from randsmooth.notes import Note
+
+USUAL_IMAGE_NAMES = {name for group in IMAGE_NAMES for name in group}
+USUAL_LABEL_NAMES = {name for group in LABEL_NAMES for name in group}
+
+Arrays = dict[str, str]
+"""The name of each array of a split in its file, by its name without the split's word.
+
+Of test, "x_test" and "test_images" are called "x" and "images".
+"""
+
+
+def arrays_by_word(names: Iterable[str], path: Path) -> dict[str, Arrays]:
+    """Return the word for each split in the names of arrays -> its arrays.
+
+    Args:
+        names: of all arrays in the file.
+        path: of the file, for errors.
+
+    Raises:
+        WrongData: two arrays of one split are called alike.
+    """
+    groups = dict[str, Arrays]()
+    for name in names:
+        word, column = array_parts(name, USUAL_IMAGE_NAMES | USUAL_LABEL_NAMES)
+        arrays = groups.setdefault(word, {})
+        if column in arrays:
+            raise WrongData(
+                f"{path} has two arrays {shown(column)} of one split, "
+                f"{shown(arrays[column])} and {shown(name)}",
+                fix="keep one of them",
+            )
+        arrays[column] = name
+    return groups or {WHOLE: {}}
+
+
+def without_labels(groups: Mapping[str, Arrays]) -> dict[str, Arrays]:
+    """Return the arrays of each word but those that have usual names for labels."""
+    others = dict[str, Arrays]()
+    for word, arrays in groups.items():
+        labels = _labels_in(arrays)
+        kept = {column: name for column, name in arrays.items() if name not in labels}
+        if kept:
+            others[word] = kept
+    return others or {WHOLE: {}}
+
+
+def arrays_of_splits(
+    groups: Mapping[str, Arrays], request: Request, path: Path
+) -> tuple[str, dict[str, Arrays]]:
+    """Return the split that is taken, and each split -> its arrays.
+
+    An array that the user names brings its split with it.
+
+    Args:
+        groups: all arrays, by the word for their split.
+        request: what the user asks for.
+        path: of the file, for errors.
+
+    Raises:
+        Problem: the split is not there, or the user names arrays of two splits.
+    """
+    names = [name for arrays in groups.values() for name in arrays.values()]
+    asked = [
+        name for name in (request.columns.image, request.columns.label) if name in names
+    ]
+    words = [_word_of(name, groups) for name in asked]
+    if len(set(words)) == 2:
+        return _of_two_words(asked, words, groups, request, path)
+    if not asked:
+        # What is of no split beside others may be the names of classes.
+        of_splits = {word: arrays for word, arrays in groups.items() if word != WHOLE}
+        return chosen(of_splits or groups, request.split, path, whole=request.called)
+    if words[0] == WHOLE:
+        return request.called, {request.called: {name: name for name in names}}
+
+    split = split_or_short(words[0]) or request.called
+    others = {
+        column: name for column, name in groups[words[0]].items() if name not in asked
+    }
+    # What the user names keeps its whole name, by which it is looked for.
+    return split, {split: others | {name: name for name in asked}}
+
+
+def _of_two_words(
+    asked: Sequence[str],
+    words: Sequence[str],
+    groups: Mapping[str, Arrays],
+    request: Request,
+    path: Path,
+) -> tuple[str, dict[str, Arrays]]:
+    """Return the split of an image and a label array whose names say two splits.
+
+    That is fine where neither has a partner of its own, as of "x_test" and "labels".
+
+    Args:
+        asked: the names of the two.
+        words: for their splits.
+        groups, request, path: as for `arrays_of_splits`.
+    """
+    image_word, label_word = words
+    if _labels_in(groups[image_word]) or _images_in(groups[label_word]):
+        names = " and ".join(map(shown, asked))
+        raise WrongData(f"{path}: {names} are of two splits", fix="name arrays of one")
+    split = split_or_short(image_word or label_word) or request.called
+    return split, {split: {name: name for name in asked}}
+
+
+def _word_of(name: str, groups: Mapping[str, Arrays]) -> str:
+    return next(word for word, arrays in groups.items() if name in arrays.values())
+
+
+def _images_in(arrays: Arrays, asked: str | None = None) -> list[str]:
+    """Return the arrays with usual names for images, or the one asked for."""
+    if asked is not None and asked in arrays:
+        return [arrays[asked]]
+    return [name for column, name in arrays.items() if column in USUAL_IMAGE_NAMES]
+
+
+def _labels_in(arrays: Arrays) -> list[str]:
+    """Return the arrays that have usual names for labels."""
+    return [name for column, name in arrays.items() if column in USUAL_LABEL_NAMES]
+
+
+def paired(
+    taken: Arrays,
+    asked: str | None,
+    groups: Mapping[str, Arrays],
+    lengths: Mapping[str, int | None],
+    path: Path,
+) -> Arrays:
+    """Return the arrays of a split, with labels or images of another word.
+
+    That is where the split has only the one, such as x_test and y. They are paired,
+    with a `Note`, where no other two arrays of one length could be.
+
+    Args:
+        taken: the arrays of the split.
+        asked: the column of the images; None: one with a usual name.
+        groups: all arrays of the file, by the word for their split.
+        lengths: N of each array; None where it says none.
+        path: of the file.
+
+    Raises:
+        MissingValue: several could be meant, or none has the same length.
+    """
+    own_images = _images_in(taken, asked)
+    own_labels = _labels_in(taken)
+    if bool(own_images) == bool(own_labels):
+        return taken
+
+    images = list(dict.fromkeys([*own_images, *_images_alone(groups)]))
+    labels = _labels_alone(groups)
+    if not images or not labels:
+        return taken
+
+    pairs = [
+        (image, label)
+        for image in images
+        for label in labels
+        if lengths[image] is not None and lengths[image] == lengths[label]
+    ]
+    pair = _only_pair(pairs, {*own_images, *own_labels})
+    if pair is None:
+        listed = [
+            f"{shown(name)} {_length(lengths[name])}"
+            for name in dict.fromkeys(images + labels)
+        ]
+        raise _unclear(
+            path,
+            ", ".join(listed),
+            image=(own_images or images)[0],
+            label=(own_labels or labels)[0],
+        )
+
+    image, label = pair
+    tell(
+        Note("labels_paired", path=str(path), labels=shown(label), images=shown(image))
+    )
+    columns = _columns_of([*groups.values(), taken])
+    return taken | {columns[image]: image, columns[label]: label}
+
+
+def _images_alone(groups: Mapping[str, Arrays]) -> list[str]:
+    """Return the images of words without labels: others have a partner of their own."""
+    alone = [arrays for arrays in groups.values() if not _labels_in(arrays)]
+    return [name for arrays in alone for name in _images_in(arrays)]
+
+
+def _labels_alone(groups: Mapping[str, Arrays]) -> list[str]:
+    """Return the labels of words without images: others have a partner of their own."""
+    alone = [arrays for arrays in groups.values() if not _images_in(arrays)]
+    return [name for arrays in alone for name in _labels_in(arrays)]
+
+
+def _only_pair(
+    pairs: Sequence[tuple[str, str]], own: set[str]
+) -> tuple[str, str] | None:
+    """Return the only pair of an image and a label array that can be meant.
+
+    Args:
+        pairs: all of one length.
+        own: the arrays of the split, of which the pair has one.
+
+    Returns:
+        None where there is no such pair, or one of its arrays could be of another.
+    """
+    with_own = [pair for pair in pairs if not own.isdisjoint(pair)]
+    if len(with_own) != 1:
+        return None
+    (pair,) = with_own
+    rivals = [other for other in pairs if not set(pair).isdisjoint(other)]
+    return pair if len(rivals) == 1 else None
+
+
+def _columns_of(groups: Iterable[Arrays]) -> dict[str, str]:
+    """Return the column of each array by its name; a later group counts."""
+    return {name: column for arrays in groups for column, name in arrays.items()}
+
+
+def _length(length: int | None) -> str:
+    return "()" if length is None else f"({length})"
+
+
+def _unclear(path: Path, listed: str, *, image: str, label: str) -> MissingValue:
+    """Return the problem of images and labels that do not say that they are a pair.
+
+    Args:
+        path: of the file.
+        listed: the arrays that may be meant, with their lengths.
+        image, label: two of them, as an example.
+    """
+    return MissingValue(
+        f"{path} does not say which labels are those of which images, of {listed}",
+        fix=(
+            "name both, such as ",
+            Setting("image_column", image),
+            " and ",
+            Setting("label_column", label),
+            ", or say that there are no labels, ",
+            Setting("label_column", NONE),
+        ),
+    )

@@ -1,0 +1,122 @@
+"""Single image files, in the form in which the images of a data set are certified."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from randsmooth.data.dataset_spec import DatasetSpec
+from randsmooth.data.decode import WHITE, check_brightest, decode, form, opened
+from randsmooth.data.image_size import Fit, Sides
+from randsmooth.data.pixel_modes import GREY, LUMA
+from randsmooth.errors import Problem
+
+
+def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
+    """Return one image file in the form that is certified: (C, H, W) float32 in [0, 1].
+
+    As in data sets, the first frame of an animation is read, and pixels are taken as
+    they are stored, without the rotation that EXIF data may ask for, unless the spec
+    converts images.
+
+    Raises:
+        Problem: the file is missing, is no image, or does not have the size or channels
+            of `spec`.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from randsmooth.data import DATASETS
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "black.png")
+        ...     Image.new("L", (8, 8)).save(path)
+        ...     x = read_image(path, DATASETS["digits"])
+        >>> x.shape, float(x.max())
+        (torch.Size([1, 8, 8]), 0.0)
+    """
+    with opened(path) as stream:
+        pixels = decode(stream, spec, str(path))
+    check_brightest(int(pixels.max()), f"{path} is an image of 8 bits and", WHITE)
+    return torch.tensor(pixels).float() / 255
+
+
+def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
+    """Return a picture of any size, in the form that is certified.
+
+    What is like the images of the data set is read as by `read_image`. Any other
+    picture is turned upright and scaled as `spec` says, else until it covers H x W;
+    then its centre is cut, and turned grey where `spec` is grey.
+
+    Returns:
+        x (C, H, W) float32 in [0, 1], and how it came to that size, in words; these
+        are empty where it had it already.
+
+    Raises:
+        Problem: as `read_image`, but for the size and for colours.
+
+    Example:
+        >>> import tempfile
+        >>> from PIL import Image
+        >>> from randsmooth.data import DATASETS
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "photo.png")
+        ...     Image.new("RGB", (40, 30)).save(path)
+        ...     x, words = read_picture(path, DATASETS["digits"])
+        >>> x.shape, words
+        (torch.Size([1, 8, 8]), 'brought from 30x40 to 8x8 before any noise (resize 8, \
+crop 8, grey)')
+    """
+    channels, height, width = spec.shape
+    with opened(path) as stream:
+        picture = form(stream, str(path))
+    before = (picture.height, picture.width)
+    fit = _covering(before, spec)
+
+    try:
+        x = read_image(path, spec)
+    except Problem:
+        x = _read_fitted(path, spec, fit)
+
+    larger = fit.scaled(before)
+    happened = {"resize": larger != before, "crop": larger != (height, width)}
+    steps = [f"{name} {size}" for name, size in fit.words().items() if happened[name]]
+    turned_grey = channels == 1 and picture.mode not in GREY
+    if not steps:
+        return x, "turned grey before any noise" if turned_grey else ""
+
+    if turned_grey:
+        steps.append("grey")
+    return x, (
+        f"brought from {picture.height}x{picture.width} to {height}x{width} before any "
+        f"noise ({', '.join(steps)})"
+    )
+
+
+def _covering(before: Sides, spec: DatasetSpec) -> Fit:
+    """Return how a picture of height and width `before` is brought to the spec's size.
+
+    It is scaled as the spec says, else so that it just covers that size.
+    """
+    _, height, width = spec.shape
+    if spec.fitting is not None:
+        return Fit(spec.fitting.resize, (height, width))
+
+    shorter = min(before)
+    # The shorter side that makes each side as long as needed, rounded up.
+    for_height = -(-height * shorter // before[0])
+    for_width = -(-width * shorter // before[1])
+    return Fit(max(for_height, for_width), (height, width))
+
+
+def _read_fitted(path: str | Path, spec: DatasetSpec, fit: Fit) -> Tensor:
+    """Return a picture brought to the spec's size by `fit`, and to its channels."""
+    channels, height, width = spec.shape
+    if channels != 1:
+        return read_image(path, replace(spec, fit=fit, convert=True))
+
+    in_colour = replace(spec, fit=fit, convert=True, shape=(3, height, width))
+    x = read_image(path, in_colour)
+    grey: Tensor = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None]
+    # Grey images of 8 bits hold whole numbers.
+    return grey.round() / 255.0
