@@ -48,7 +48,11 @@ from harness import (
 )
 from randsmooth.certification import Engine, load_model, quantise
 from randsmooth.certification.algorithm import ESTIMATE
-from randsmooth.certification.backends import lacks_bfloat16, make_backend, weighed
+from randsmooth.certification.backends import (
+    lacks_bfloat16,
+    make_backend,
+    usual_precisions,
+)
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian, Stream, grid_sampler
@@ -159,7 +163,7 @@ def operations(model: nn.Module, shape: tuple[int, ...]) -> int:
 def peak(options: argparse.Namespace) -> Iterator[Figure]:
     clock = clock_of(options)
     for arch in chosen(PEAK, options.only):
-        for precision in weighed(CPU):
+        for precision in usual_precisions(CPU):
             yield share_of_peak(arch, precision, clock)
 
 
@@ -221,7 +225,7 @@ def int8_over_floats(name: str, folder: Path, clock: Clock) -> Figure:
     model = load_model(int8_model(arch, folder, suffix))
     engines = {
         "int8": Engine(model, sigma=SIGMA, device=CPU, backend=backend)
-    } | float_engines(network, weighed(CPU))
+    } | float_engines(network, usual_precisions(CPU))
     runs: dict[str, Callable[[], float]] = {
         way: lambda engine=engine: rate(
             samples, lambda: count(engine, x, samples), clock
@@ -273,7 +277,7 @@ def shares_of_drawing(int8_net: Any) -> Iterator[Figure]:
     backends = {
         f"{name} {precision}": make_backend(name, network, CPU, precision)
         for name in ("torch", "openvino")
-        for precision in weighed(CPU)
+        for precision in usual_precisions(CPU)
     } | {"int8": make_backend("openvino", int8_net, CPU, "32")}
     sampler, stream = grid_sampler(SIGMA), Stream(0, "drawing")
     work: dict[str, Callable[[], object]] = {

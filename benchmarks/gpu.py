@@ -39,7 +39,7 @@ from harness import (
 )
 from randsmooth import data
 from randsmooth.certification import Engine
-from randsmooth.certification.engine import usual_batch
+from randsmooth.certification.batches import usual_batch
 from randsmooth.data import DATASETS, TensorImages
 from randsmooth.errors import Problem
 from randsmooth.methods import METHODS

@@ -20,10 +20,10 @@ from randsmooth.certification import Engine, count_classes
 from randsmooth.certification.backends import (
     BACKENDS,
     ROUNDS,
-    Way,
+    BackendChoice,
     fastest,
     make_backend,
-    ways,
+    open_choices,
 )
 from randsmooth.certification.backends.torch_backend import Torch, fold_batch_norm
 from randsmooth.certification.engine import TRIALS_A_RUN
@@ -200,7 +200,7 @@ def test_another_way_is_taken_only_if_it_was_faster_in_every_round() -> None:
         (100.0, 100.0, 100.0, 100.0, 100.0): "torch",
         (80.0, 80.0, 80.0, 80.0, 80.0): "torch",
     }
-    usual, other = Way("torch", "32"), Way("openvino", "32")
+    usual, other = BackendChoice("torch", "32"), BackendChoice("openvino", "32")
     for rounds, chosen in table.items():
         left = iter([0.0, *rounds])
         best, rates = fastest(
@@ -229,8 +229,8 @@ def test_a_trial_draws_noise_and_a_short_run_has_none(
     for samples, tried in ((10_000, set()), (10**7, {"torch", "openvino"})):
         engine = Engine(model, sigma=0.5, device=CPU, backend="auto")
         backend = engine.prepare(shape, samples)
-        assert {way.backend for way in engine.rates} == tried
-        assert {way.precision for way in engine.rates} <= {
+        assert {choice.backend for choice in engine.rates} == tried
+        assert {choice.precision for choice in engine.rates} <= {
             "32"
         }  # another precision is another classifier
         assert backend.name == "torch" or tried
@@ -252,7 +252,7 @@ class Shifted(Torch):
 def test_a_backend_of_another_package_certifies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(BACKENDS, "_entries", {})
+    monkeypatch.setattr(BACKENDS, "_added", {})
     BACKENDS.add("shifted", Shifted)
     model, x = network("small-cnn"), torch.rand(SHAPES["small-cnn"])
     engine = Engine(model, sigma=0.5, device=CPU, backend="shifted")
@@ -260,7 +260,7 @@ def test_a_backend_of_another_package_certifies(
         count_classes(engine, x, [("a", SAMPLES)]).sum() == SAMPLES
         and engine.backend.name == "shifted"
     )
-    assert Way("shifted", "32") not in ways(
+    assert BackendChoice("shifted", "32") not in open_choices(
         model, CPU, "auto", "32"
     )  # unless it says that `auto` tries it
     with pytest.raises(

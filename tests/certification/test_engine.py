@@ -20,7 +20,7 @@ from randsmooth import models
 from randsmooth.certificates import BATCH_MATTERS
 from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
-from randsmooth.certification.engine import SampleRange
+from randsmooth.certification.batches import SampleRange
 from randsmooth.certification.scheduler import Job, Scheduler, Steps, count_classes
 from randsmooth.errors import Problem
 from randsmooth.noise import Stream, address_of, draw

@@ -13,7 +13,7 @@ from certification.runs import interrupt
 from models.refusing import check_refusals
 from randsmooth import certify
 from randsmooth.certification import run_header as header
-from randsmooth.certification.backends import base, make_backend
+from randsmooth.certification.backends import make_backend, processor
 from randsmooth.certification.backends.torch_backend import Torch
 
 CPU = torch.device("cpu")
@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 def test_torch_and_openvino_tell_what_they_use() -> None:
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 3)).eval()
     own = make_backend("torch", model, CPU, "32")
-    assert own.processor == f"cpu, {base.processor()}" != "cpu, "
+    assert own.processor == f"cpu, {processor()}" != "cpu, "
     if (
         Path("/proc/cpuinfo").exists()
         and "stepping" in Path("/proc/cpuinfo").read_text()

@@ -11,7 +11,7 @@ from certification.planes import HalfSpace, at_distance
 from randsmooth import models
 from randsmooth.certification import certify_one
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
-from randsmooth.certification.engine import usual_block
+from randsmooth.certification.batches import usual_block
 from randsmooth.noise import Stream, address_of
 from randsmooth.noise.streams import fill
 

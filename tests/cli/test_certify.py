@@ -14,7 +14,7 @@ from cli.processes import Run
 from randsmooth import certify, models, read
 from randsmooth.certificates import Precision
 from randsmooth.certification import Engine, backends, engine
-from randsmooth.certification.backends import Way, base
+from randsmooth.certification.backends import BackendChoice, processors
 from randsmooth.cli.command import settings_of
 from randsmooth.cli.verbs import VERBS
 from randsmooth.cli.verbs.certify import suspicions
@@ -114,9 +114,11 @@ def test_which_processors_lack_units_for_bfloat16(
         *((laptop, limit, True) for limit in ("", "ALL")),
         *((server, limit, True) for limit in ("AVX512_CORE_VNNI", "AVX2")),
     ):
-        monkeypatch.setattr(base, "features", lambda had=had: had)
+        monkeypatch.setattr(processors, "features", lambda had=had: had)
         monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit)
-        assert base.lacks_bfloat16(CPU) == ("this processor" if lacks else None), (
+        assert processors.lacks_bfloat16(CPU) == (
+            "this processor" if lacks else None
+        ), (
             had,
             limit,
         )
@@ -128,8 +130,8 @@ def test_which_processors_lack_units_for_bfloat16(
             torch.cuda, "get_device_capability", lambda device, found=capability: found
         )
         monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a Turing")
-        assert base.lacks_bfloat16(torch.device("cuda")) == told
-        assert backends.weighed(torch.device("cuda")) == (
+        assert processors.lacks_bfloat16(torch.device("cuda")) == told
+        assert backends.usual_precisions(torch.device("cuda")) == (
             "32",
             "fp16" if told else "bf16",
         )
@@ -138,7 +140,9 @@ def test_which_processors_lack_units_for_bfloat16(
 def test_a_run_says_where_the_processor_has_no_units_and_auto_weighs_precisions(
     model: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "features", lambda: {"avx2": True, "avx512_bf16": False})
+    monkeypatch.setattr(
+        processors, "features", lambda: {"avx2": True, "avx512_bf16": False}
+    )
     options = ("--take", 1, "--n", 50, "--overwrite", "--out", "a.parquet")
     slow = cli("certify", model, "--precision", "bf16", *options)
     assert slow.code == 0 and "this processor has no units for bfloat16" in slow.err, (
@@ -153,7 +157,10 @@ def test_a_run_says_where_the_processor_has_no_units_and_auto_weighs_precisions(
             models.load(model), sigma=0.5, device=CPU, backend="torch", precision="auto"
         )
         assert found.prepare((1, 8, 8)).precision == chosen
-        assert set(found.rates) == {Way("torch", "32"), Way("torch", "bf16")}
+        assert set(found.rates) == {
+            BackendChoice("torch", "32"),
+            BackendChoice("torch", "bf16"),
+        }
 
 
 def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(

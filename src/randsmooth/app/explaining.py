@@ -26,7 +26,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certification import Certified, SmoothedClassifier, matched
 from randsmooth.certification.algorithm import ESTIMATE
-from randsmooth.certification.engine import SampleRange
+from randsmooth.certification.batches import SampleRange
 from randsmooth.certification.opening import opened, reading_of, under_noise
 from randsmooth.certification.refutation import predict_anywhere
 from randsmooth.certification.samples import first_samples

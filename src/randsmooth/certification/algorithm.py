@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certification.engine import EVERY, SampleRange
+from randsmooth.certification.batches import EVERY, SampleRange
 from randsmooth.certification.scheduler import Ints, Steps
 from randsmooth.noise import Stream
 from randsmooth.rules import Claim, Rule

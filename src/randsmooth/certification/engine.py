@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TypeVar, Unpack
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -20,23 +18,32 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth.certificates import CertificationOptions, CertificationSettings
-from randsmooth.certificates.settings import BLOCK, FINE, LARGE
+from randsmooth.certificates.settings import LARGE
 from randsmooth.certification.backends import (
     ROUNDS,
     Backend,
-    Way,
+    BackendChoice,
     fastest,
     in_batches,
     make_backend,
-    ways,
+    open_choices,
+)
+from randsmooth.certification.batches import (
+    EVERY,
+    SampleRange,
+    Segment,
+    packed,
+    segments,
+    usual_batch,
+    usual_block,
 )
 from randsmooth.certification.opening import check_repeats, made_up, rows_stand_alone
+from randsmooth.certification.workers import WorkerPool
 from randsmooth.data import is_image
 from randsmooth.errors import BadValue, Problem, Setting, TooLarge, WrongData
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel, provenance_of, with_a_class
 from randsmooth.noise import (
-    Copies,
     Noise,
     Stream,
     address_of,
@@ -46,46 +53,17 @@ from randsmooth.noise import (
 )
 from randsmooth.noise.rounded_gaussian import GridSampler
 
-A = TypeVar("A")
-B = TypeVar("B")
-
-# The samples of this name are all copies, by their numbers: none is drawn.
-EVERY = "certify/every"
-# For each worker, in a round of a trial.
+# Batches of each worker in a round of a trial.
 BATCHES_A_ROUND = 2
+
 # A run must have so many times the samples of a trial, or it has none.
 TRIALS_A_RUN = 10
-
-# Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
-MOST = {"cpu": (256, 2**19), "cuda": (8192, 2**24)}
-
-
-@dataclass(frozen=True)
-class SampleRange:
-    """Samples `start` to `stop` of the noise stream `name`, in blocks of `block` (None: the usual one of the image)."""
-
-    name: str
-    start: int
-    stop: int
-    block: int | None = None
-
-
-@dataclass(frozen=True)
-class Segment(Copies):
-    """Up to one block of samples of an image on the device, all that is drawn from one stream.
-
-    Attributes:
-        slot: index of the counts that the samples belong to.
-        start: how many samples of that name come before them.
-    """
-
-    slot: int
-    start: int
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known of a base classifier once it was tried out on inputs of one shape, and how it is asked.
+    """What is known of a base classifier once it was tried out on inputs of one shape,
+    and how it is asked.
 
     Attributes:
         shape: of an input, such as (C, H, W).
@@ -152,15 +130,18 @@ class Engine:
         if self.settings.sound:
             self.noise = grid_sampler(self.settings.known_sigma)
         # Those that the settings leave open, the usual one first.
-        self.ways = ways(model, device, self.settings.backend, self.settings.precision)
-        self.rates: dict[Way, float] = {}
+        self.choices = open_choices(
+            model, device, self.settings.backend, self.settings.precision
+        )
+        self.rates: dict[BackendChoice, float] = {}
         self._backend: Backend | None = None
         self._prepared: Prepared | None = None
         if not self.settings.chooses:
-            self._backend = self._backend_of(self.ways[0])
+            name, precision = self.choices[0]
+            self._backend = make_backend(name, model, device, precision)
 
     def under(self, seed: int) -> Engine:
-        """This engine as it is prepared, with the noise of another seed."""
+        """Return this engine as it is prepared, with the noise of another seed."""
         other = copy.copy(self)
         other.seed = seed
         return other
@@ -203,9 +184,10 @@ class Engine:
         return self.prepared.workers
 
     def prepare(self, shape: Sequence[int], samples: float = math.inf) -> Backend:
-        """Make ready for inputs of `shape`, of images (C, H, W): choose the backend, and try the base classifier out.
+        """Choose the backend, and try the base classifier out.
 
         Args:
+            shape: of the inputs, such as (C, H, W).
             samples: how many are to be counted, at most: for so few that a trial does not pay, the usual backend and
                 precision are taken.
 
@@ -241,7 +223,8 @@ class Engine:
             check_sigma(self.settings.known_sigma)
         if self.settings.sound and not is_image(shape):
             raise WrongData(
-                f"sound certification is of pixels k/255; inputs of shape {shape} are features"
+                "sound certification is of pixels k/255; "
+                f"inputs of shape {shape} are features"
             )
         backend = self.backend
         batch = self._batch_for(shape)
@@ -250,7 +233,8 @@ class Engine:
             raise BadValue(
                 field="batch",
                 value=batch,
-                expected=f"must be at least {block}, the samples that share a noise stream",
+                expected=f"must be at least {block}, the samples that share a noise "
+                "stream",
             )
 
         small = self.device.type == "cpu" and math.prod(shape) <= LARGE
@@ -279,7 +263,9 @@ class Engine:
         )
 
     def _refusal_by_noise(self, error: Problem, shape: tuple[int, ...]) -> Problem:
-        """Return `error`, and why, where the noise shows a network other inputs than its training did."""
+        """Return `error`, and why, where the noise shows a network other inputs than
+        its training did.
+        """
         now = self.settings.smoothing
         sees = {now.text: tuple(now.shape(shape))}
         trained = noise_said(provenance_of(self.model))
@@ -296,18 +282,17 @@ class Engine:
             ),
         )
 
-    def _backend_of(self, way: Way) -> Backend:
-        return make_backend(way.backend, self.model, self.device, way.precision)
-
     def _batch_for(self, shape: Sequence[int]) -> int:
-        """Samples a batch: as the settings or its device want it."""
+        """Return the samples of a batch, as the settings or the device want it."""
         return self.settings.batch or usual_batch(self.device, shape)
 
     @torch.inference_mode()
     def _try_out(
         self, batch: tuple[int, ...], shape: tuple[int, ...]
     ) -> tuple[bool, int]:
-        """Return whether the rows of a `batch` stand alone, and how many classes there are."""
+        """Return whether the rows of a `batch` stand alone, and how many classes there
+        are.
+        """
         trial = torch.empty(batch, device=self.device)
         images = made_up(shape)
         parts = trial.tensor_split(len(images))
@@ -318,71 +303,96 @@ class Engine:
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
     def _become_fastest(self, shape: tuple[int, ...], samples: float) -> None:
-        """Take the backend that counts fastest; the usual one where a trial does not pay."""
-        usual, *others = self.ways
-        engines = {usual: self._tried_in(usual, shape)}
-        trial_samples = engines[usual]._round * (1 + ROUNDS) * (1 + len(others))
+        """Take the backend that counts fastest; the usual one where a trial does not
+        pay.
+        """
+        usual, *others = self.choices
+        engines = {usual: self._with_backend(usual, shape)}
+        trials = 1 + len(others)
+        trial_samples = trials * (1 + ROUNDS) * engines[usual].samples_a_round
         if samples >= TRIALS_A_RUN * trial_samples:
-            for way in others:
-                # It may be one that cannot run this model.
+            for choice in others:
+                # It may be one that cannot run this model, or not in batches of this size.
                 with suppress(Problem):
-                    engines[way] = self._tried_in(way, shape)
+                    engines[choice] = self._with_backend(choice, shape)
         best = usual
         if len(engines) > 1:
-            trials = {way: engine.samples_a_second for way, engine in engines.items()}
-            best, self.rates = fastest(trials)
+            runs = {choice: one.samples_a_second for choice, one in engines.items()}
+            best, self.rates = fastest(runs)
         self._backend = engines[best].backend
         self._prepared = engines[best].prepared
 
-    def _tried_in(self, way: Way, shape: tuple[int, ...]) -> Engine:
-        """Return the engine of one way to count, ready for images of `shape`."""
-        settings = self.settings.replace(backend=way.backend, precision=way.precision)
+    def _with_backend(self, choice: BackendChoice, shape: tuple[int, ...]) -> Engine:
+        """Return this engine with the backend that is chosen, ready for images of
+        `shape`.
+        """
+        settings = self.settings.replace(
+            backend=choice.backend, precision=choice.precision
+        )
         engine = Engine(self.model, settings, device=self.device)
-        engine._prepared = engine._tried_out(shape)
+        engine.prepare(shape)
         return engine
 
     @property
-    def _round(self) -> int:
+    def samples_a_round(self) -> int:
         """Samples of a round of a trial."""
         return BATCHES_A_ROUND * self.backend.workers * self.size
 
     def samples_a_second(self) -> float:
-        """How many samples of a grey image are drawn, answered and counted a second, in one round."""
+        """Return how many samples are drawn, answered and counted a second, in one
+        round.
+
+        They are of a grey image.
+        """
         grey = torch.full(self.prepared.shape, 128 / 255, device=self.device)
-        samples = SampleRange("trial", 0, self._round)
+        samples = SampleRange("trial", 0, self.samples_a_round)
         queue = deque(segments(0, grey, Stream(self.seed, "trial"), samples))
         batches = packed(queue, self.size, mix=self.mixes)
         start = time.perf_counter()
         self.count(batches, [0])
-        return self._round / (time.perf_counter() - start)
+        return self.samples_a_round / (time.perf_counter() - start)
 
     def receive(self, x: Tensor) -> Tensor:
-        """An image (C, H, W) on the device, checked; the engine is ready for its shape. Errors as `prepare`."""
+        """Return an image (C, H, W) on the device, checked; the engine is ready for its
+        shape.
+
+        Raises:
+            Problem: as `prepare`.
+        """
         self.noise.check(x)
         x = x.to(self.device, torch.float32)
         self.prepare(x.shape)
         return x
 
     def answers(self, images: Sequence[Tensor], name: str) -> Tensor:
-        """(B, K) logits, on the CPU, of one batch that noisy copies of `images` fill, as it is answered in counting.
+        """Return (B, K) logits, on the CPU, of one batch that noisy copies of images
+        fill.
 
-        Neither the seed nor the kind of device decides their noise, but `name` and the image alone.
+        The batch is answered as it is in counting. Neither the seed nor the kind of device
+        decides the noise, but `name` and the image alone.
 
         Args:
-            images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the shape that is prepared.
+            images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the shape
+                that is prepared.
+            name: of the stream of noise.
         """
         noisy = torch.empty(self.batch, *self.prepared.seen)
         for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
             self.noise.draw(out, x.cpu().float(), Stream(0, name).at(address_of(x)))
-        return next(iter(self.workers.map(self.logits, [noisy]))).cpu()
+        # By a worker, since that computes with other threads than the caller.
+        (logits,) = self.workers.map(self.logits, [noisy])
+        return logits.cpu()
 
     def ask(self, images: Tensor) -> Tensor:
-        """(n, K) logits of `images` (n, C, H, W) without noise, in batches of the shape that they have in counting."""
+        """Return (n, K) logits of `images` (n, C, H, W) without noise.
+
+        They are asked about in batches of the shape that batches have in counting.
+        """
         return self.logits(self.settings.smoothing.clear(images))
 
     @torch.inference_mode()
     def logits(self, copies: Tensor) -> Tensor:
-        """(n, K) logits of noisy copies (n, *shape) as they are, in such batches."""
+        """Return (n, K) logits of noisy copies (n, *seen), in such batches."""
         return in_batches(
             self.backend.logits,
             copies.to(self.device),
@@ -393,19 +403,25 @@ class Engine:
     def count(
         self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]
     ) -> NDArray[np.int64]:
-        """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers without a class.
+        """Count the classes of the samples in `batches`.
 
-        After the only transfer from the device.
+        Args:
+            batches: of segments.
+            slots: those of the segments, in the order of the rows that are returned.
+
+        Returns:
+            (len(slots), K + 1) counts. The last column is of answers without a class.
         """
         rows = {slot: row for row, slot in enumerate(slots)}
         parts = self.workers.map(partial(self._counted, rows=rows), batches)
         counts = reduce(torch.add, parts).view(len(slots), -1)
+        # This is the only transfer from the device.
         on_host: NDArray[np.int64] = counts.cpu().numpy()
         return on_host
 
     @torch.inference_mode()
     def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
-        """(len(rows) * (K + 1),) what one batch adds to the counts."""
+        """Return (len(rows) * (K + 1),) what one batch adds to the counts."""
         _, logits = self.answered(batch)
         columns = self.classes + 1
         predicted = torch.where(
@@ -419,11 +435,15 @@ class Engine:
         return counts.scatter_add_(0, places, torch.ones_like(places))
 
     def answered(self, batch: Sequence[Segment]) -> tuple[Tensor, Tensor]:
-        """The n samples that `batch` names: (n, C, H, W), until the next batch, and their logits (n, K).
+        """Draw the n samples that `batch` names, and ask the model about them.
 
-        A padded backend always sees a batch of the same shape, so that it always rounds alike. Rows that `batch` does
-        not fill keep older samples, or are set to zero where the rows of a batch could influence each other. Another
-        one is asked about no image that is not counted.
+        A padded backend always sees a batch of the same shape, so that it always rounds
+        alike. Rows that `batch` does not fill keep older samples, or are set to zero where
+        the rows of a batch could influence each other. Another backend is asked about no
+        image that is not counted.
+
+        Returns:
+            The samples (n, *seen), which the next batch overwrites, and their logits (n, K).
         """
         shape = (self.size, *self.prepared.seen)
         noisy = self.workers.buffer(shape, self.device)
@@ -437,7 +457,10 @@ class Engine:
         return drawn, self.backend.logits(noisy)[:samples]
 
     def _draw(self, out: Tensor, batch: Sequence[Segment]) -> None:
-        """Set `out` to the samples that `batch` names; where they are EVERY copy, to those of these numbers."""
+        """Set `out` to the samples that `batch` names.
+
+        Where they are EVERY copy, they are the copies of these numbers.
+        """
         # A run draws samples, or it takes every copy.
         if batch[0].stream.name != EVERY:
             self.noise.draw_together(out, batch)
@@ -447,101 +470,3 @@ class Engine:
             self.settings.smoothing.numbered(
                 rows, segment.x, segment.start, segment.stream.seed
             )
-
-
-class WorkerPool:
-    """`number` workers of one thread each; a single one is the caller, with all of torch's threads.
-
-    Operators that several threads share make them wait for each other, and let them spin meanwhile, at the cost of
-    whoever draws noise: on two cores, two workers of one thread take a fifth less time than one of two.
-
-    Args:
-        number: of the workers.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self._own = threading.local()
-        self._pool = ThreadPoolExecutor(number) if number > 1 else None
-        if self._pool is not None:
-            threads = torch.get_num_threads()
-            started = threading.Barrier(number)
-            list(self._pool.map(lambda _: _work_alone(started), range(number)))
-            # The workers' setting is theirs; this is the caller's.
-            torch.set_num_threads(threads)
-
-    def map(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
-        """The results in the order of the items. After a failure no item is begun."""
-        if self._pool is None:
-            return map(function, items)
-        return self._pool.map(function, items)
-
-    def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
-        """A float32 tensor of this worker's own, as it left it; zeros at first."""
-        held: Tensor | None = getattr(self._own, "buffer", None)
-        if held is None or tuple(held.shape) != shape:
-            held = self._own.buffer = torch.zeros(shape, device=device)
-        return held
-
-
-def _work_alone(started: threading.Barrier) -> None:
-    # torch sets up a thread when it is first asked, and would undo the next line later.
-    torch.get_num_threads()
-    torch.set_num_threads(1)
-    # Until every worker is there, so that each runs this once.
-    started.wait()
-
-
-def usual_block(shape: Sequence[int]) -> int:
-    """Number of samples that share a noise stream, for images of `shape` (C, H, W)."""
-    return BLOCK if math.prod(shape) <= LARGE else FINE
-
-
-def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
-    """Samples per forward pass for images of `shape`, unless a batch is given: at least one block, and whole ones."""
-    samples, values = MOST["cpu" if device.type == "cpu" else "cuda"]
-    block = usual_block(shape)
-    blocks = min(samples, values // math.prod(shape)) // block
-    return max(1, blocks) * block
-
-
-def segments(
-    slot: int, x: Tensor, stream: Stream, samples: SampleRange
-) -> Iterator[Segment]:
-    """Divide `samples` of image `x`, whose stream is `stream`, into blocks; `samples.start` is the start of a block."""
-    block = samples.block or usual_block(x.shape)
-    for start in range(samples.start, samples.stop, block):
-        yield Segment(
-            x, stream.at(start // block), min(block, samples.stop - start), slot, start
-        )
-
-
-def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
-    """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot."""
-    taken = list[Segment]()
-    passed = list[Segment]()
-    room = batch
-    while queue and room:
-        segment = queue.popleft()
-        of_this_image = not taken or segment.slot == taken[0].slot
-        if segment.samples <= room and (mix or of_this_image):
-            taken.append(segment)
-            room -= segment.samples
-            continue
-        passed.append(segment)
-        if not mix:
-            break
-    queue.extendleft(reversed(passed))
-    return taken
-
-
-def packed(
-    queue: deque[Segment], batch: int, *, mix: bool, flush: bool = True
-) -> list[list[Segment]]:
-    """Every full batch in the queue, taken off it; with `flush`, or where images share none, the rest too."""
-    batches = list[list[Segment]]()
-    left = sum(segment.samples for segment in queue)
-    while queue and (left >= batch or flush or not mix):
-        batches.append(take_batch(queue, batch, mix=mix))
-        left -= sum(segment.samples for segment in batches[-1])
-    return batches

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from randsmooth import data
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
-from randsmooth.certification.engine import EVERY, Engine
+from randsmooth.certification.batches import EVERY
+from randsmooth.certification.engine import Engine
 from randsmooth.certification.options import CertifiedModelOptions
 from randsmooth.certification.run import RunSpec
 from randsmooth.certification.run_header import (

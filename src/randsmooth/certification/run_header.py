@@ -21,7 +21,8 @@ from randsmooth.certificates import (
 from randsmooth.certificates.merging import SOME_FOLDER
 from randsmooth.certificates.rows import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
-from randsmooth.certification.engine import Engine, usual_block
+from randsmooth.certification.batches import usual_block
+from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import made_up
 from randsmooth.data import Images
 from randsmooth.errors import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from randsmooth import data, models
-from randsmooth.certification.backends import Way, one_at_a_time, slow_format
+from randsmooth.certification.backends import BackendChoice, one_at_a_time, slow_format
 from randsmooth.certification.matching import (
     deviations_of_numbers,
     questions,
@@ -181,7 +181,7 @@ def _chosen_backend(run: OpenRun) -> Iterator[Note]:
     engine = run.engine
     if not engine.settings.chooses:
         return
-    chosen = str(Way(engine.backend.name, engine.backend.precision))
+    chosen = str(BackendChoice(engine.backend.name, engine.backend.precision))
     if not engine.rates:
         yield Note("backend_untried", backend=chosen, batch=engine.batch)
         return

@@ -1,4 +1,6 @@
-"""The noisy copies of one image themselves, and what the model answers to each, as they are when they are counted."""
+"""The noisy copies of one image, and the answer to each, as they are when they are
+counted.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -9,14 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from randsmooth.certification.engine import (
-    Engine,
+from randsmooth.certification.batches import (
     SampleRange,
     Segment,
     packed,
     segments,
     usual_block,
 )
+from randsmooth.certification.engine import Engine
 from randsmooth.certification.scheduler import Ints
 from randsmooth.noise import Stream, address_of
 
@@ -24,20 +26,29 @@ U = TypeVar("U")
 
 
 def answered_samples(
-    engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor, Tensor], U]
+    engine: Engine,
+    x: Tensor,
+    samples: SampleRange,
+    summary: Callable[[Tensor, Tensor], U],
 ) -> Iterator[tuple[Ints, U]]:
-    """Yield for each batch of one image's `samples` their numbers (B,), from the first, and what `of` makes of them.
+    """Yield for each batch of one image's samples their numbers, and a summary of them.
 
-    Which samples share a batch depends on its size; the number of a sample, and its noise, do not.
+    Which samples share a batch depends on its size; the number of a sample, and its
+    noise, do not.
 
     Args:
         engine: what answers.
         x: (C, H, W) in [0, 1].
         samples: which to draw.
-        of: called without gradients with noisy copies (B, C, H, W), which the next batch overwrites, and their logits.
+        summary: called without gradients with noisy copies (B, C, H, W), which the next
+            batch overwrites, and their logits (B, K).
+
+    Returns:
+        (B,) numbers, the first of `samples` being 0, and what `summary` returned.
 
     Raises:
-        Problem: as `Scheduler.run`, but for logits that are not finite, which `of` may look for.
+        Problem: as `Scheduler.run`, but for logits that are not finite, which `summary`
+            may look for.
     """
     x = engine.receive(x)
     stream = Stream(engine.seed, samples.name).at(address_of(x))
@@ -49,27 +60,39 @@ def answered_samples(
         return np.concatenate(parts) - samples.start
 
     @torch.inference_mode()
-    def answered(batch: Sequence[Segment]) -> U:
-        return of(*engine.answered(batch))
+    def summary_of(batch: Sequence[Segment]) -> U:
+        noisy, logits = engine.answered(batch)
+        return summary(noisy, logits)
 
     numbers = [numbers_in(batch) for batch in batches]
-    return zip(numbers, engine.workers.map(answered, batches), strict=True)
+    return zip(numbers, engine.workers.map(summary_of, batches), strict=True)
 
 
 def first_samples(
     engine: Engine, x: Tensor, samples: SampleRange, most: int
 ) -> tuple[Tensor, Ints]:
-    """Return the first of one image's `samples`, at most `most` of the first block: copies (n, C, H, W), classes (n,).
+    """Return some noisy copies of an image, and their classes.
 
     They are drawn and answered as when they are counted.
+
+    Args:
+        engine: what draws and answers.
+        x: (C, H, W) in [0, 1].
+        samples: of which the first are returned.
+        most: so many are returned, or as many as the first block has.
+
+    Returns:
+        (n, *seen) copies and (n,) classes.
 
     Raises:
         Problem: the model refuses the image.
 
     Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
         >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
-        >>> noisy, classes = first_samples(engine, torch.zeros(1, 2, 2), SampleRange("votes", 0, 300), most=5)
+        >>> votes = SampleRange("votes", 0, 300)
+        >>> noisy, classes = first_samples(engine, torch.zeros(1, 2, 2), votes, most=5)
         >>> noisy.shape, classes.shape
         (torch.Size([5, 1, 2, 2]), (5,))
     """

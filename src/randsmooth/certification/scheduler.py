@@ -1,4 +1,6 @@
-"""The loop that draws and counts the noisy copies of many images at a time, so that every batch is full."""
+"""The loop that counts the noisy copies of many images at a time, so that every batch
+is full.
+"""
 
 import time
 from collections import deque
@@ -10,38 +12,43 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from randsmooth.certification.engine import (
-    Engine,
+from randsmooth.certification.batches import (
     SampleRange,
     Segment,
     packed,
     segments,
 )
+from randsmooth.certification.engine import Engine
 from randsmooth.errors import ModelFailed, Problem
 from randsmooth.noise import Stream, address_of
 
-# Batches in the queue below which another image joins; or two for every worker, if that is more.
+# Batches in the queue below which another image joins; or that of so many for every
+# worker, if that is more.
 BATCHES_QUEUED = 8
+BATCHES_QUEUED_A_WORKER = 2
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
 
-# Yields the samples that it asks for, is sent their counts (len(ranges), K), and returns a result.
+# Yields the ranges of samples that it asks for, is sent their counts (len(ranges), K),
+# and returns a result.
 Steps = Generator[Sequence[SampleRange], Ints, T]
 
 
 @dataclass
 class Job(Generic[T]):
-    """One image and its steps: a generator that yields sample ranges, is sent their counts, and returns a result.
+    """One image, and the steps by which its result is made.
 
     Attributes:
         number: what to call the image in errors.
         x: (C, H, W) in [0, 1].
+        steps: yields the ranges of samples that it asks for, and is sent their counts.
         address: what its noise depends on: a hash of its pixels.
         seconds: the time that its samples have taken so far.
-        result: what the generator returned, once it has.
-        slots, counts, left: of the ranges that it asked for, a number each, what has been counted so far (len(slots),
-            K), and how many samples have not.
+        result: what the steps returned, once they have.
+        slots: a number for each of the ranges that it asked for last.
+        counts: (len(slots), K) what has been counted of them so far.
+        left: how many samples of them have not been counted yet.
     """
 
     number: int
@@ -59,23 +66,27 @@ class Job(Generic[T]):
 
 
 def count_once(ranges: Sequence[SampleRange]) -> Steps[Ints]:
-    """Ask for `ranges` once: the steps of a job whose result is their counts (len(ranges), K)."""
+    """Ask for `ranges` once, and return their counts (len(ranges), K)."""
     return (yield ranges)
 
 
 class Scheduler(Generic[T]):
-    """Runs jobs, one per image, on an engine: queues their samples, has full batches counted, hands the counts back.
+    """Runs jobs, one for each image, on an engine.
 
-    Several jobs are under way at once, so that batches are full and none waits for another's last look.
+    It queues the samples that they ask for, has full batches counted, and hands the
+    counts back. Several jobs are under way at once, so that batches are full and none
+    waits for another's last look.
 
     Args:
         engine: what draws the noise and counts the answers.
 
     Example:
         >>> import torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
         >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
-        >>> jobs = [Job(i, torch.rand(1, 2, 2), count_once([SampleRange("votes", 0, 300)])) for i in range(3)]
+        >>> votes = [SampleRange("votes", 0, 300)]
+        >>> jobs = [Job(i, torch.rand(1, 2, 2), count_once(votes)) for i in range(3)]
         >>> [int(job.result.sum()) for job in Scheduler(engine).run(jobs)]
         [300, 300, 300]
     """
@@ -85,15 +96,14 @@ class Scheduler(Generic[T]):
         self.queue: deque[Segment] = deque()
         # The jobs that wait for counts, by slot.
         self.pending: dict[int, Job[T]] = {}
-        # How many slots were given out so far.
-        self.slots = 0
+        self.slots_given_out = 0
 
     def run(self, jobs: Iterable[Job[T]]) -> Iterator[Job[T]]:
         """Run the jobs and yield each as soon as it has its result.
 
         Raises:
-            Problem: the model refuses the images, gives no logits or some that are not finite; or, when sound,
-                an image is not on the grid k/255.
+            Problem: the model refuses the images, gives no logits or some that are not
+                finite; or, when sound, an image is not on the grid k/255.
         """
         rest = iter(jobs)
         job = next(rest, None)
@@ -111,24 +121,32 @@ class Scheduler(Generic[T]):
     def _has_room(self) -> bool:
         """Return whether so few samples are queued that another image should join."""
         size = self.engine.size
+        # The engine is prepared when the first image joins.
         if size == 0:
             return True
-        batches = max(BATCHES_QUEUED, 2 * self.engine.workers.number)
+        for_workers = BATCHES_QUEUED_A_WORKER * self.engine.workers.number
+        batches = max(BATCHES_QUEUED, for_workers)
         queued = sum(segment.samples for segment in self.queue)
         return queued < batches * size
 
     def _enqueue(self, job: Job[T], ranges: Sequence[SampleRange]) -> None:
-        job.slots = range(self.slots, self.slots + len(ranges))
+        """Queue the samples that a job asks for, each range under a slot of its own."""
+        first = self.slots_given_out
+        job.slots = range(first, first + len(ranges))
+        self.slots_given_out = job.slots.stop
         job.left = sum(samples.stop - samples.start for samples in ranges)
         job.counts = np.zeros((len(ranges), self.engine.classes), np.int64)
         for slot, samples in zip(job.slots, ranges, strict=True):
             self.pending[slot] = job
             stream = Stream(self.engine.seed, samples.name).at(job.address)
             self.queue.extend(segments(slot, job.x, stream, samples))
-        self.slots = job.slots.stop
 
     def _count_batches(self, *, flush: bool) -> Problem | None:
-        """Have the full batches counted, with `flush` all; return the error for answers that are not finite."""
+        """Have the full batches counted; with `flush` also one that is not full.
+
+        Returns:
+            The error for answers that are not finite, if there are some.
+        """
         engine = self.engine
         batches = packed(self.queue, engine.size, mix=engine.mixes, flush=flush)
         if not batches:
@@ -142,29 +160,38 @@ class Scheduler(Generic[T]):
     def _add(
         self, slots: Sequence[int], counts: Ints, seconds: float
     ) -> Problem | None:
-        """Add counts (len(slots), K + 1) to those that jobs wait for; an error for answers that are not finite."""
+        """Add counts to those that jobs wait for.
+
+        Args:
+            slots: what was counted.
+            counts: (len(slots), K + 1), whose last column is of answers without a
+                class.
+            seconds: how long that took; each image has its share by samples.
+
+        Returns:
+            The error for answers that are not finite, if there are some.
+        """
         error = None
-        counted = max(1, int(counts.sum()))
+        all_samples = max(1, int(counts.sum()))
         for slot, row in zip(slots, counts, strict=True):
             job = self.pending[slot]
-            total = int(row.sum())
-            lost = int(row[-1])
-            if lost:
+            samples = int(row.sum())
+            without_class = int(row[-1])
+            if without_class:
                 error = not_finite(
-                    f"{lost} of {total} noisy copies of image {job.number}"
+                    f"{without_class} of {samples} noisy copies of image {job.number}"
                 )
             job.counts[job.slots.index(slot)] += row[:-1]
             # A job with answers missing never gets its counts.
-            job.left -= total - lost
-            job.seconds += seconds * total / counted
+            job.left -= samples - without_class
+            job.seconds += seconds * samples / all_samples
         return error
 
     def _finished(self) -> Iterator[Job[T]]:
         """Send complete counts to their jobs, and yield those that ask for no more."""
-        complete = {
-            id(job): job for job in self.pending.values() if job.left == 0
-        }.values()
-        for job in complete:
+        # A job waits under each of its slots, and cannot be hashed itself.
+        complete = {id(job): job for job in self.pending.values() if job.left == 0}
+        for job in complete.values():
             for slot in job.slots:
                 del self.pending[slot]
             try:
@@ -193,9 +220,11 @@ def count_classes(
 
     Example:
         >>> import torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
         >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
-        >>> count_classes(engine, torch.zeros(1, 2, 2), [("select", 100), ("estimate", 1000)]).sum(axis=1)
+        >>> plan = [("select", 100), ("estimate", 1000)]
+        >>> count_classes(engine, torch.zeros(1, 2, 2), plan).sum(axis=1)
         array([ 100, 1000])
     """
     ranges = [SampleRange(name, 0, n) for name, n in plan]
@@ -204,14 +233,22 @@ def count_classes(
 
 
 def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
-    """Run `jobs`, and return their results in their order. Errors as `Scheduler.run`."""
+    """Run `jobs`, and return their results in their order.
+
+    Raises:
+        Problem: as `Scheduler.run`.
+    """
     for _ in Scheduler[T](engine).run(jobs):
         pass
     return [job.result for job in jobs if job.result is not None]
 
 
 def not_finite(copies: str) -> Problem:
-    """Return the error for `copies` of an image whose logits hold NaN, or a largest one that is infinite."""
+    """Return the error for `copies` of an image to which the logits give no class.
+
+    They hold NaN, or the largest one is infinite.
+    """
     return ModelFailed(
-        f"the model gave NaN or infinite logits for {copies}: check the weights, or use precision 32"
+        f"the model gave NaN or infinite logits for {copies}: check the weights, "
+        "or use precision 32"
     )

@@ -29,7 +29,8 @@ from randsmooth.certification.algorithm import (
     selecting,
     uniforms,
 )
-from randsmooth.certification.engine import Engine, SampleRange
+from randsmooth.certification.batches import SampleRange
+from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.scheduler import Job, T, count_once, results
 from randsmooth.errors import BadValue, TooFewSamples, WrongData

@@ -12,7 +12,8 @@ from torch import Tensor
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
-from randsmooth.certification.engine import Engine, SampleRange
+from randsmooth.certification.batches import SampleRange
+from randsmooth.certification.engine import Engine
 from randsmooth.certification.samples import answered_samples
 from randsmooth.certification.scheduler import Ints, not_finite
 from randsmooth.certification.smoothed import SmoothedClassifier

@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from randsmooth.certificates import ARITHMETICS, Precision
 from randsmooth.certification.backends.base import (
     Backend,
-    cpu_instructions,
     frozen,
     in_batches,
     own_copy,
 )
+from randsmooth.certification.backends.processors import cpu_instructions
 from randsmooth.certification.backends.refusals import refused
 from randsmooth.documents import shown
 from randsmooth.errors import (

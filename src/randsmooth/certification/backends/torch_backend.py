@@ -11,13 +11,8 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from torch.nn.utils.parametrize import is_parametrized
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import (
-    Backend,
-    frozen,
-    make_backend,
-    own_copy,
-    usual_backend,
-)
+from randsmooth.certification.backends.base import Backend, frozen, own_copy
+from randsmooth.certification.backends.choice import make_backend, usual_backend
 from randsmooth.certification.backends.refusals import refused
 from randsmooth.errors import BadValue, Problem, WrongModel
 from randsmooth.models import Ensemble, ForeignModel, Wrapped, foreign_parts, traceable

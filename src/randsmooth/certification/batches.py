@@ -1,0 +1,135 @@
+"""Which samples are drawn together: the noise of an image in blocks, and blocks in
+batches.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from randsmooth.certificates.settings import BLOCK, FINE, LARGE
+from randsmooth.noise import Copies, Stream
+
+# The samples of this name are all copies, by their numbers: none is drawn.
+EVERY = "certify/every"
+
+
+@dataclass(frozen=True)
+class MostInABatch:
+    """What one forward pass takes by default: so many samples, and numbers in them."""
+
+    samples: int
+    numbers: int
+
+
+# A CPU's caches cannot hold the activations of a bigger batch.
+MOST_ON_CPU = MostInABatch(samples=256, numbers=2**19)
+MOST_ON_GPU = MostInABatch(samples=8192, numbers=2**24)
+
+
+@dataclass(frozen=True)
+class SampleRange:
+    """Samples `start` to `stop` of the noise stream `name`.
+
+    Attributes:
+        name: of the stream.
+        start, stop: numbers of samples, as of a `range`.
+        block: samples that share a noise stream; None: as usual for the image.
+    """
+
+    name: str
+    start: int
+    stop: int
+    block: int | None = None
+
+
+@dataclass(frozen=True)
+class Segment(Copies):
+    """Up to one block of samples of an image on the device, all drawn from one stream.
+
+    Attributes:
+        slot: index of the counts that the samples belong to.
+        start: how many samples of that name come before them.
+    """
+
+    slot: int
+    start: int
+
+
+def usual_block(shape: Sequence[int]) -> int:
+    """Return how many samples of an image of `shape` (C, H, W) share a noise stream."""
+    return BLOCK if math.prod(shape) <= LARGE else FINE
+
+
+def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
+    """Return the samples of a forward pass for images of `shape` (C, H, W) by default.
+
+    They are whole blocks, and at least one.
+    """
+    most = MOST_ON_CPU if device.type == "cpu" else MOST_ON_GPU
+    block = usual_block(shape)
+    samples = min(most.samples, most.numbers // math.prod(shape))
+    return max(1, samples // block) * block
+
+
+def segments(
+    slot: int, x: Tensor, stream: Stream, samples: SampleRange
+) -> Iterator[Segment]:
+    """Divide samples of an image into blocks.
+
+    Args:
+        slot: index of the counts that they belong to.
+        x: (C, H, W), the image.
+        stream: of the image.
+        samples: which ones; their start is the start of a block.
+    """
+    block = samples.block or usual_block(x.shape)
+    for start in range(samples.start, samples.stop, block):
+        yield Segment(
+            x=x,
+            stream=stream.at(start // block),
+            samples=min(block, samples.stop - start),
+            slot=slot,
+            start=start,
+        )
+
+
+def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
+    """Take up to `batch` samples off the front of the queue.
+
+    Segments that do not fit are passed over, and stay. Unless images may `mix`, only
+    those of the first segment's slot are taken.
+    """
+    taken = list[Segment]()
+    passed = list[Segment]()
+    room = batch
+    while queue and room:
+        segment = queue.popleft()
+        of_this_image = not taken or segment.slot == taken[0].slot
+        if segment.samples <= room and (mix or of_this_image):
+            taken.append(segment)
+            room -= segment.samples
+            continue
+        passed.append(segment)
+        if not mix:
+            break
+    queue.extendleft(reversed(passed))
+    return taken
+
+
+def packed(
+    queue: deque[Segment], batch: int, *, mix: bool, flush: bool = True
+) -> list[list[Segment]]:
+    """Take every full batch off the queue.
+
+    With `flush`, or where images may not `mix`, the rest is taken too.
+    """
+    batches = list[list[Segment]]()
+    left = sum(segment.samples for segment in queue)
+    while queue and (left >= batch or flush or not mix):
+        batches.append(take_batch(queue, batch, mix=mix))
+        left -= sum(segment.samples for segment in batches[-1])
+    return batches
