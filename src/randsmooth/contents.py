@@ -49,7 +49,7 @@ def check_itself(path: Path) -> None:
         randsmooth.errors.WrongFile: ...net.pth is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it
     """
     if path.is_file() and (instead := stands_for(_head(path))):
-        raise WrongFile(f"{path} {instead}")
+        raise WrongFile(f"{path} {instead}", file=path)
 
 
 def what_it_is(path: Path) -> str:

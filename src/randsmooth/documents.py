@@ -41,11 +41,11 @@ def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
     """
     try:
         if not path.is_file():  # nor a pipe or a device, which may have no end
-            raise NotFound(f"no file at {path}")
+            raise NotFound(f"no file at {path}", file=path)
         _check_size(path.stat().st_size, path, most)
         return path.read_bytes()
     except OSError as error:
-        raise WrongFile(f"{path} cannot be read ({shown(error)})") from None
+        raise WrongFile(f"{path} cannot be read ({shown(error)})", file=path) from None
 
 
 def parse_json(text: bytes | str, where: object) -> Any:
@@ -67,7 +67,8 @@ def parse_json(text: bytes | str, where: object) -> Any:
     )  # at most; a text may hold some, too
     if values > MOST_VALUES:
         raise TooLarge(
-            f"{where} holds up to {values:,} values; expected at most {MOST_VALUES:,}"
+            f"{where} holds up to {values:,} values; expected at most {MOST_VALUES:,}",
+            file=where,
         )
     try:
         if _LONG.search(raw):
@@ -85,7 +86,7 @@ def parse_json(text: bytes | str, where: object) -> Any:
     except (
         ValueError
     ) as error:  # JSONDecodeError, UnicodeDecodeError and UnicodeEncodeError among them
-        raise WrongFile(f"{where} is not JSON ({shown(error)})") from None
+        raise WrongFile(f"{where} is not JSON ({shown(error)})", file=where) from None
 
 
 def parse_yaml(text: bytes | str, where: object, most: int = MOST_YAML_BYTES) -> Any:
@@ -121,7 +122,7 @@ def parse_yaml(text: bytes | str, where: object, most: int = MOST_YAML_BYTES) ->
     except (
         Exception
     ) as error:  # of YAML's, and those of Python for `!!int ''` or 0000-00-00
-        raise WrongFile(f"{where} is not YAML ({shown(error)})") from None
+        raise WrongFile(f"{where} is not YAML ({shown(error)})", file=where) from None
 
 
 def shown(error: object) -> str:
@@ -154,13 +155,15 @@ def refused(
 def _check_size(size: int, where: object, most: int = MOST_BYTES) -> None:
     if size > most:
         raise WrongFile(
-            f"{where} is {size:,} bytes long; expected at most {most:,}: it is damaged or no file of ours"
+            f"{where} is {size:,} bytes long; expected at most {most:,}: it is damaged or no file of ours",
+            file=where,
         )
 
 
 def _too_deep(where: object) -> Problem:
     return WrongFile(
-        f"{where} is nested deeper than {MOST_DEPTH} levels: it is damaged or no file of ours"
+        f"{where} is nested deeper than {MOST_DEPTH} levels: it is damaged or no file of ours",
+        file=where,
     )
 
 
@@ -201,7 +204,8 @@ def _check_node(
         raise _too_deep(where)
     if id(node) in seen:
         raise WrongFile(
-            f"{where} uses YAML anchors (& and *): write what they stand for in their place"
+            f"{where} uses YAML anchors (& and *): write what they stand for in their place",
+            file=where,
         )
     seen.add(id(node))
     if node is not None and node.tag not in PLAIN:

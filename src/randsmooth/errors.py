@@ -25,6 +25,7 @@ A caller catches one kind, or all by their root:
 `str()` of a problem speaks Python: `resume=True`. The command line spells the settings in it in its own way.
 """
 
+import copy
 import difflib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -106,7 +107,8 @@ class Problem(ValueError):
         value: what it was.
         expected: what it can be, or must be.
         fix: what to do about it.
-        file: the file or folder that it is about, which the message names.
+        file: the file or folder that it is about, or a place in one, which the message names.
+        where: what the text begins with, before a colon: a file, or a table by its name.
 
     Example:
         >>> problem = BadValue(field="alpha", value=2, expected="must lie in (0, 1)", fix=Setting("alpha", 0.001))
@@ -124,7 +126,8 @@ class Problem(ValueError):
         value: Any = UNSAID,
         expected: Words = "",
         fix: Words = "",
-        file: Path | str | None = None,
+        file: object = None,
+        where: object = None,
     ) -> None:
         # Pickle makes it of its arguments, and restores the attributes from its dictionary.
         super().__init__(message)
@@ -134,6 +137,7 @@ class Problem(ValueError):
         self.expected = expected
         self.fix = fix
         self.file = file
+        self.where = where
 
     def words(self, spell: Spell = str) -> str:
         """Return the problem in a sentence, in which `spell` writes the settings."""
@@ -142,6 +146,8 @@ class Problem(ValueError):
         else:
             setting = spell(Setting(self.field, self.value))
             fault = f"{setting} {spelt(self.expected, spell)}".strip()
+        if self.where is not None:
+            fault = f"{self.where}: {fault}"
         fix = spelt(self.fix, spell)
         if not fix:
             return fault
@@ -252,19 +258,26 @@ def each_problem(error: Problem) -> tuple[Problem, ...]:
     return error.args if isinstance(error, SeveralProblems) else (error,)
 
 
-def about(path: Path | str, error: Exception) -> str:
-    """What `error` says about the file at `path`, beginning with the path where the message does not name it.
+def about(path: Path | str, error: Problem | OSError) -> Problem:
+    """Return `error` as a problem with the file at `path`, which it begins with where it names no file yet.
 
     Example:
-        >>> about(Path("a.tsv"), ValueError("line 3 is empty"))
-        'a.tsv: line 3 is empty'
+        >>> print(about(Path("a.tsv"), BadValue("line 3 is empty")))
+        a.tsv: line 3 is empty
+        >>> print(about(Path("a.tsv"), WrongFile("b.tsv is empty", file="b.tsv")))
+        b.tsv is empty
     """
-    said = str(error)
-    return (
-        said
-        if str(path) in said
-        else f"{path}: {said.removeprefix(f'{Path(path).stem}: ')}"
-    )
+    if isinstance(error, SeveralProblems):
+        return SeveralProblems(*(about(path, problem) for problem in error.args))
+    if not isinstance(error, Problem):
+        where = path if error.filename is None else None
+        return Problem(str(error), file=path, where=where)
+    if error.file is not None:
+        return error
+    problem = copy.copy(error)
+    problem.file = path
+    problem.where = path
+    return problem
 
 
 def article(noun: str) -> str:

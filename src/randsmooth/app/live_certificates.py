@@ -22,7 +22,7 @@ from randsmooth.certification.opening import images_taken, opened, under_noise
 from randsmooth.data import DatasetSpec, Size
 from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
-from randsmooth.errors import BadValue, Problem, TooLarge, WrongData
+from randsmooth.errors import BadValue, TooLarge
 from randsmooth.frozen_record import FrozenRecord, settings_from
 from randsmooth.models import BaseClassifier
 from randsmooth.noise import Gaussian, Noise, fresh_seed
@@ -234,10 +234,9 @@ class Served:
             )
         with opened_file(path) as stream:
             form(stream, "the file", most=self.limits.pixels)
-        try:
-            return data.read_picture(path, self.spec)[0]
-        except Problem as error:  # which need not tell strangers where files are kept
-            raise WrongData(str(error).replace(str(path), "the file")) from None
+        # Strangers need not know where files are kept.
+        image, _ = data.read_picture(path, self.spec, called="the file")
+        return image
 
     def watched(
         self, x: Tensor, sigma: float, n: int, *, began: float | None = None

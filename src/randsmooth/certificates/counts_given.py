@@ -46,7 +46,8 @@ def columns_given(counts: Any) -> tuple[dict[str, Any], str]:
         if path.suffix == ".parquet":
             raise WrongFile(
                 f"{path} is a Parquet file; let pandas read it: "
-                "from_counts(pandas.read_parquet(...))"
+                "from_counts(pandas.read_parquet(...))",
+                file=path,
             )
         columns = _columns_of_file(path)
         return _known_columns(columns, columns.keys(), str(path)), path.name
@@ -108,7 +109,7 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
                 frame = pd.read_csv(file, sep=separator, index_col=False)
     except (TypeError, ValueError, OverflowError, pd.errors.ParserWarning) as error:
         raise WrongFile(
-            f"{path} cannot be read as a table of counts: {shown(error)}"
+            f"{path} cannot be read as a table of counts: {shown(error)}", file=path
         ) from None
     return {str(name).strip(): frame[name].tolist() for name in frame.columns}
 
@@ -117,7 +118,8 @@ def _check_each_name_once(path: Path, names: Iterable[str]) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise WrongFile(
-                f"{path} has more than one column {shown(repr(name))}: keep one of them"
+                f"{path} has more than one column {shown(repr(name))}: keep one of them",
+                file=path,
             )
 
 

@@ -117,7 +117,8 @@ def find_certificates(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise NotFound(
-            f"{folder} is no folder; give one that holds certificates or logs"
+            f"{folder} is no folder; give one that holds certificates or logs",
+            file=folder,
         )
     files = list[Path]()
     for top, folders, names in os.walk(folder):
@@ -218,7 +219,7 @@ def read_file_of(
         return FolderFile(
             path,
             place,
-            fault=about(path, reason),
+            fault=str(about(path, reason)),
             predictions=type(reason) is PredictionLog,
             foreign=type(reason) is ForeignFile,
         )
@@ -366,7 +367,8 @@ def _check_table(path: Path) -> str:
             row = wrong[0]
             image = f"image {table.idx[row]}, whose counts give {right[row]}"
             raise WrongFile(
-                f"{path} holds {name}={found[row]} for {image}: it was changed. Readers go by the counts"
+                f"{path} holds {name}={found[row]} for {image}: it was changed. Readers go by the counts",
+                file=path,
             )
     part = (
         "" if header.shard is None else f"shard {header.shard} of {header.selection}: "

@@ -364,13 +364,14 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     if type(version) is not int or version != VERSION:
         raise WrongFile(
             f"{path} is in format {shown(repr(version))}; this randsmooth reads format "
-            f"{VERSION}: upgrade it"
+            f"{VERSION}: upgrade it",
+            file=path,
         )
     _check_installed(raw, path)
     try:
         return _in_own_words(Header(**raw), path)
     except Problem as error:
-        raise WrongFile(f"{path} has a damaged header: {error}") from error
+        raise WrongFile(f"{path} has a damaged header: {error}", file=path) from error
 
 
 def _check_installed(raw: dict[str, Any], path: Path) -> None:
@@ -382,7 +383,8 @@ def _check_installed(raw: dict[str, Any], path: Path) -> None:
         if isinstance(name, str) and name not in known:
             raise WrongFile(
                 f"{path}: {kind} {shown(repr(name))} is not installed: install the package "
-                "that brings it"
+                "that brings it",
+                file=path,
             )
 
 

@@ -49,7 +49,8 @@ def check_parquet(out: Place) -> None:
     """Raise Problem unless `out` is called as a table is."""
     if not str(out).endswith(".parquet"):
         raise BadValue(
-            f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file"
+            f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file",
+            file=out,
         )
 
 
@@ -239,7 +240,8 @@ class Journal:
         """
         if path.is_symlink():
             raise WrongFile(
-                f"{path} is a link, and a journal is not written elsewhere: put the file there itself"
+                f"{path} is a link, and a journal is not written elsewhere: put the file there itself",
+                file=path,
             )
         journal = cls.read(path)
         if journal is None:
@@ -275,7 +277,8 @@ class Journal:
         assert self.file is not None
         if os.fstat(self.file.fileno()).st_nlink == 0:
             raise WrongFile(
-                f"{self.path} was removed while its run was writing to it: start the run again"
+                f"{self.path} was removed while its run was writing to it: start the run again",
+                file=self.path,
             )
         start = time.monotonic()
         os.fsync(self.file.fileno())
@@ -447,7 +450,8 @@ def read_unfinished(path: Path) -> Certificates:
     journal = Journal.read(path)
     if journal is None or not journal.rows:
         raise WrongFile(
-            f"{path} is the journal of a run that has not finished any image yet"
+            f"{path} is the journal of a run that has not finished any image yet",
+            file=path,
         )
     header = journal.header
     finished = len(journal.rows)

@@ -28,6 +28,7 @@ from randsmooth.errors import (
     ANOTHER_OUT,
     BEGIN_ANEW,
     MissingValue,
+    NotComparable,
     NotFound,
     OutputExists,
     Problem,
@@ -173,15 +174,18 @@ class _Part:
         if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
             raise WrongFile(
-                f"{path} is no shard: its header tells {tells}. Give what `certify` wrote of one"
+                f"{path} is no shard: its header tells {tells}. Give what `certify` wrote of one",
+                file=path,
             )
         if table.image is None and len(table):
             raise WrongFile(
-                f"{path} has lost its column 'image', which shards have: make it again"
+                f"{path} has lost its column 'image', which shards have: make it again",
+                file=path,
             )
         if not np.isin(table.idx, chosen).all():
             raise WrongFile(
-                f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out"
+                f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out",
+                file=path,
             )
         return cls(path, table, Shard.parse(header.shard), chosen)
 
@@ -248,7 +252,7 @@ def _read_parts(
     files -= {_journal(file) for file in files}
 
     parts = list[_Part]()
-    faults = list[str]()
+    faults = list[Problem]()
     for file in sorted(files, key=str):
         try:
             table = _read(file)
@@ -257,7 +261,7 @@ def _read_parts(
         except (Problem, OSError) as error:
             faults.append(about(file, error))
     if faults:
-        raise SeveralProblems(*map(Problem, faults))
+        raise SeveralProblems(*faults)
     if not parts:
         way = ("`certify` writes shards, with ", Setting("shard", "1/2"))
         if absent:
@@ -297,22 +301,29 @@ def _read(place: Place) -> Certificates | None:
 def _check_one_run(parts: Sequence[_Part]) -> None:
     """Raise Problem unless all shards are of the run of the first, each about the images that it was begun with."""
     first = parts[0]
-    faults = list[str]()
+    faults = list[Problem]()
     for part in parts[1:]:
         difference = part.difference(first)
         if difference is not None:
             faults.append(
-                f"{part.path} is of another run than {first.path} ({difference}): "
-                "leave out one of them"
+                NotComparable(
+                    f"{part.path} is of another run than {first.path} ({difference})",
+                    fix="leave out one of them",
+                    file=part.path,
+                )
             )
     for part in parts:
         if part.has_other_images():
             faults.append(
-                f"{part.path} is about other images than it was begun with: they changed "
-                "while it was made. Make it again"
+                WrongFile(
+                    f"{part.path} is about other images than it was begun with: they "
+                    "changed while it was made",
+                    fix="make it again",
+                    file=part.path,
+                )
             )
     if faults:
-        raise SeveralProblems(*map(Problem, faults))
+        raise SeveralProblems(*faults)
 
 
 def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
@@ -342,7 +353,8 @@ def _check_one_cut(parts: Sequence[_Part]) -> None:
         if part.shard.of != first.shard.of or part_of[part.shard] is not part:
             raise WrongFile(
                 f"{part.path} holds shard {part.shard}, {first.path} {first.shard}: give "
-                "each share of one cut once, such as 1/2 and 2/2"
+                "each share of one cut once, such as 1/2 and 2/2",
+                file=part.path,
             )
 
 

@@ -160,7 +160,7 @@ def read_parquet(place: Place) -> Certificates:
     try:
         return from_evidence(header, **columns, paths=paths, name=path.stem)
     except Problem as error:
-        raise WrongFile(f"{path}: {error}") from error
+        raise WrongFile(f"{path}: {error}", file=path) from error
 
 
 def digests(header: bytes, parts: Parts) -> bytes:
@@ -188,7 +188,8 @@ def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) ->
     if wrong or len(lines) != len(stored):
         changed = ", ".join(wrong) or "list of columns"
         raise WrongFile(
-            f"{path} is damaged: not what was written, by sha256, is its {changed}. {ANOTHER_COPY}"
+            f"{path} is damaged: not what was written, by sha256, is its {changed}. {ANOTHER_COPY}",
+            file=path,
         )
 
 
@@ -196,10 +197,11 @@ def _without_header(path: Path, holds: set[bytes]) -> Problem:
     """Return the error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
         return WrongFile(
-            f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}"
+            f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}",
+            file=path,
         )
     return ForeignFile(
-        f"{path} is a Parquet file but holds no certificates of randsmooth"
+        f"{path} is a Parquet file but holds no certificates of randsmooth", file=path
     )
 
 
@@ -227,7 +229,8 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
         MemoryError,
     ) as error:
         raise WrongFile(
-            f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})"
+            f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})",
+            file=path,
         ) from error
 
 
@@ -357,4 +360,4 @@ def _check_size(rows: int, numbers: int, what: str) -> None:
 
 
 def _broken(path: Path, name: str, fault: str) -> Problem:
-    return WrongFile(f"{path} is damaged: its column {name!r} {fault}")
+    return WrongFile(f"{path} is damaged: its column {name!r} {fault}", file=path)

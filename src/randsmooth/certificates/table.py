@@ -116,7 +116,8 @@ class Certificates:
         """The noise, which knows radii in the table's norm. Problem where there is none of all images."""
         if self.sigmas is not None:
             raise WrongTable(
-                f"{self.name or 'this log'}: {_of_each(self.sigmas)}, so there is no one noise of all"
+                f"{_of_each(self.sigmas)}, so there is no one noise of all",
+                where=self.name or "this log",
             )
         return self.converted or self.header.smoothing
 
@@ -276,7 +277,10 @@ class Certificates:
         given = {"sigma": sigma, "n": n, "alpha": alpha}
         if sigma is not None and self.sigmas is not None:
             raise WrongTable(
-                f"{self.name or 'this log'}: {_of_each(self.sigmas)}: leave sigma out; got sigma={sigma:g}"
+                f"{_of_each(self.sigmas)}: leave sigma out; got sigma={sigma:g}",
+                field="sigma",
+                value=sigma,
+                where=self.name or "this log",
             )
         new = {
             key: value

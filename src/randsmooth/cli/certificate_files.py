@@ -17,7 +17,7 @@ from randsmooth.errors import (
 )
 from randsmooth.noise import check_sigma
 from randsmooth.rules import check_samples
-from randsmooth.urls import Place, fetched, with_urls
+from randsmooth.urls import Place, fetched
 
 T = TypeVar("T")
 
@@ -84,17 +84,18 @@ def _all(
     make: Callable[..., T], files: Sequence[Place], *more: Sequence[object]
 ) -> list[T]:
     """What `make` makes of each of the `files`, and of what `more` says; Problem names all that it refuses."""
-    made, faults = [], []
+    made = []
+    faults: list[Problem] = []
     for file, *known in zip(files, *more, strict=True):
         try:
             made.append(make(file, *known))
         except (Problem, OSError) as error:
-            faults.append(with_urls(about(file, error)))
+            faults.append(about(file, error))
+    if len(faults) > 1:
+        counted = f"{len(faults)} of {len(files)} files cannot be used"
+        faults.append(Problem(counted, fix="mend them or leave them out"))
     if faults:
-        if len(faults) > 1:
-            counted = f"{len(faults)} of {len(files)} files cannot be used"
-            faults.append(f"{counted}: mend them or leave them out")
-        raise SeveralProblems(*map(Problem, faults))
+        raise SeveralProblems(*faults)
     return made
 
 

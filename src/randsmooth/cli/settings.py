@@ -155,7 +155,8 @@ def read_document(path: Path) -> dict[str, Any]:
     values = parse_yaml(read_file(path, LONGEST), path)
     if not isinstance(values, dict):
         raise WrongFile(
-            f"{path} must hold `key: value` lines, the settings of a verb of randsmooth"
+            f"{path} must hold `key: value` lines, the settings of a verb of randsmooth",
+            file=path,
         )
     return values
 
@@ -166,12 +167,14 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
     meant = values.pop("verb", verb)
     if meant != verb:
         raise WrongFile(
-            f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`"
+            f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`",
+            file=path,
         )
     settings = {str(key).replace("-", "_"): value for key, value in values.items()}
     if len(settings) < len(values):
         raise WrongFile(
-            f"{path} gives a setting twice, with - and with _: which of them is meant?"
+            f"{path} gives a setting twice, with - and with _: which of them is meant?",
+            file=path,
         )
     return settings
 
@@ -179,7 +182,7 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
 def write_config(settings: Settings, verb: str, path: Path) -> None:
     """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
     if path.exists():
-        raise OutputExists(f"{path} exists; --save-config writes a new file")
+        raise OutputExists(f"{path} exists; --save-config writes a new file", file=path)
     values = {
         "verb": verb,
         **settings.model_dump(

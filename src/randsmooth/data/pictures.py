@@ -13,12 +13,19 @@ from randsmooth.data.pixel_modes import GREY, LUMA
 from randsmooth.errors import Problem
 
 
-def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
+def read_image(
+    path: str | Path, spec: DatasetSpec, *, called: str | None = None
+) -> Tensor:
     """Return one image file in the form that is certified: (C, H, W) float32 in [0, 1].
 
     As in data sets, the first frame of an animation is read, and pixels are taken as
     they are stored, without the rotation that EXIF data may ask for, unless the spec
     converts images.
+
+    Args:
+        path: of the file.
+        spec: what form is asked for.
+        called: what errors call the file; None: its path.
 
     Raises:
         Problem: the file is missing, is no image, or does not have the size or channels
@@ -35,18 +42,24 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
         >>> x.shape, float(x.max())
         (torch.Size([1, 8, 8]), 0.0)
     """
+    name = called or str(path)
     with opened(path) as stream:
-        pixels = decode(stream, spec, str(path))
-    check_brightest(int(pixels.max()), f"{path} is an image of 8 bits and", WHITE)
+        pixels = decode(stream, spec, name)
+    check_brightest(int(pixels.max()), f"{name} is an image of 8 bits and", WHITE)
     return torch.tensor(pixels).float() / 255
 
 
-def read_picture(path: str | Path, spec: DatasetSpec) -> tuple[Tensor, str]:
+def read_picture(
+    path: str | Path, spec: DatasetSpec, *, called: str | None = None
+) -> tuple[Tensor, str]:
     """Return a picture of any size, in the form that is certified.
 
     What is like the images of the data set is read as by `read_image`. Any other
     picture is turned upright and scaled as `spec` says, else until it covers H x W;
     then its centre is cut, and turned grey where `spec` is grey.
+
+    Args:
+        path, spec, called: as for `read_image`.
 
     Returns:
         x (C, H, W) float32 in [0, 1], and how it came to that size, in words; these
@@ -69,14 +82,14 @@ crop 8, grey)')
     """
     channels, height, width = spec.shape
     with opened(path) as stream:
-        picture = form(stream, str(path))
+        picture = form(stream, called or str(path))
     before = (picture.height, picture.width)
     fit = _covering(before, spec)
 
     try:
-        x = read_image(path, spec)
+        x = read_image(path, spec, called=called)
     except Problem:
-        x = _read_fitted(path, spec, fit)
+        x = _read_fitted(path, spec, fit, called)
 
     larger = fit.scaled(before)
     happened = {"resize": larger != before, "crop": larger != (height, width)}
@@ -109,14 +122,16 @@ def _covering(before: Sides, spec: DatasetSpec) -> Fit:
     return Fit(max(for_height, for_width), (height, width))
 
 
-def _read_fitted(path: str | Path, spec: DatasetSpec, fit: Fit) -> Tensor:
+def _read_fitted(
+    path: str | Path, spec: DatasetSpec, fit: Fit, called: str | None
+) -> Tensor:
     """Return a picture brought to the spec's size by `fit`, and to its channels."""
     channels, height, width = spec.shape
     if channels != 1:
-        return read_image(path, replace(spec, fit=fit, convert=True))
+        return read_image(path, replace(spec, fit=fit, convert=True), called=called)
 
     in_colour = replace(spec, fit=fit, convert=True, shape=(3, height, width))
-    x = read_image(path, in_colour)
+    x = read_image(path, in_colour, called=called)
     grey: Tensor = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None]
     # Grey images of 8 bits hold whole numbers.
     return grey.round() / 255.0

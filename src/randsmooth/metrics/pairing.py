@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.documents import shown
-from randsmooth.errors import NotComparable, WrongTable
+from randsmooth.errors import BadValue, NotComparable, WrongTable
 from randsmooth.metrics.accuracy import labelled
 from randsmooth.metrics.estimate import Estimate, mean, require_images
 from randsmooth.metrics.intervals import Floats, paired_shares
@@ -300,9 +300,12 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     """
     require_images(images)
     if min(only_a, only_b) < 0 or only_a + only_b > images:
-        raise NotComparable(
+        odd_field = "only_b" if only_b < 0 <= only_a else "only_a"
+        raise BadValue(
             f"only_a={only_a} and only_b={only_b} must be counts >= 0 of some of the "
-            f"{images} images"
+            f"{images} images",
+            field=odd_field,
+            value={"only_a": only_a, "only_b": only_b}[odd_field],
         )
     low, high = paired_shares(only_a, only_b, images)
     return Estimate((only_a - only_b) / images, float(low), float(high), images)

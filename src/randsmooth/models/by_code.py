@@ -117,7 +117,8 @@ def _module(place: str, options: Sequence[str]) -> ModuleType:
     if place in sys.modules and before != [*options]:
         had = " ".join(before) or "none"
         raise WrongModel(
-            f"{place} was imported before, with the options {had}, and reads them once: start anew"
+            f"{place} was imported before, with the options {had}, and reads them once: start anew",
+            file=place,
         )
     module: ModuleType = pkgutil.resolve_name(f"{place}:")
     _OPTIONS_OF[place] = [*options]

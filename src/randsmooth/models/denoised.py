@@ -321,13 +321,15 @@ def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
             f"{folder} is a diffusion model, which must know the noise to remove",
             field="sigma",
             fix=("give ", Setting("sigma")),
+            file=folder,
         )
     network, scheduler = folder / "unet", folder / "scheduler" / SCHEDULER
     said = read_settings(network / CONFIG)
     if (kind := said.get("_class_name")) != NETWORK:
         way = "pass others as a function of x_t and timesteps to randsmooth.DiffusionDenoiser"
         raise WrongFile(
-            f"{network} holds a {shown(repr(kind))}; expected a {NETWORK} (no text or class): {way}"
+            f"{network} holds a {shown(repr(kind))}; expected a {NETWORK} (no text or class): {way}",
+            file=network,
         )
     levels = read_settings(scheduler)
     check_settings(levels, str(scheduler), FEWEST_TENSORS)
@@ -353,7 +355,8 @@ def _from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
         Exception
     ) as error:  # of a configuration that nobody wrote, diffusers raises whatever comes
         raise WrongModel(
-            f"{network} cannot be loaded by diffusers ({shown(error) or type(error).__name__})"
+            f"{network} cannot be loaded by diffusers ({shown(error) or type(error).__name__})",
+            file=network,
         ) from error
     check_loaded(loaded, network, "the diffusion model", "save the whole network")
     return DiffusionDenoiser(

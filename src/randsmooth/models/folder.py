@@ -245,26 +245,32 @@ def read(folder: Path | str) -> FolderContent:
             if unfinished
             else f"{DAMAGED}, as safetensors"
         )
-        raise NotFound(f"{path} is missing: {way_out}; pickles are never loaded")
+        raise NotFound(
+            f"{path} is missing: {way_out}; pickles are never loaded", file=path
+        )
     check_itself(path)
     try:
         content = path.read_bytes()
         if config.pop(HASH) != f"sha256:{hashlib.sha256(content).hexdigest()}":
             raise WrongFile(
-                f"{path} is not the file that {CONFIG} was written with: {DAMAGED}"
+                f"{path} is not the file that {CONFIG} was written with: {DAMAGED}",
+                file=path,
             )
         weights = safetensors.torch.load(
             content
         )  # compares sizes with the file's before it allocates any
     except (OSError, SafetensorError) as error:
-        raise WrongFile(f"{path} is damaged ({shown(error)}): {DAMAGED}") from None
+        raise WrongFile(
+            f"{path} is damaged ({shown(error)}): {DAMAGED}", file=path
+        ) from None
     if infinite := [
         name
         for name, tensor in weights.items()
         if not bool(torch.isfinite(tensor).all())
     ]:
         raise WrongFile(
-            f"{path} holds NaN or infinity in {shown(repr(infinite[0]))}: {DAMAGED}"
+            f"{path} holds NaN or infinity in {shown(repr(infinite[0]))}: {DAMAGED}",
+            file=path,
         )
     return FolderContent(folder, kind, config, weights)
 
@@ -316,7 +322,7 @@ def here(name: str, files: list[str], written: str) -> Path:
 def _read_config(path: Path, named: str) -> tuple[str, dict[str, Any]]:
     """The kind of model and its arguments, with the hash of its weights; `named` is how the folder was given."""
     if not path.is_file():
-        raise NotFound(f"{path} is missing: {_without_config(path.parent, named)}")
+        raise _without_config(path, named)
     check_itself(path)
     config = parse_json(read_file(path), path)
     keys = set(config) if isinstance(config, dict) else set()
@@ -333,19 +339,25 @@ def _read_config(path: Path, named: str) -> tuple[str, dict[str, Any]]:
     if kind is None or not keys >= {HASH, DIGEST}:
         found = shown(", ".join(sorted(keys)) or type(config).__name__)
         raise WrongFile(
-            f"{path} was not written by this randsmooth, it holds {found}: name a folder of `train`"
+            f"{path} was not written by this randsmooth, it holds {found}: name a folder of `train`",
+            file=path,
         )
     if config.pop(DIGEST) != _digest(config):
         raise WrongFile(
-            f"{path} is not as it was written, its digest differs: {DAMAGED}"
+            f"{path} is not as it was written, its digest differs: {DAMAGED}", file=path
         )
     return kind, config
 
 
-def _without_config(folder: Path, named: str) -> str:
-    """What a folder without a configuration of ours is, and what of it can be given."""
+def _without_config(path: Path, named: str) -> NotFound:
+    """Return the error for a folder without a configuration of ours at `path`: what it is, what of it can be given."""
+    folder = path.parent
     if (folder / PIPELINE).is_file():
-        return f"the folder holds a diffusion model of diffusers, which is a denoiser: give it as denoiser={named}"
+        return NotFound(
+            f"{path} is missing: the folder holds a diffusion model of diffusers, which is a denoiser",
+            fix=("give it as ", Setting("denoiser", named)),
+            file=path,
+        )
     files = sorted(
         each.name for each in folder.glob("*") if re.search(OPENED_ALONE, each.name)
     )
@@ -354,7 +366,10 @@ def _without_config(folder: Path, named: str) -> str:
         if files
         else ""
     )
-    return f"not a randsmooth model folder, or its saving was interrupted{way}"
+    return NotFound(
+        f"{path} is missing: not a randsmooth model folder, or its saving was interrupted{way}",
+        file=path,
+    )
 
 
 def _digest(content: dict[str, Any]) -> str:

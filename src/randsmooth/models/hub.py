@@ -220,7 +220,8 @@ def steps_of(folder: Path) -> list[ModelStep]:
     except Exception as error:  # of values that nobody meant
         way = "certify it from Python, with the steps that it needs: rs.wrap(model, resize=..., mean=..., std=...)"
         raise WrongModel(
-            f"{path} does not say in a known way what images need ({shown(error)}): {way}"
+            f"{path} does not say in a known way what images need ({shown(error)}): {way}",
+            file=path,
         ) from error
 
 
@@ -298,7 +299,8 @@ def _network(folder: Path, named: str) -> Any:
     except Exception as error:  # of a configuration that nobody wrote, transformers raises whatever comes
         why = shown(error) or type(error).__name__
         raise WrongModel(
-            f"{folder} cannot be loaded as an image classifier ({why}). {way}"
+            f"{folder} cannot be loaded as an image classifier ({why}). {way}",
+            file=folder,
         ) from error
     check_loaded(
         loaded,

@@ -71,7 +71,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     said = parse_json(read_file(path), path)
     if not isinstance(said, dict):
         raise WrongFile(
-            f"{path} holds a {type(said).__name__}; expected settings by name"
+            f"{path} holds a {type(said).__name__}; expected settings by name",
+            file=path,
         )
     return said
 
@@ -91,7 +92,8 @@ def checked_weights(
     """
     if (folder / ADAPTER).exists():
         raise WrongFile(
-            f"{folder} holds {ADAPTER}, which names another model: merge the adapter and save the whole"
+            f"{folder} holds {ADAPTER}, which names another model: merge the adapter and save the whole",
+            file=folder,
         )
     held = _weights(folder, name)
     check_settings(said, str(folder / config), held.tensors)
@@ -251,5 +253,6 @@ def check_loaded(loaded: Mapping[str, Any], folder: Path, what: str, why: str) -
     lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
     if lacking:
         raise WrongFile(
-            f"{folder} lacks {len(lacking)} tensors of {what}, first {shown(lacking[0])}: {why}"
+            f"{folder} lacks {len(lacking)} tensors of {what}, first {shown(lacking[0])}: {why}",
+            file=folder,
         )

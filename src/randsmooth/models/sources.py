@@ -105,7 +105,8 @@ def check_place(folder: Path | str) -> None:
         return
     if Path(folder).exists() or not HUB_ID.fullmatch(str(folder)):
         raise NotFound(
-            f"{folder} is not a folder: expected a model folder or a hub id such as user/name"
+            f"{folder} is not a folder: expected a model folder or a hub id such as user/name",
+            file=folder,
         )
     if beside := [
         config.parent.as_posix() for config in Path(folder).parent.glob("*/config.json")
@@ -124,7 +125,7 @@ def check_file(source: str) -> None:
     """
     path = source.rpartition(":")[0] if re.search(r"\.py:\w", source) else source
     if not Path(path).is_file():
-        raise NotFound(f"no file at {path}")
+        raise NotFound(f"no file at {path}", file=path)
     check_itself(Path(path))
 
 
@@ -244,7 +245,8 @@ def no_model(path: Path | str, reason: str = "") -> Problem:
         return pickled(path)
     if path.suffix != ".safetensors" and (kind := what_it_is(path)):
         return WrongFile(
-            f"{path} {kind}. A model of another form is opened by code: file.py:NAME"
+            f"{path} {kind}. A model of another form is opened by code: file.py:NAME",
+            file=path,
         )
     return weights_alone(path, reason)
 

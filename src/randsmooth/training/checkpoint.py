@@ -104,7 +104,7 @@ def read_signed(path: Path, kind: type[S]) -> S:
     # From damaged bytes, unpickling may raise anything.
     except Exception as error:
         raise WrongFile(
-            f"{path} is damaged, or none of ours ({shown(error)})"
+            f"{path} is damaged, or none of ours ({shown(error)})", file=path
         ) from error
 
 
@@ -123,11 +123,12 @@ def load(path: Path) -> Checkpoint:
         if checkpoint.epoch > recipe.epochs:
             raise WrongFile(
                 f"{path} is damaged: it has a history of {checkpoint.epoch} epochs of "
-                f"{recipe.epochs}"
+                f"{recipe.epochs}",
+                file=path,
             )
     except Problem as error:
         raise WrongFile(
-            about(path, error), fix=(OVERWRITE, " starts anew"), file=path
+            str(about(path, error)), fix=(OVERWRITE, " starts anew"), file=path
         ) from None
     return checkpoint
 

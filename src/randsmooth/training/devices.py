@@ -32,7 +32,7 @@ from randsmooth import models
 from randsmooth.atomic import write_atomically
 from randsmooth.children import without_current_folder
 from randsmooth.documents import refused, shown
-from randsmooth.errors import BadValue, Problem
+from randsmooth.errors import BadValue, Problem, Setting
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.notes import Note
 from randsmooth.training.recipe import Recipe
@@ -147,15 +147,26 @@ def placed(
         raise BadValue(
             f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of "
             f"which {started_ranks} were started: `torchrun --nnodes {nodes} "
-            f"--nproc-per-node {devices} -m randsmooth ...` on each node does"
+            f"--nproc-per-node {devices} -m randsmooth ...` on each node does",
+            field="devices",
+            value=devices,
         )
     kind = models.pick_device(device).type
     gpus = torch.cuda.device_count()
     if devices > 1 and kind == "cuda" and (gpus < devices or ":" in device):
         raise BadValue(
             f"devices={devices} asks for {devices} GPUs by device={device!r}, and torch "
-            f"sees {gpus}: take device='cuda' and at most devices={gpus}, or processes on "
-            "the CPU: device='cpu'"
+            f"sees {gpus}",
+            field="devices",
+            value=devices,
+            fix=(
+                "take ",
+                Setting("device", "cuda"),
+                " and at most ",
+                Setting("devices", gpus),
+                ", or processes on the CPU: ",
+                Setting("device", "cpu"),
+            ),
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
         raise BadValue(

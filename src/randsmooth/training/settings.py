@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from randsmooth.data.dataset_spec import ReadingOptions
 from randsmooth.data.image_size import parse_size, written
-from randsmooth.errors import BadValue
+from randsmooth.errors import BadValue, Setting
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.methods.hyperparameters import Count, Positive
@@ -241,10 +241,14 @@ class DenoiserSettings(Reading):
         check_sigma(self.sigma)
         needs_classifier = self.objective == "stability"
         if needs_classifier != (self.classifier is not None):
+            way: tuple[str | Setting, ...] = ("leave out ", Setting("classifier"))
+            if needs_classifier:
+                way = ("name the classifier: ", Setting("classifier", "FOLDER"))
             raise BadValue(
                 f"objective={self.objective!r} with classifier={self.classifier!r}: "
                 "stability, and it alone, is about what a classifier says",
                 field="classifier",
                 value=self.classifier,
+                fix=way,
             )
         return self

@@ -77,8 +77,11 @@ def _check_own_sigma(table: Certificates, sigma: float | None) -> None:
     stated = table.header.sigma
     if sigma is not None and stated is not None and sigma != stated:
         raise BadValue(
-            f"{table.name}: it says itself that sigma is {stated:g}: leave sigma out; "
-            f"got sigma={sigma:g}"
+            f"it says itself that sigma is {stated:g}: leave sigma out; "
+            f"got sigma={sigma:g}",
+            field="sigma",
+            value=sigma,
+            where=table.name,
         )
 
 
@@ -201,7 +204,10 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
     sigma = sigma_of_each(table)
     if sigma is None or n is None or made_at is None:
         raise BadValue(
-            f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with"
+            "another alpha needs the sigma, n and alpha that the log was made with",
+            field="alpha",
+            value=alpha,
+            where=table.name,
         )
 
     n_a = bounds.successes_of_q(table.stated_q, n, made_at)

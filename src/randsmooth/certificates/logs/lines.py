@@ -76,21 +76,27 @@ def read_text(path: Path) -> str:
     """
     content = read_file(path, MOST_BYTES)
     if content and (instead := stands_for(content[:HEAD])):
-        raise WrongFile(f"{path} {instead}")
+        raise WrongFile(f"{path} {instead}", file=path)
     if content.startswith(UTF_16):
         raise WrongFile(
-            f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8"
+            f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8",
+            file=path,
         )
     if content.startswith(GZIP):
-        raise WrongFile(f"{path} is compressed by gzip: unpack it first (gunzip)")
+        raise WrongFile(
+            f"{path} is compressed by gzip: unpack it first (gunzip)", file=path
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise WrongFile(f"{path} is no text in UTF-8 ({shown(error)})") from None
+        raise WrongFile(
+            f"{path} is no text in UTF-8 ({shown(error)})", file=path
+        ) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.count("\n") > MOST_LINES:
         raise WrongFile(
-            f"{path} has more than {MOST_LINES:,} lines, which is more than any file of ours"
+            f"{path} has more than {MOST_LINES:,} lines, which is more than any file of ours",
+            file=path,
         )
     return text
 
@@ -126,7 +132,8 @@ class Lines:
         }
         if not lines:
             raise WrongFile(
-                f"{path} is empty; a log begins with the names of its columns"
+                f"{path} is empty; a log begins with the names of its columns",
+                file=path,
             )
         first = next(iter(lines.values()))
         names = _names_of_bare(first)
@@ -164,7 +171,8 @@ class Lines:
         if text.endswith("\n") or ends_in_a_time:
             return
         raise WrongFile(
-            f"{self.path} ends inside its last line (cut short?); if it is whole, end it with a line break"
+            f"{self.path} ends inside its last line (cut short?); if it is whole, end it with a line break",
+            file=self.path,
         )
 
     def numbers(self, name: str) -> Floats:
@@ -190,7 +198,8 @@ class Lines:
         if len(rows):
             cell = shown(repr(self.columns[name][rows[0]]))
             raise WrongFile(
-                f"{self.path}, line {self.places[rows[0]]}: {name}={cell} {why}"
+                f"{self.path}, line {self.places[rows[0]]}: {name}={cell} {why}",
+                file=self.path,
             )
 
     @property
@@ -232,23 +241,26 @@ def _check_names(path: Path, names: Sequence[str], line: str) -> None:
     there = set(names)
     if "radius proved" in there:
         raise WrongFile(
-            f"{path} is a log of one radius R, which it lacks: give from_radii R where it is proved"
+            f"{path} is a log of one radius R, which it lacks: give from_radii R where it is proved",
+            file=path,
         )
     _check_one_radius(path, line)
     if "predict" in there and "radius" not in there:
         column = " (basePredict)" if "basePredict" in there else ""
         raise PredictionLog(
             f"{path} is a log of predictions{column}, not of certificates: it holds no radius; "
-            "take the log that was made by certifying"
+            "take the log that was made by certifying",
+            file=path,
         )
     if set(line.split(",")) >= VERONA:
         raise WrongFile(
             f"{path} is a result_df.csv of VERONA, which leaves out images and says no classes: "
-            "take the .txt log beside it (original_idx, label, predict, radius, correct, time)"
+            "take the .txt log beside it (original_idx, label, predict, radius, correct, time)",
+            file=path,
         )
     if cause := _not_between_tabs(line):
         way = f"expected {', '.join(TSV_COLUMNS)}, with tabs between and without quotes"
-        raise WrongFile(f"{path} has {cause} in its first line: {way}")
+        raise WrongFile(f"{path} has {cause} in its first line: {way}", file=path)
     missing = [name for name in TSV_COLUMNS if name not in there]
     if not missing and len(there) == len(names) <= MOST_COLUMNS:
         return
@@ -256,7 +268,8 @@ def _check_names(path: Path, names: Sequence[str], line: str) -> None:
     raise WrongFile(
         f"{path} is no log of certificates: its first line lacks {lacks}. It reads {shown(repr(line[:FIRST]))}. "
         f"A log has the columns {', '.join(TSV_COLUMNS)}, with tabs between; of class counts, "
-        "`randsmooth from-counts` makes a table"
+        "`randsmooth from-counts` makes a table",
+        file=path,
     )
 
 
@@ -279,5 +292,6 @@ def _check_one_radius(path: Path, line: str) -> None:
         return
     raise WrongFile(
         f"{path} has several radii, {', '.join(radii)}: call the one that is meant radius "
-        "(the L2 radius of Cohen et al., if p_A is to be recovered from it)"
+        "(the L2 radius of Cohen et al., if p_A is to be recovered from it)",
+        file=path,
     )

@@ -83,8 +83,11 @@ def _check_budget(table: Certificates, radius: Floats, sigma: float | Floats) ->
     n, alpha = budgets[0]
     if (header.n or n, header.alpha or alpha) != (n, alpha):
         raise BadValue(
-            f"{table.name}: not made with n={header.n}, alpha={header.alpha}: its radii are "
-            f"those of n={n} at alpha={alpha:g}; give these, or leave n and alpha out"
+            f"not made with n={header.n}, alpha={header.alpha}: its radii are "
+            f"those of n={n} at alpha={alpha:g}; give these, or leave n and alpha out",
+            field="n",
+            value=header.n,
+            where=table.name,
         )
 
 
@@ -110,9 +113,12 @@ def _check_reach(table: Certificates) -> None:
     n_words = f"n={n}" if n else "any n"
     alpha_words = f"alpha={alpha}" if alpha else "any alpha"
     raise BadValue(
-        f"{table.name}: the radius of {name_images(table.idx[wrong])} is above "
+        f"the radius of {name_images(table.idx[wrong])} is above "
         f"{round_down(first_most, 3)}, the most that {n_words} and {alpha_words} certify at "
-        f"sigma={first_sigma:g}; give those that the log was made with, or no n and alpha"
+        f"sigma={first_sigma:g}; give those that the log was made with, or no n and alpha",
+        field="radius",
+        value=float(table.radius[first]),
+        where=table.name,
     )
 
 
@@ -136,8 +142,11 @@ def _check_stated_bounds(table: Certificates) -> None:
     sigma_of_row = float(np.broadcast_to(sigma, p_lower.shape)[row])
     stated = float(sigma_of_row * STANDARD.radius(table.q[row]))
     raise BadValue(
-        f"{table.name}: image {table.idx[row]} has radius {table.radius[row]:g}, and at "
+        f"image {table.idx[row]} has radius {table.radius[row]:g}, and at "
         f"sigma={sigma_of_row:g} its column pABar, {p_lower[row]:.6g}, says {stated:.3f}, "
         f"so too for {len(wrong):,} of {len(table):,} images: give the sigma that the log "
-        "was made with"
+        "was made with",
+        field="radius",
+        value=float(table.radius[row]),
+        where=table.name,
     )

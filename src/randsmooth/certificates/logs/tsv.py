@@ -162,7 +162,8 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
     names = [name for name in SIGMA_COLUMNS if name in lines.columns]
     if len(names) > 1:
         raise WrongFile(
-            f"{lines.path} has the columns {' and '.join(names)}: keep the one that radii are made with"
+            f"{lines.path} has the columns {' and '.join(names)}: keep the one that radii are made with",
+            file=lines.path,
         )
     if not names or len(table) == 0:
         return table

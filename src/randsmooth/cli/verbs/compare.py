@@ -314,7 +314,7 @@ def _measured(settings: Leaderboard) -> tuple[list[report.Entry], dict[str, list
                 )
                 entries += [] if table is None else [report.measure(table, name)]
             except Problem as reason:
-                file = replace(file, fault=about(path, reason))
+                file = replace(file, fault=str(about(path, reason)))
             read.append(replace(file, table=None))
             reporter.advance(1)
     left_out = _left_out(read, entries)

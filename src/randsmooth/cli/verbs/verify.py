@@ -20,7 +20,14 @@ from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Argument, read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.documents import shown
-from randsmooth.errors import ForeignFile, NotFound, Problem, check_known
+from randsmooth.errors import (
+    ForeignFile,
+    NotFound,
+    Problem,
+    WrongFile,
+    about,
+    check_known,
+)
 from randsmooth.models.sources import shipped
 from randsmooth.notes import Note
 from randsmooth.urls import Place, fetched, with_urls
@@ -87,9 +94,11 @@ def examined(path: Path) -> Found:
     kind = None
     try:
         if not (path.exists() or path.is_symlink()):
-            raise NotFound(f"no file at {path}")
-        if why := not_to_be_read(path):
-            raise (Problem if is_called_ours(path) else ForeignFile)(f"{path} {why}")
+            raise NotFound(f"no file at {path}", file=path)
+        why = not_to_be_read(path)
+        if why:
+            fault = WrongFile if is_called_ours(path) else ForeignFile
+            raise fault(f"{path} {why}", file=path)
         kind = kind_of(path)
         if kind is None:
             raise ForeignFile("of no kind that is checked here")
@@ -101,9 +110,9 @@ def examined(path: Path) -> Found:
             str(path), kind, "read" if kind in UNSIGNED else "verified", "; ".join(said)
         )
     except ForeignFile as error:
-        return Found(str(path), None, "unknown", str(error))
+        return Found(str(path), None, "unknown", str(about(path, error)))
     except (Problem, OSError) as error:
-        return Found(str(path), kind, "refused", str(error))
+        return Found(str(path), kind, "refused", str(about(path, error)))
 
 
 def _named(files: list[Place]) -> list[Path]:
@@ -151,10 +160,10 @@ def is_called_ours(path: Path) -> bool:
 
 def _lines(found: list[Found]) -> Iterator[str]:
     for one in found:
-        told = re.match(
-            re.escape(one.file) + r"\W", one.finding
-        )  # most errors begin with the file's name
-        yield f"{one.state:8}  {one.finding if told else f'{one.file}: {one.finding}'}"
+        finding = one.finding
+        if one.state in ("verified", "read"):
+            finding = f"{one.file}: {finding}"
+        yield f"{one.state:8}  {finding}"
     if len(found) > 1:
         counted = Counter(one.state for one in found)
         yield f"{len(found)} files: {', '.join(f'{counted[state]} {state}' for state in STATES if counted[state])}"

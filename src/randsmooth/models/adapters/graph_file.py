@@ -106,7 +106,7 @@ class GraphFile(ForeignModel):
         self.path, self.provenance = str(path), dict[str, Any]()
         check_file(self.path)
         if kind := what_it_is(Path(path)):
-            raise WrongFile(f"{path} {kind}; expected {article(self.form)}")
+            raise WrongFile(f"{path} {kind}; expected {article(self.form)}", file=path)
         with needs(self.path):
             try:
                 inputs, outputs = self._read()
@@ -114,7 +114,8 @@ class GraphFile(ForeignModel):
                 raise
             except Exception as error:  # the runtimes' errors, and those of hostile names, have no base class in common
                 raise WrongFile(
-                    f"{path} is no {self.form} that can be run ({shown(error)})"
+                    f"{path} is no {self.form} that can be run ({shown(error)})",
+                    file=path,
                 ) from error
         self._take(inputs, layout or self.stated)
         self._give(outputs, output)
@@ -139,7 +140,8 @@ class GraphFile(ForeignModel):
                 "one float32 or uint8 batch, images (N, C, H, W) or features (N, d)"
             )
             raise WrongFile(
-                f"{self.path} takes {found}; expected {expected}: export it again with such an example"
+                f"{self.path} takes {found}; expected {expected}: export it again with such an example",
+                file=self.path,
             )
         port = ports[0]
         sides = tuple(
@@ -155,7 +157,8 @@ class GraphFile(ForeignModel):
         if not fits[of_images]:
             way = "give the layout of its input, or none"
             raise WrongFile(
-                f"{self.path} takes {found}, which is not {of_images} of {port.dtype}: {way}"
+                f"{self.path} takes {found}, which is not {of_images} of {port.dtype}: {way}",
+                file=self.path,
             )
         if len(sides) == 3 and layout is None:
             layout = self._layout_of(port)
@@ -227,7 +230,8 @@ class GraphFile(ForeignModel):
         if chosen.dtype not in FLOATS and not self.labels:
             given = f"{shown(self.output)}, {chosen.dtype}"
             raise WrongFile(
-                f"{self.path} gives {given}; expected logits (N, K) in floats"
+                f"{self.path} gives {given}; expected logits (N, K) in floats",
+                file=self.path,
             )
         classes = chosen.axes[1] if len(chosen.axes) == 2 else None
         self.num_classes = classes if isinstance(classes, int) and classes > 1 else None
@@ -243,7 +247,8 @@ class GraphFile(ForeignModel):
             if self.row not in (None, images.shape[1]):
                 has = f"inputs of shape {shape} have {images.shape[1]} numbers"
                 raise WrongFile(
-                    f"{self.path} takes rows of {self.row} numbers, and {has}: is it for another size?"
+                    f"{self.path} takes rows of {self.row} numbers, and {has}: is it for another size?",
+                    file=self.path,
                 )
         if self.layout == "NHWC":
             images = images.transpose(0, 2, 3, 1)
@@ -421,7 +426,8 @@ def _external(path: Path) -> list[str]:
         ):
             way = "save the model with its weights beside it"
             raise WrongFile(
-                f"{path} keeps weights in {shown(repr(name))}, no file in its own folder: {way}"
+                f"{path} keeps weights in {shown(repr(name))}, no file in its own folder: {way}",
+                file=path,
             )
         check_itself(there)
     return names

@@ -118,11 +118,13 @@ def _check_script(path: Path) -> None:
             damaged = archive.testzip()
     except Exception as error:  # of damaged parts Python's reader raises whatever comes
         raise WrongFile(
-            f"{path} is damaged ({_last_line(error)}): copy or download it again"
+            f"{path} is damaged ({_last_line(error)}): copy or download it again",
+            file=path,
         ) from error
     if damaged is not None:
         raise Conflict(
-            f"{path} is damaged, the checksum of its part {shown(damaged)} differs: download it again"
+            f"{path} is damaged, the checksum of its part {shown(damaged)} differs: download it again",
+            file=path,
         )
 
 

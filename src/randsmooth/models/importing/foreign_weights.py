@@ -86,7 +86,8 @@ def read_checkpoint(path: Path) -> ForeignCheckpoint:
     """
     if not path.is_file():
         raise NotFound(
-            f"no checkpoint at {path}: give a file that torch.save or safetensors wrote"
+            f"no checkpoint at {path}: give a file that torch.save or safetensors wrote",
+            file=path,
         )
     check_itself(path)
     try:
@@ -100,13 +101,15 @@ def read_checkpoint(path: Path) -> ForeignCheckpoint:
     except Exception as error:  # from damaged bytes, unpickling may raise anything
         if kind := what_it_is(path):
             raise WrongFile(
-                f"{path} {kind}; expected a file of torch.save or safetensors"
+                f"{path} {kind}; expected a file of torch.save or safetensors",
+                file=path,
             ) from error
         reason = str(error).strip().partition("\n")[0]
         if isinstance(error, NoWeights):
-            raise WrongFile(f"{path} {shown(reason)}: {EXPECTED}") from error
+            raise WrongFile(f"{path} {shown(reason)}: {EXPECTED}", file=path) from error
         raise WrongFile(
-            f"{path} cannot be imported ({shown(reason or type(error).__name__)}): {WAY_OUT}"
+            f"{path} cannot be imported ({shown(reason or type(error).__name__)}): {WAY_OUT}",
+            file=path,
         ) from error
     facts = held if key else {}
     arch, epoch = facts.get("arch"), facts.get("epoch")
