@@ -39,7 +39,7 @@ class LinfExponential(Noise):
     norm: ClassVar[str] = "l1"
     usage: ClassVar[str] = "linf-exponential=LAM"
     additive: ClassVar[bool] = True
-    help: ClassVar[str] = (
+    summary: ClassVar[str] = (
         "x + noise of density exp(-max|z| / LAM), which certifies in L1; a number is about d LAM / 2."
     )
 

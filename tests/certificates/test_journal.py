@@ -201,7 +201,7 @@ def test_syncs_take_at_most_half_a_hundredth_of_a_run(
 
         with (
             monkeypatch.context() as patch,
-            Journal(path, table.header)._opened() as journal,
+            Journal(path, table.header).opened() as journal,
         ):
             patch.setattr(os, "fsync", fsync)
             began, reported = now[0], 0

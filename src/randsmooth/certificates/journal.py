@@ -201,8 +201,8 @@ class Journal:
     def create(cls, path: Path, header: Header) -> Self:
         path.parent.mkdir(parents=True, exist_ok=True)
         opened_anew(path).close()
-        journal = cls(path, header)._opened()
-        journal._write(header.model_dump_json())
+        journal = cls(path, header).opened()
+        journal.write_line(header.model_dump_json())
         journal.sync()
         sync_folder(path.parent)
         return journal
@@ -252,12 +252,12 @@ class Journal:
         check_same_run(journal.header, header, path, several=several)
         # The file is not rewritten: a kill here loses no finished line.
         os.truncate(path, journal.size)
-        journal._opened().sync()
+        journal.opened().sync()
         return journal
 
     def append(self, row: JournalRow) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
-        self._write(row.to_json())
+        self.write_line(row.to_json())
         self.rows.append(row.slim())
 
     def settle(self) -> int:
@@ -317,11 +317,11 @@ class Journal:
         self.judged = len(self.rows)
         return table
 
-    def _opened(self) -> Self:
+    def opened(self) -> Self:
         self.file = self.path.open("ab")
         return self
 
-    def _write(self, text: str) -> None:
+    def write_line(self, text: str) -> None:
         assert self.file is not None
         line = text.encode()
         self.checksum = _link(self.checksum, line)

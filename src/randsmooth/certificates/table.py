@@ -222,7 +222,7 @@ class Certificates:
             "counts0": counts0,
             "counts": counts,
         }
-        return from_evidence(judged, **columns, name=self.name)._seen_by(self.converted)
+        return from_evidence(judged, **columns, name=self.name).seen_by(self.converted)
 
     def in_norm(self, norm: str, *, shape: Sequence[int] = ()) -> Certificates:
         """This table with the radii in `norm` that follow from its own by a proof (see `noise.Noise.convert`).
@@ -253,9 +253,9 @@ class Certificates:
         noise = self.smoothing
         if isinstance(noise, GaussianPerCoordinate):
             shape = noise.std.shape  # complete in a header
-        return self._seen_by(InNorm(noise, norm, tuple(shape)))
+        return self.seen_by(InNorm(noise, norm, tuple(shape)))
 
-    def _seen_by(self, noise: InNorm | None) -> Certificates:
+    def seen_by(self, noise: InNorm | None) -> Certificates:
         return (
             self
             if noise is None

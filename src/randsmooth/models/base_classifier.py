@@ -145,9 +145,13 @@ class Around(nn.Module):
         return self.replace(**parts)
 
     def replace(self, **modules: nn.Module) -> Self:
-        """A copy with other `modules` in the places of those names; it shares the rest."""
+        """Return a copy with other `modules` in the places of those names.
+
+        It shares the rest.
+        """
         changed = copy.copy(self)
-        changed._modules = {**self._modules, **modules}
+        # set_submodule would change the table of modules that both share.
+        changed._modules = {**self._modules, **modules}  # noqa: SLF001
         return changed
 
 

@@ -161,7 +161,7 @@ class Rehearsal:
                 f"its pickle has the instruction {name}, which torch does not read"
             )
 
-    def _mark(self, _: Any) -> None:
+    def push_mark(self, _: Any) -> None:
         self.marks.append(self.stack)
         self.stack = []
 
@@ -170,29 +170,29 @@ class Rehearsal:
         self.stack = self.marks.pop()
         return parts
 
-    def _tuple(self, _: Any) -> None:
+    def make_tuple(self, _: Any) -> None:
         parts = self._since_mark()
         self.stack.append(tuple(parts))
 
-    def _short_tuple(self, length: int) -> None:
+    def make_short_tuple(self, length: int) -> None:
         self.stack[-length:] = [tuple(self.stack[-length:])]
 
-    def _append(self, _: Any) -> None:
+    def append(self, _: Any) -> None:
         part = self.stack.pop()
         self._container("list").add(part)
 
-    def _appends(self, _: Any) -> None:
+    def append_all(self, _: Any) -> None:
         parts = self._since_mark()
         container = self._container("list")
         for part in parts:
             container.add(part)
 
-    def _set_item(self, _: Any) -> None:
+    def set_item(self, _: Any) -> None:
         self.stack.pop()
         key = self.stack.pop()
         self._container("dictionary").add(key)
 
-    def _set_items(self, _: Any) -> None:
+    def set_items(self, _: Any) -> None:
         parts = self._since_mark()
         container = self._container("dictionary")
         for key in parts[::2]:
@@ -204,7 +204,7 @@ class Rehearsal:
             raise ValueError(f"no {kind} where one is filled")
         return container
 
-    def _global(self, argument: str) -> None:
+    def push_name(self, argument: str) -> None:
         module, _, name = argument.partition(" ")
         full = f"{module.replace('__builtin__', 'builtins')}.{name}"
         if full not in WIDTHS and full not in TYPES and full not in CALLS:
@@ -216,7 +216,7 @@ class Rehearsal:
             raise WrongFile(f"it asks for {shown(full)}, {why}")
         self.stack.append(Name(full))
 
-    def _reduce(self, _: Any) -> None:
+    def call(self, _: Any) -> None:
         arguments, called = self.stack.pop(), self.stack.pop()
         if (
             not isinstance(called, Name)
@@ -228,13 +228,13 @@ class Rehearsal:
             )
         self.stack.append(CALLS[called.full](self, *arguments))
 
-    def _build(self, _: Any) -> None:
+    def set_state(self, _: Any) -> None:
         self.stack.pop()
         self._container(
             "dictionary"
         )  # torch gives an OrderedDict attributes, such as _metadata
 
-    def _stored(self, _: Any) -> None:
+    def push_storage(self, _: Any) -> None:
         """The storage that a persistent id names: ("storage", type, key, device, elements), and old files' views."""
         word, kind, key, _, elements, *views = self.stack.pop()
         view = views[0] if views else None
@@ -273,7 +273,7 @@ class Rehearsal:
         if self.made > self.size + SMALL:
             raise WrongFile("what its calls make is larger than the file")
 
-    def _collected(self, kind: str, parts: Any = None) -> Container:
+    def make_collection(self, kind: str, parts: Any = None) -> Container:
         """A dictionary or a set of the parts of a list or of another one."""
         made = Container(kind)
         if parts is not None:
@@ -284,7 +284,7 @@ class Rehearsal:
             made.add("")
         return made
 
-    def _encoded(self, plain: Any = "", coding: Any = "latin1") -> bytes:
+    def make_bytes(self, plain: Any = "", coding: Any = "latin1") -> bytes:
         """Bytes, which protocol 2 writes as a text."""
         if not isinstance(plain, str | bytes) or coding not in ("latin1", "latin-1"):
             raise WrongFile(
@@ -293,25 +293,25 @@ class Rehearsal:
         self._copy(len(plain))
         return b""
 
-    def _complex(self, *parts: Any) -> complex:
+    def make_complex(self, *parts: Any) -> complex:
         if not all(isinstance(part, int | float) for part in parts):
             raise ValueError("no complex number")
         return 0j
 
-    def _size(self, sides: Any) -> Any:
+    def make_size(self, sides: Any) -> Any:
         if not isinstance(sides, tuple):
             raise ValueError("no size of a tensor")
         return sides
 
-    def _device(self, *_: Any) -> Tensor:
+    def make_device(self, *_: Any) -> Tensor:
         return OTHER
 
-    def _view(
+    def make_view(
         self, storage: Storage, offset: Any, sides: Any, strides: Any, *_: Any
     ) -> Tensor:
         return self._typed_view(storage, offset, sides, strides, storage.width)
 
-    def _view_as(
+    def make_view_of_type(
         self,
         storage: Storage,
         offset: Any,
@@ -351,7 +351,7 @@ class Rehearsal:
                 f"a tensor of shape {shown(sides)} that is not stored whole, or is stored for many"
             )
 
-    def _parameter(self, tensor: Any, *_: Any) -> Tensor:
+    def make_parameter(self, tensor: Any, *_: Any) -> Tensor:
         if not isinstance(tensor, Tensor):
             raise ValueError("a parameter is no tensor")
         return tensor
@@ -379,33 +379,35 @@ VALUES = (
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 CONTAINERS = {"EMPTY_LIST": "list", "EMPTY_DICT": "dictionary", "EMPTY_SET": "set"}
 STEPS: dict[str, Callable[[Rehearsal, Any], None]] = {
-    "MARK": Rehearsal._mark,
-    "TUPLE": Rehearsal._tuple,
-    "TUPLE1": lambda self, _: self._short_tuple(1),
-    "TUPLE2": lambda self, _: self._short_tuple(2),
-    "TUPLE3": lambda self, _: self._short_tuple(3),
-    "APPEND": Rehearsal._append,
-    "APPENDS": Rehearsal._appends,
-    "SETITEM": Rehearsal._set_item,
-    "SETITEMS": Rehearsal._set_items,
-    "GLOBAL": Rehearsal._global,
-    "REDUCE": Rehearsal._reduce,
-    "BUILD": Rehearsal._build,
-    "BINPERSID": Rehearsal._stored,
+    "MARK": Rehearsal.push_mark,
+    "TUPLE": Rehearsal.make_tuple,
+    "TUPLE1": lambda self, _: self.make_short_tuple(1),
+    "TUPLE2": lambda self, _: self.make_short_tuple(2),
+    "TUPLE3": lambda self, _: self.make_short_tuple(3),
+    "APPEND": Rehearsal.append,
+    "APPENDS": Rehearsal.append_all,
+    "SETITEM": Rehearsal.set_item,
+    "SETITEMS": Rehearsal.set_items,
+    "GLOBAL": Rehearsal.push_name,
+    "REDUCE": Rehearsal.call,
+    "BUILD": Rehearsal.set_state,
+    "BINPERSID": Rehearsal.push_storage,
 }
 CALLS: dict[str, Callable[..., Any]] = {
-    "collections.OrderedDict": lambda self, *parts: self._collected(
+    "collections.OrderedDict": lambda self, *parts: self.make_collection(
         "dictionary", *parts
     ),
-    "collections.Counter": lambda self, *parts: self._collected("dictionary", *parts),
-    "builtins.set": lambda self, *parts: self._collected("set", *parts),
-    "builtins.bytearray": Rehearsal._encoded,
-    "_codecs.encode": Rehearsal._encoded,
-    "builtins.complex": Rehearsal._complex,
-    "torch.Size": Rehearsal._size,
-    "torch.device": Rehearsal._device,
-    "torch._utils._rebuild_tensor": Rehearsal._view,
-    "torch._utils._rebuild_tensor_v2": Rehearsal._view,
-    "torch._utils._rebuild_tensor_v3": Rehearsal._view_as,
-    "torch._utils._rebuild_parameter": Rehearsal._parameter,
+    "collections.Counter": lambda self, *parts: self.make_collection(
+        "dictionary", *parts
+    ),
+    "builtins.set": lambda self, *parts: self.make_collection("set", *parts),
+    "builtins.bytearray": Rehearsal.make_bytes,
+    "_codecs.encode": Rehearsal.make_bytes,
+    "builtins.complex": Rehearsal.make_complex,
+    "torch.Size": Rehearsal.make_size,
+    "torch.device": Rehearsal.make_device,
+    "torch._utils._rebuild_tensor": Rehearsal.make_view,
+    "torch._utils._rebuild_tensor_v2": Rehearsal.make_view,
+    "torch._utils._rebuild_tensor_v3": Rehearsal.make_view_of_type,
+    "torch._utils._rebuild_parameter": Rehearsal.make_parameter,
 }

@@ -111,7 +111,7 @@ class Ablation(Noise):
         """
         import torch
 
-        d = self.of(x.shape)._known()
+        d = self.of(x.shape).known_pixels()
         channels = out.view(len(out), -1, d)  # (n, C + 1, d)
         marks = channels[:, -1:]
         self._mark(marks[:, 0], stream)
@@ -121,7 +121,7 @@ class Ablation(Noise):
         torch.where(marks > 0.0, numbers, numbers.new_zeros(()), out=channels[:, :-1])
 
     def offsets(self, x: Tensor, m: int, stream: Stream) -> Tensor:
-        d, whole = self.of(x.shape[1:])._known(), self.clear(x)
+        d, whole = self.of(x.shape[1:]).known_pixels(), self.clear(x)
         marks = x.new_empty(m * len(x), d)
         self._mark(marks, stream)
         hidden = marks.view(m, len(x), 1, d) - 1.0
@@ -145,18 +145,18 @@ class Ablation(Noise):
         Raises:
             Problem: d is not known yet.
         """
-        tails = _tails(self.k, self._known())
+        tails = _tails(self.k, self.known_pixels())
         mean = both(q, q_next) / 2.0
         found = np.maximum(0.0, np.searchsorted(-tails, -mean, side="right") - 1.0)
         return np.asarray(np.where(np.isnan(mean), 0.0, found))
 
     def tail(self, radius: ArrayLike) -> Floats:
         """q = 1/2 - D; D is rounded up, and so is a radius that is not whole."""
-        tails = np.append(_tails(self.k, self._known()), 0.0)
+        tails = np.append(_tails(self.k, self.known_pixels()), 0.0)
         pixels = np.fmin(np.ceil(np.asarray(radius, np.float64)), len(tails) - 1.0)
         return np.asarray(tails[pixels.astype(np.int64)])
 
-    def _known(self) -> int:
+    def known_pixels(self) -> int:
         if self.d is None:
             raise BadValue(
                 f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their pixels"

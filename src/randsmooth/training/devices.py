@@ -26,7 +26,6 @@ from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 from pydantic import Field
 from torch import Tensor, nn
 from torch.multiprocessing.spawn import ProcessException, spawn
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from randsmooth import models
 from randsmooth.atomic import write_atomically
@@ -315,9 +314,12 @@ class Ranks:
 ALONE = Ranks()
 
 
-def batch_norms(model: nn.Module) -> list[_BatchNorm]:
+BatchNorm = nn.BatchNorm1d | nn.BatchNorm2d | nn.BatchNorm3d | nn.SyncBatchNorm
+
+
+def batch_norms(model: nn.Module) -> list[BatchNorm]:
     """Return the modules of `model` that normalise by a batch's statistics."""
-    return [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    return [module for module in model.modules() if isinstance(module, BatchNorm)]
 
 
 def _running_statistics(model: nn.Module) -> list[Tensor]:

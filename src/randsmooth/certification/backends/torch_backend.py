@@ -271,7 +271,9 @@ def silent(model: nn.Module) -> nn.Module:
 
 
 def _hooked(module: nn.Module) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks)
+    """Return whether something is called before or after the module's forward."""
+    # torch has no public way to ask.
+    return bool(module._forward_hooks or module._forward_pre_hooks)  # noqa: SLF001
 
 
 def _is(node: fx.Node, kind: type[nn.Module], within: fx.GraphModule) -> bool:

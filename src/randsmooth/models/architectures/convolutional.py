@@ -167,14 +167,17 @@ def _by_input(grad: Tensor, weight: Tensor, sides: torch.Size) -> Tensor:
     return F.fold(exact, (sides[0], sides[1]), weight.shape[2:]).to(grad.dtype)
 
 
+def is_traced() -> bool:
+    """Return whether torch records what is computed, as for an ONNX file."""
+    return bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
+
+
 class MaxPool2x2(nn.Module):
     """nn.MaxPool2d(2), where torch's own kernel is slow in channels-last bfloat16: the same values and gradients."""
 
     def forward(self, x: Tensor) -> Tensor:
         trains = torch.is_grad_enabled() and x.requires_grad
-        recorded = (
-            torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
-        )
+        recorded = torch.compiler.is_compiling() or is_traced()
         if (
             x.device.type != "cpu" or (trains and x.element_size() != 2) or recorded
         ):  # compilers know torch's better
