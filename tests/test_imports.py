@@ -85,6 +85,7 @@ ALLOWED: dict[str, set[str]] = {
     "launch": {
         "training",
         "certification",
+        "report",
         "certificates",
         "rules",
         "noise",

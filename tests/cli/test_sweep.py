@@ -8,9 +8,12 @@ import yaml
 
 from cli.processes import Run
 from randsmooth.atomic import claimed
+from randsmooth.errors import Problem
 from randsmooth.launch import SweepGrid
 from randsmooth.launch.chains import chains_of
-from randsmooth.launch.sweeping import begun, steps_of
+from randsmooth.launch.outcomes import write_problem
+from randsmooth.launch.sweep_steps import steps_of
+from randsmooth.launch.sweeping import begun
 
 BASE: dict[str, Any] = {
     "datasets": "digits",
@@ -86,7 +89,7 @@ def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
         make()  # a table of the model that was there would be ranked as that of the new one
         error = cli.refused("sweep", written({"train": {"epochs": 3}}), "--out", out)
         assert (
-            f"{made} was made with other settings (--epochs 2 there, --epochs 3 in the grid)"
+            f"{made} was made with other settings (epochs=2 there, epochs=3 in the grid)"
             in error
         )
         remove()
@@ -106,7 +109,7 @@ def test_the_status_is_read_from_the_folder(cli: Run) -> None:
         (model / "history.csv").write_text("epoch,loss\n0,1.0\n")
     third = chains[2].steps[0]
     third.makes.parent.mkdir()
-    third.beside(".failed").write_text("the loss became NaN\n")
+    write_problem(Problem("the loss became NaN"), third.beside(".failed"))
     with claimed(chains[0].steps[0].makes, kind="step"):
         code, text, _ = cli("sweep", "status", out)
     lines = text.splitlines()

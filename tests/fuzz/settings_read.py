@@ -8,8 +8,10 @@ import numpy as np
 import yaml
 
 from fuzz.harness import Files, Reader
+from randsmooth.cli.printed_commands import command_of
 from randsmooth.launch import SweepGrid
-from randsmooth.launch.sweeping import check_steps, steps_of
+from randsmooth.launch.sweep_checks import check_steps
+from randsmooth.launch.sweep_steps import steps_of
 from randsmooth.noise.registry import make_noise
 
 GRID, STD = "grid.yaml", "std.npy"
@@ -53,7 +55,7 @@ class Grids(Reader):
     def read(self, folder: Path) -> Any:
         steps = steps_of(SweepGrid.read(folder / GRID), folder / "out")
         check_steps(steps)
-        return [step.command().replace(str(folder), "") for step in steps]
+        return [command_of(step).replace(str(folder), "") for step in steps]
 
 
 class Deviations(Reader):

@@ -12,9 +12,11 @@ from randsmooth import methods
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification import RunSpec, certify
 from randsmooth.errors import Problem
-from randsmooth.launch import Span, Step, plan
-from randsmooth.launch.forecast import Passes, Pilot, plan_steps, work_of
+from randsmooth.launch import Certify, Span, Step, Train, plan
+from randsmooth.launch.pilot import Pilot
+from randsmooth.launch.step_costs import Passes, plan_steps, work_of
 from randsmooth.progress import silent
+from randsmooth.training import TrainingSettings
 
 
 def edge() -> nn.Module:
@@ -181,17 +183,16 @@ def test_passes_are_those_of_the_method() -> None:
         assert torch.equal(before, torch.get_rng_state()), name
 
 
-def steps(**options: Any) -> list[Step]:
-    train = Step(
-        "a/train", "train", "digits", {"sigma": 0.25, "epochs": 2, **options}, Path("a")
-    )
-    certify = Step(
-        "a/n",
-        "certify",
-        "a",
-        {"n": 900, "n0": 100, "take": 10},
-        Path("a.parquet"),
-        (train,),
+def steps(take: int | None = None, **options: Any) -> list[Step]:
+    settings = TrainingSettings(**{"sigma": 0.25, "epochs": 2, "take": take, **options})
+    train = Train(name="a/train", makes=Path("a"), dataset="digits", settings=settings)
+    certify = Certify(
+        name="a/n",
+        makes=Path("a.parquet"),
+        needs=(train,),
+        model="a",
+        settings=CertificationSettings(n=900, n0=100),
+        images={"take": 10},
     )
     return [train, certify]
 
@@ -207,7 +208,7 @@ def test_time_is_images_times_passes_times_speed() -> None:
         "a/train": pytest.approx(2 * 200 * 0.003),
         "a/n": pytest.approx(10 * 1000 * 0.001),
     }
-    assert planned.sums == pytest.approx([1.2, 10.0, 11.2])
+    assert planned.total == pytest.approx(11.2)
     assert planned.on_workers(1) == pytest.approx(11.2)
     assert planned.on_workers(100) == pytest.approx(
         10.0

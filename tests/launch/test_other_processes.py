@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from launch.fake_slurm import fake_slurm
+from randsmooth.certificates import CertificationSettings
 from randsmooth.errors import Problem
-from randsmooth.launch.chains import Step, chains_of
-from randsmooth.launch.slurm import Jobs, Resources
+from randsmooth.launch.chains import chains_of
+from randsmooth.launch.model_steps import Certify
+from randsmooth.launch.slurm import Jobs
+from randsmooth.launch.slurm_resources import Resources
 
 # Says that it was run, and lets Python go on with its own.
 POISON = """
@@ -89,7 +92,9 @@ def submitted(folder: Path, monkeypatch: pytest.MonkeyPatch, out: str = "a") -> 
     )
     monkeypatch.chdir(folder)
     made = folder / f"{out}.parquet"
-    step = Step("1/certify", "certify", "demo", {"out": made}, made)
+    step = Certify(
+        name="1/certify", makes=made, model="demo", settings=CertificationSettings()
+    )
     Jobs(folder / out).submit(chains_of([step]), Resources(time="9"))
     return folder.parent / "slurm" / "script.sh"
 

@@ -20,7 +20,7 @@ from launch.processes import equal, running
 from randsmooth.certificates.journal import shards_path
 from randsmooth.errors import Problem
 from randsmooth.launch.shards import ShardFolder
-from randsmooth.launch.slurm import Resources
+from randsmooth.launch.slurm_resources import Resources
 from randsmooth.launch.workers import Dask, Processes, Ray, Workers
 
 PATIENCE = 600.0
@@ -94,7 +94,7 @@ def test_what_cannot_be_is_refused_before_anything_begins(
     with pytest.raises(Problem, match=r"workers=2: .*Processes"):
         number: Any = 2
         rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=number)
-    monkeypatch.setattr("randsmooth.launch.workers.ANSWER", 0.3)
+    monkeypatch.setattr("randsmooth.launch.workers.ANSWER_SECONDS", 0.3)
     addresses = ("127.0.0.1:9", "10.0.0.1", "ray://a:10001", "", "127.0.0.1:70000")
     for where in [way(address=address) for address in addresses for way in (Ray, Dask)]:
         with pytest.raises(Problem) as refused:
@@ -207,7 +207,7 @@ class Run:
 
     def certified(self) -> int:
         folder = ShardFolder.begun(self.out)
-        return 0 if folder is None else folder.certified(40)
+        return 0 if folder is None else folder.count_certified(40)
 
     def begun(self, images: int) -> None:
         """Until so many images are certified."""

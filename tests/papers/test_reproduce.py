@@ -11,8 +11,9 @@ import pytest
 from models.refusing import refusal
 from papers.logs import HEAD, log
 from randsmooth import certify, models
+from randsmooth.cli.printed_commands import command_of
 from randsmooth.cli.settings import Settings
-from randsmooth.cli.verbs.sweep import described, listing
+from randsmooth.cli.verbs.reproduce import listing, result_lines
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import agreement_of, compare_cells, findings
 from randsmooth.papers.context import Context
@@ -57,7 +58,7 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
     gaussian = data[(data["method"] == "gaussian") & (data["metric"] == "acr")].iloc[0]
     assert (gaussian["published"], round(gaussian["here"], 3)) == (0.562, 0.571)
     assert result.missing == (16, 21)  # of two there are only logs of other runs
-    text = "\n".join(described(result))
+    text = "\n".join(result_lines(result))
     assert "only logs of other runs: gaussian, smoothadv at sigma 0.5" in text
     assert (
         "missing: 16 of 21 models" in text
@@ -72,7 +73,7 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
         and "and 29 more: --format" in text
     )
     assert "all: sigma, data set and method as the path says" in result.made.notes
-    text = "\n".join(step.command() for step in result.steps)
+    text = "\n".join(command_of(step) for step in result.steps)
     assert (
         "--preset acr/smoothadv --sigma 0.5" in text
         and "--preset acr/amplify --sigma 0.5" not in text
@@ -139,7 +140,7 @@ def test_what_is_missing_is_told_as_commands_that_parse() -> None:
         for row in thing.rows():
             for scale in SCALES.values():
                 for step in steps_for(row, scale, Path("runs")):
-                    words = shlex.split(step.command())
+                    words = shlex.split(command_of(step))
                     assert (
                         words[:2] == ["randsmooth", step.verb]
                         and words[-1] == "--resume"
@@ -159,7 +160,7 @@ def test_rows_of_the_released_code_get_a_teacher_first() -> None:
         if row.method == "cat-rs" and row.sigma == 1.0
     )
     first, second, third = (
-        step.command() for step in steps_for(row, SCALES["paper"], Path("runs"))
+        command_of(step) for step in steps_for(row, SCALES["paper"], Path("runs"))
     )
     assert "--preset acr/gaussian --sigma 0.25" in first
     assert "--set teacher=runs/cifar10-acr-gaussian-0.25" in second
@@ -284,7 +285,7 @@ def test_chance_is_taken_into_account_where_the_images_are_others(
             in result.made.notes[0]
         )
         assert f"--preset {paper}/gaussian --sigma 0.5" in "\n".join(
-            step.command() for step in result.steps
+            command_of(step) for step in result.steps
         )
 
 

@@ -75,7 +75,7 @@ SKIPS = {
 def test_the_papers_own_number_of_images_is_certified(tmp_path: Path) -> None:
     for name, skip in SKIPS.items():
         commands = [
-            steps_for(row, SCALES["paper"], tmp_path)[-1].options
+            steps_for(row, SCALES["paper"], tmp_path)[-1].options()
             for row in rows_of(*name.split("/"))
         ]
         assert {options.get("skip") for options in commands} == {skip}, name

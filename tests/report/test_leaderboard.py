@@ -12,7 +12,7 @@ import pytest
 from models.refusing import check_refusals, refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.cli.verbs.sweep import ranking
+from randsmooth.cli.verbs.sweep import ranking_lines, records_of
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, Entry, curves_of
 from randsmooth.report.leaderboard import to_json
@@ -147,10 +147,9 @@ def test_of_the_first_of_several_the_choice_is_allowed_for(
     write_leaderboard(entries, tmp_path / "board.html")
     record = json.loads((tmp_path / "board.json").read_text())[0]
     assert record["smoothed_accuracy_if_chosen"] == {**asdict(chosen), "tables": 3}
-    printed = [
-        line for line in ranking(tmp_path / "board.json") if "looks too good" in line
-    ]
-    (line,) = printed  # after the setting with several tables alone
+    printed = ranking_lines(records_of(tmp_path / "board.html"))
+    # After the setting with several tables alone.
+    (line,) = (line for line in printed if "looks too good" in line)
     assert "first of 3" in line and f"{chosen.low:.1%} to {chosen.high:.1%}" in line
 
 

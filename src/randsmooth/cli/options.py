@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, Secret
 from randsmooth import certificates, launch, report
 from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.output import say_lines
+from randsmooth.cli.printed_commands import command_words
 from randsmooth.cli.settings import (
     Argument,
     Given,
@@ -390,8 +391,6 @@ def words_of(
     verb: str, arguments: Sequence[str], settings: OneModel, left_out: Set[str]
 ) -> list[str]:
     """The words of the command that gives these settings, without those left out, and stars in place of secrets."""
-    from randsmooth.launch.chains import command_words
-
     given = settings.model_dump(exclude={*left_out}, exclude_defaults=True)
     given |= {"model_arg": written(settings.model_arg)} if settings.model_arg else {}
     given |= {"noise": settings.noise.text} if given.get("noise") else {}  # type: ignore[attr-defined]

@@ -12,16 +12,24 @@ from typing import Any, TypeVar
 
 from randsmooth.certificates import CertificationSettings
 from randsmooth.documents import MOST_YAML_BYTES, parse_yaml, read_file, shown
-from randsmooth.errors import BadValue, NotFound, check_known
+from randsmooth.errors import BadValue, MissingValue, NotFound, check_known
 from randsmooth.training import TrainingSettings
 
-KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
-PLACE = ("dataset", "method", "sigma", "seed")
-MOST = 2_000  # models of a grid, or settings of a part of it
-TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {
-    "device"
-}
-CERTIFYING = {*CertificationSettings.model_fields} | {
+# The keys of a grid; each of the first needs a value.
+NEEDED_KEYS = ("datasets", "methods", "sigmas")
+KEYS = (*NEEDED_KEYS, "seeds", "train", "certify")
+
+# Models of a grid, or settings of a part of it, at most.
+MOST_CROSSED = 2_000
+# Characters of the name of a folder, at most, and of a hash that ends a longer one.
+LONGEST_NAME = 100
+HASH_LENGTH = 8
+
+# Settings of `train` itself; all others are of the method, or of the optimisation.
+OF_THE_GRID = {"method", "sigma", "seed", "set"}
+TRAINING = {*TrainingSettings.model_fields, "device"} - OF_THE_GRID
+CERTIFYING = {
+    *CertificationSettings.model_fields,
     "split",
     "take",
     "skip",
@@ -38,10 +46,12 @@ class Cell:
     """A model of a sweep.
 
     Attributes:
-        dataset, method, sigma, seed: what it is trained on, and how; in sigma's place may stand the text of a noise.
+        dataset, method, sigma, seed: what it is trained on, and how; in sigma's place may
+            stand the text of a noise.
         shared: settings of `train` that the grid gives for all methods.
-        own: those that it gives for this method, hyperparameters among them. Where one names the folder of a model, a
-            mapping in its place refers to another model of the sweep.
+        own: those that it gives for this method, hyperparameters among them. Where one
+            names the folder of a model, a mapping in its place refers to another model of
+            the sweep.
         title: what the folder of the cell is called.
     """
 
@@ -54,17 +64,40 @@ class Cell:
     title: str
 
     @property
+    def place(self) -> dict[str, Any]:
+        """Data set, method, sigma and seed."""
+        return {
+            "dataset": self.dataset,
+            "method": self.method,
+            "sigma": self.sigma,
+            "seed": self.seed,
+        }
+
+    @property
     def values(self) -> dict[str, Any]:
         """All settings by name, besides data set, method, sigma and seed."""
         return {**self.shared, **self.own}
 
-    def options(self) -> dict[str, Any]:
-        """The options of `randsmooth train`, with hyperparameters and settings of the optimisation below `set`."""
-        given = {key: value for key, value in self.values.items() if key in TRAINING}
-        rest = {key: value for key, value in self.values.items() if key not in TRAINING}
+    def training_options(self) -> dict[str, Any]:
+        """Return the settings of `train` by name.
+
+        Hyperparameters and settings of the optimisation stand below `set`.
+        """
         level = "noise" if isinstance(self.sigma, str) else "sigma"
-        first = {"method": self.method, level: self.sigma, "seed": self.seed}
-        return {**first, **given, **({"set": rest} if rest else {})}
+        options: dict[str, Any] = {
+            "method": self.method,
+            level: self.sigma,
+            "seed": self.seed,
+        }
+        others = {}
+        for key, value in self.values.items():
+            if key in TRAINING:
+                options[key] = value
+            else:
+                others[key] = value
+        if others:
+            options["set"] = others
+        return options
 
 
 @dataclass(frozen=True)
@@ -73,11 +106,17 @@ class SweepGrid:
 
     Attributes:
         cells: the models.
-        certifications: settings of the ways in which each is certified, by the names of their tables.
+        certifications: settings of the ways in which each is certified, by the names of
+            their tables.
         document: what the YAML file said.
 
     Example:
-        >>> grid = SweepGrid.read({"datasets": "digits", "methods": {"macer": {"lbd": [6, 16]}}, "sigmas": 0.5})
+        >>> document = {
+        ...     "datasets": "digits",
+        ...     "methods": {"macer": {"lbd": [6, 16]}},
+        ...     "sigmas": 0.5,
+        ... }
+        >>> grid = SweepGrid.read(document)
         >>> grid.cells[1].title, grid.certifications
         ('digits-macer-lbd=16-0.5-seed0', {'certificates': {}})
     """
@@ -88,39 +127,49 @@ class SweepGrid:
 
     @classmethod
     def read(cls, source: Path | str | Settings) -> SweepGrid:
-        """The grid in a YAML file, or in the mapping that such a file would hold.
+        """Return the grid in a YAML file, or in the mapping that such a file would hold.
 
         | key | what it holds |
         | --- | --- |
         | `datasets` | names or paths; below one, settings of `train` for it |
         | `methods` | names; below one, its hyperparameters and settings of `train` for it |
-        | `sigmas` | of the noise; or another noise, as in `--noise`: `uniform=0.6` |
+        | `sigmas` | of the noise; or another noise by its text: `uniform=0.6` |
         | `seeds` | of training; 0 if not given |
         | `train` | settings of `train` for all |
         | `certify` | settings of `certify`; several mappings certify each model in several ways |
 
-        Every list is crossed with all others, and a list of mappings stands for one mapping after the other. What the
-        settings of `train` mean is left to the steps that have them.
+        Every list is crossed with all others, and a list of mappings stands for one mapping
+        after the other. What the settings of `train` mean is left to the steps that have
+        them.
 
         Raises:
-            Problem: no such file, an unknown key, an empty list, a value or a model twice, a value of a type that
-                cannot be, or more than 2,000 models or certifications.
+            Problem: no such file, an unknown key, an empty list, a value or a model twice,
+                a value of a type that cannot be, or more than 2,000 models or
+                certifications.
 
         Example:
-            >>> grid = SweepGrid.read({"datasets": "digits", "methods": ["gaussian", "macer"], "sigmas": [0.25, 0.5]})
-            >>> [cell.title for cell in grid.cells]  # doctest: +NORMALIZE_WHITESPACE
-            ['digits-gaussian-0.25-seed0', 'digits-gaussian-0.5-seed0',
-             'digits-macer-0.25-seed0', 'digits-macer-0.5-seed0']
+            >>> document = {
+            ...     "datasets": "digits",
+            ...     "methods": ["gaussian", "macer"],
+            ...     "sigmas": [0.25, 0.5],
+            ... }
+            >>> for cell in SweepGrid.read(document).cells:
+            ...     print(cell.title)
+            digits-gaussian-0.25-seed0
+            digits-gaussian-0.5-seed0
+            digits-macer-0.25-seed0
+            digits-macer-0.5-seed0
             >>> SweepGrid.read({"dataset": "digits"})
             Traceback (most recent call last):
-            randsmooth.errors.UnknownName: unknown key of a grid 'dataset': did you mean 'datasets'? Expected one ...
+            randsmooth.errors.UnknownName: unknown key of a grid 'dataset': did you mean 'datasets'? ...
         """
         document = source if isinstance(source, Mapping) else _document(Path(source))
         check_known("key of a grid", KEYS, *document)
-        for key in KEYS[:3]:
+        for key in NEEDED_KEYS:
             if document.get(key) in (None, "", {}):
-                raise BadValue(
-                    f"the grid is empty: it must name {key}, as it must {', '.join(KEYS[:3])}"
+                raise MissingValue(
+                    f"the grid is empty: it must name {key}, "
+                    f"as it must {', '.join(NEEDED_KEYS)}"
                 )
         cells = by_title(((cell.title, cell) for cell in _cells(document)), "the grid")
         certifications = by_title(_certifications(document.get("certify")), "certify")
@@ -128,164 +177,164 @@ class SweepGrid:
         return cls(tuple(cells.values()), certifications, dict(document))
 
     def meant(self, by: Cell, key: str, reference: Settings) -> Cell:
-        """The model that a hyperparameter `key` of the cell `by` refers to: one of the grid's, or one more.
+        """Return the model that a hyperparameter `key` of the cell `by` refers to: one of the grid's, or one more.
 
         What the reference does not say is as in `by`, settings for one method aside.
 
         Raises:
-            Problem: several models of the grid are meant.
+            BadValue: several models of the grid are meant.
         """
-        said = {name: getattr(by, name) for name in PLACE} | {
-            "method": "gaussian",
-            **reference,
-        }
-        place = {name: said.pop(name) for name in PLACE}
+        stated = {**by.place, "method": "gaussian", **reference}
+        place = {name: stated.pop(name) for name in by.place}
 
-        def as_shared(cell: Cell) -> dict[str, Any]:
-            return {
-                name: value for name, value in cell.shared.items() if name not in said
-            }
-
-        there = [cell for cell in self.cells if place.items() <= vars(cell).items()]
-        fits = [
-            one
-            for one in there
-            if as_shared(one) == as_shared(by) and said.items() <= one.values.items()
+        fitting = [
+            cell
+            for cell in self.cells
+            if cell.place == place
+            and _without(cell.shared, stated) == _without(by.shared, stated)
+            and stated.items() <= cell.values.items()
         ]
-        if len(fits) > 1:
-            titles = " or ".join(cell.title for cell in fits)
+        if len(fitting) > 1:
+            titles = " or ".join(cell.title for cell in fitting)
             raise BadValue(
                 f"{by.title}: {key} may mean {titles}: say in which setting they differ"
             )
-        title = _title(**place, said=said)
-        return (
-            fits[0] if fits else Cell(**place, shared=by.shared, own=said, title=title)
-        )
+        if fitting:
+            return fitting[0]
+        title = _title(**place, stated=stated)
+        return Cell(**place, shared=by.shared, own=stated, title=title)
+
+
+def _without(settings: Settings, names: Settings) -> dict[str, Any]:
+    """Return the settings but for those of these names."""
+    return {name: value for name, value in settings.items() if name not in names}
 
 
 def _document(path: Path) -> dict[str, Any]:
-    document = (
-        parse_yaml(read_file(path, MOST_YAML_BYTES), path) if path.is_file() else None
-    )
+    """Return what the YAML file of a grid says."""
+    document = None
+    if path.is_file():
+        document = parse_yaml(read_file(path, MOST_YAML_BYTES), path)
     if not isinstance(document, dict):
         raise NotFound(
-            f"no grid at {path}: give a YAML file with lines `key: value` for {', '.join(KEYS)}"
+            f"no grid at {path}: "
+            f"give a YAML file with lines `key: value` for {', '.join(KEYS)}"
         )
     return document
 
 
 def _cells(document: Settings) -> Iterator[Cell]:
-    sigmas, seeds = (
-        listed(document["sigmas"], "sigmas"),
-        listed(document.get("seeds", 0), "seeds"),
+    """Cross the lists of a grid."""
+    sigmas = listed(document["sigmas"], "sigmas")
+    seeds = listed(document.get("seeds", 0), "seeds")
+    datasets = at_most(named(document["datasets"], "datasets"), "datasets")
+    methods = at_most(named(document["methods"], "methods"), "methods")
+    common = at_most(
+        (
+            (dataset, training | own)
+            for dataset, own in datasets
+            for training in crossed(document.get("train"), "train")
+        ),
+        "the grid",
     )
-    datasets, methods = (
-        at_most(named(document[key], key), key) for key in ("datasets", "methods")
-    )
-    shared = (
-        (name, one | own)
-        for name, own in datasets
-        for one in crossed(document.get("train"), "train")
-    )
-    common = at_most(shared, "the grid")
     varied = {
-        name: _varied([one for other, one in common if other == name])
-        for name, _ in datasets
+        dataset: _varied([shared for other, shared in common if other == dataset])
+        for dataset, _ in datasets
     }
-    for (dataset, shared), (method, own), sigma, seed in product(
-        common, methods, sigmas, seeds
-    ):
-        said = {
-            key: value for key, value in shared.items() if key in varied[dataset]
-        } | own
-        yield Cell(
-            dataset,
-            method,
-            sigma,
-            seed,
-            shared,
-            own,
-            _title(dataset, method, sigma, seed, said),
-        )
+    crossed_all = product(common, methods, sigmas, seeds)
+    for (dataset, shared), (method, own), sigma, seed in crossed_all:
+        stated = {key: value for key, value in shared.items() if key in varied[dataset]}
+        title = _title(dataset, method, sigma, seed, stated | own)
+        yield Cell(dataset, method, sigma, seed, shared, own, title)
 
 
 def _varied(settings: Sequence[Settings]) -> set[str]:
-    """The settings in which some of these differ, so that names must say them."""
+    """Return the names of settings in which some of these differ, so that titles must state them."""
+    first = settings[0]
     return {
         key
-        for one in settings
-        for key in {*one, *settings[0]}
-        if one.get(key) != settings[0].get(key)
+        for others in settings
+        for key in {*others, *first}
+        if others.get(key) != first.get(key)
     }
 
 
 def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
-    for settings in [] if document == [] else crossed(document, "certify"):
+    """Yield the ways in which each model is certified, each with the name of its table."""
+    # An empty list says that none is certified.
+    if document == []:
+        return
+    for settings in crossed(document, "certify"):
         check_known("setting below certify:", CERTIFYING, *settings)
         yield slug("-".join(_words(settings))) or "certificates", settings
 
 
-def by_title(named: Iterable[tuple[str, T]], where: str) -> dict[str, T]:
-    """What is named, by its name. Problem where two models, or two tables, would have one name, or are too many."""
-    found = dict[str, T]()
-    for title, one in at_most(named, where):
-        if title in found:
+def by_title(pairs: Iterable[tuple[str, T]], where: str) -> dict[str, T]:
+    """Return what is named, by its name.
+
+    Raises:
+        BadValue: two models, or two tables, would have one name, or they are too many.
+    """
+    named_so_far: dict[str, T] = {}
+    for title, value in at_most(pairs, where):
+        if title in named_so_far:
             raise BadValue(
-                f"{where} has {title} twice: leave one of them out, or put it into another grid"
+                f"{where} has {title} twice: "
+                "leave one of them out, or put it into another grid"
             )
-        found[title] = one
-    return found
+        named_so_far[title] = value
+    return named_so_far
 
 
 def _title(
-    dataset: str, method: str, sigma: float | str, seed: int, said: Settings
+    dataset: str, method: str, sigma: float | str, seed: int, stated: Settings
 ) -> str:
-    return slug(
-        "-".join(
-            [
-                Path(dataset).name,
-                str(method),
-                *_words(said),
-                _word(sigma),
-                f"seed{seed}",
-            ]
-        )
-    )
+    """Return the name of the folder of a model, whose settings are `stated`."""
+    words = [
+        Path(dataset).name,
+        str(method),
+        *_words(stated),
+        _word(sigma),
+        f"seed{seed}",
+    ]
+    return slug("-".join(words))
 
 
 def _words(values: Settings) -> list[str]:
-    """Settings as they stand in the name of a folder, in whatever order a grid gives them."""
+    """Return settings as they stand in the name of a folder, in whatever order a grid gives them."""
     return [f"{key}={_word(values[key])}" for key in sorted(values)]
 
 
 def _word(value: Any) -> str:
+    """Return the value of a setting as it stands in the name of a folder."""
     if isinstance(value, dict):
         return "-".join(_word(value[key]) for key in sorted(value)) or "default"
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
         return "-".join(map(_word, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def slug(text: str) -> str:
-    """`text` as the name of a folder that any system takes and a shell need not quote.
+    """Return `text` as the name of a folder that any system takes and a shell need not quote.
 
     Example:
         >>> slug("runs/my model-lbd=0.5")
         'runs-my-model-lbd=0.5'
     """
-    words = re.sub(r"[^\w.=+-]+", "-", text).strip("-.")
-    return (
-        words
-        if len(words) <= 100
-        else f"{words[:91]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    )
+    name = re.sub(r"[^\w.=+-]+", "-", text).strip("-.")
+    if len(name) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]
+    return f"{name[: LONGEST_NAME - HASH_LENGTH - 1]}-{digest}"
 
 
 def listed(value: Any, where: str) -> list[Any]:
-    """A value that may be a list, as a list.
+    """Return a value that may be a list, as a list.
 
     Raises:
-        Problem: an empty list, or one of more than MOST.
+        BadValue: an empty list, or one of more than MOST_CROSSED.
 
     Example:
         >>> listed(0.5, "sigmas"), listed([0, 1], "seeds")
@@ -301,26 +350,27 @@ def listed(value: Any, where: str) -> list[Any]:
 
 
 def at_most(values: Iterable[T], where: str) -> list[T]:
-    """The values, of which no more are made than a sweep may have.
+    """Return the values, of which no more are made than a sweep may have.
 
     Raises:
-        Problem: there are more than MOST.
+        BadValue: there are more than MOST_CROSSED.
 
     Example:
         >>> at_most(product(range(300), range(300), range(300)), "train")
         Traceback (most recent call last):
         randsmooth.errors.BadValue: train comes to more than 2,000: leave some out, or make several grids
     """
-    found = list(islice(values, MOST + 1))
-    if len(found) > MOST:
+    made = list(islice(values, MOST_CROSSED + 1))
+    if len(made) > MOST_CROSSED:
         raise BadValue(
-            f"{where} comes to more than {MOST:,}: leave some out, or make several grids"
+            f"{where} comes to more than {MOST_CROSSED:,}: "
+            "leave some out, or make several grids"
         )
-    return found
+    return made
 
 
 def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
-    """A mapping whose lists are crossed; or a list of such mappings, one after the other. None stands for {}.
+    """Cross the lists in a mapping; or in each of a list of such mappings, one after the other. None stands for {}.
 
     Example:
         >>> [*crossed({"n": 1000, "rule": ["fixed", "grid"]}, "certify")]
@@ -329,23 +379,19 @@ def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
     if isinstance(settings, list):
         for part in listed(settings, where):
             yield from crossed(part, where)
-    elif isinstance(settings, dict | None):
-        values = [
-            listed(value, f"{where}: {shown(key)}")
-            for key, value in (settings or {}).items()
-        ]
-        yield from (
-            dict(zip(settings or {}, chosen, strict=True))
-            for chosen in product(*values)
-        )
-    else:
+        return
+    if not isinstance(settings, dict | None):
         raise BadValue(
             f"{where} must hold `setting: value` lines; got {shown(repr(settings))}"
         )
+    by_key = settings or {}
+    values = [listed(value, f"{where}: {shown(key)}") for key, value in by_key.items()]
+    for chosen in product(*values):
+        yield dict(zip(by_key, chosen, strict=True))
 
 
 def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Names with their settings: a name, a list of names, or a mapping from names to what `crossed` takes.
+    """Yield names with their settings: of a name, a list of names, or a mapping from names to what `crossed` takes.
 
     Example:
         >>> [*named({"gaussian": None, "macer": {"lbd": [6, 16]}}, "methods")]
@@ -355,12 +401,11 @@ def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(part, str):
             yield part, {}
         elif isinstance(part, dict):
-            yield from (
-                (name, one)
-                for name in part
-                for one in crossed(part[name], f"{where}: {shown(name)}")
-            )
+            for name, settings in part.items():
+                for chosen in crossed(settings, f"{where}: {shown(name)}"):
+                    yield name, chosen
         else:
             raise BadValue(
-                f"{where} must be names, or `name: settings` lines; got {shown(repr(part))}"
+                f"{where} must be names, or `name: settings` lines; "
+                f"got {shown(repr(part))}"
             )

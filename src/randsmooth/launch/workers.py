@@ -1,150 +1,55 @@
-"""Where units of work run side by side: processes of this machine, a Ray or Dask cluster, any backend of joblib."""
+"""Workers that share a certification or a sweep: processes of this machine, a Ray or a Dask cluster."""
 
 from __future__ import annotations
 
 import gc
 import os
-import pickle
 import socket
 import tempfile
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from randsmooth.children import without_current_folder
-from randsmooth.errors import BadValue, Problem, Unreachable, WrongModel
+from randsmooth.errors import Unreachable
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
+from randsmooth.launch.pool import LOOK_EVERY_SECONDS, DeviceContext, Pool
 from randsmooth.notes import Note
-from randsmooth.progress import Progress, Reporter
+from randsmooth.progress import Progress
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
     from randsmooth.certification.run import RunSpec
 
-LOOK_EVERY = 0.5  # seconds between two looks at how far the units are
-TRIES = 3  # how often workers may fail one after the other without any progress between
-CORES = 8  # of one worker of a cluster, at most: the threads of one process share what Python locks
-ANSWER = 5.0  # seconds in which a cluster has to answer
-
-# What names the same data, and the same instructions of a processor, on every machine.
-PASSED_ON = ("RANDSMOOTH_DATA", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
-
-Unit = Callable[[str], None]  # takes the device that it may use
+# Cores of one worker of a cluster, at most: the threads of one process share what Python
+# locks.
+CORES_PER_WORKER = 8
+# Seconds in which a cluster has to answer.
+ANSWER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Workers:
+class Workers(Pool):
     """`number` workers of whichever backend of joblib is chosen (`joblib.parallel_config`), processes by default.
 
-    A unit writes into files, so that workers on other machines must see the same folders.
+    They see the same folders, into which they write.
 
     Args:
         number: how many at a time; None: as many as the backend has room for.
 
     Raises:
-        Problem: the number is none.
+        BadValue: the number is none.
 
     Example:
         >>> Workers(0)
         Traceback (most recent call last):
         randsmooth.errors.BadValue: workers=0 must be a whole number from 1 up
     """
-
-    number: int | None = None
-
-    settles: ClassVar[float] = (
-        0.0  # seconds until the backend knows what is left after a death
-    )
-
-    def __post_init__(self) -> None:
-        if self.number is not None and (
-            type(self.number) is not int or self.number < 1
-        ):
-            raise BadValue(
-                field="workers",
-                value=self.number,
-                expected="must be a whole number from 1 up",
-            )
-
-    @contextmanager
-    def at_hand(self, device: str) -> Iterator[int]:
-        """Within this context joblib uses these workers; how many there are. Problem where they are not there."""
-        import joblib
-
-        yield self.number or joblib.effective_n_jobs(-1)
-
-    def place(self, device: str) -> Callable[[], Any]:
-        """What a worker enters around a unit: a context that keeps its device."""
-        return partial(nullcontext, device)
-
-    def run(
-        self,
-        units: Mapping[str, Unit],
-        *,
-        device: str = "auto",
-        left: Callable[[], set[str]],
-        look: Callable[[], int],
-    ) -> dict[str, str]:
-        """Run every unit on a worker; why those failed that did, by their names.
-
-        A unit whose worker dies, or that another run still has, is run again, as long as something is done in between.
-
-        Args:
-            units: by their names; each is called on a worker with the device that it may use, and goes on with what a
-                killed run of it has left in its files.
-            device: as users name it; "auto" and "cuda" stand for all GPUs.
-            left: the names of those that are not done, as the files say.
-            look: how much is done, in any unit.
-
-        Raises:
-            Problem: the workers are not there, units cannot be sent to them, or they die again and again.
-        """
-        import joblib
-
-        failed, tries, done = dict[str, str](), 0, 0
-        here = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        while todo := [name for name in units if name in left() and name not in failed]:
-            try:
-                with without_current_folder(), self.at_hand(device) as count:
-                    job, given = (
-                        joblib.delayed(attempt),
-                        (self.place(device), str(Path.cwd()), here),
-                    )
-                    said = joblib.Parallel(n_jobs=count, batch_size=1)(
-                        job(units[name], *given) for name in todo
-                    )
-                failed |= {
-                    name: error for name, error in zip(todo, said, strict=True) if error
-                }
-                if left() & {*todo} - {
-                    *failed
-                }:  # left to whoever has it, such as an orphan that is about to end
-                    raise RuntimeError("it ended without writing its output")
-            except Problem:
-                raise
-            except pickle.PicklingError as error:
-                way = "name it, as a folder, package.module:NAME or file.py:NAME, or leave out workers"
-                raise WrongModel(
-                    f"model or data cannot be sent to other processes ({error}): {way}"
-                ) from error
-            except (
-                Exception
-            ) as error:  # that, or a worker's death, as each backend of joblib calls it
-                done, before = look(), done
-                tries = 0 if done > before else tries + 1
-                if tries == TRIES:
-                    raise Unreachable(
-                        f"workers failed {TRIES} times in a row: {shortened(str(error))}"
-                    ) from error
-                time.sleep(max(self.settles, 2 * LOOK_EVERY))
-        return failed
 
     def certify(
         self,
@@ -156,7 +61,8 @@ class Workers:
         overwrite: bool = False,
     ) -> Certificates:
         """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
-        from randsmooth.launch.shards import certify_on
+        # It loads torch, which workers that cannot be are refused without.
+        from randsmooth.launch.shared_runs import certify_on
 
         return certify_on(self, spec, out, show, resume=resume, overwrite=overwrite)
 
@@ -164,10 +70,12 @@ class Workers:
 class Processes(Workers):
     """So many processes of this machine: one for each GPU where there are GPUs, else each with a share of the cores.
 
-    Each opens model and data for itself, so that memory is needed for each. None outlives this process.
+    Each opens model and data for itself, so that memory is needed for each. None outlives
+    this process.
 
     Args:
-        number: of the processes. Fewer are used where there are fewer GPUs, or fewer images.
+        number: of the processes. Fewer are used where there are fewer GPUs, or fewer
+            images.
 
     Example:
         >>> import tempfile
@@ -176,7 +84,13 @@ class Processes(Workers):
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     table = rs.certify(
-        ...         model, "digits", sigma=0.25, n=100, take=5, out=f"{folder}/mine.parquet", workers=Processes(1)
+        ...         model,
+        ...         "digits",
+        ...         sigma=0.25,
+        ...         n=100,
+        ...         take=5,
+        ...         out=f"{folder}/mine.parquet",
+        ...         workers=Processes(1),
         ...     )
         >>> len(table)
         5
@@ -195,26 +109,32 @@ class Processes(Workers):
         with joblib.parallel_config(backend="loky", n_jobs=number):
             yield number
 
-    def place(self, device: str) -> Callable[[], Any]:
-        return partial(slot, gpus_of(device), os.getpid(), device)
+    def device_context(self, device: str) -> DeviceContext:
+        return partial(free_gpu, gpus_of(device), os.getpid(), device)
 
 
 @contextmanager
-def slot(gpus: Sequence[str], parent: int, device: str) -> Iterator[str]:
-    """Gives a process of this machine a GPU that no other of the same run has, by a lock that ends with it.
+def free_gpu(gpus: Sequence[str], parent: int, device: str) -> Iterator[str]:
+    """Give a process of this machine a GPU that no other of the same run has.
 
-    It also ends the process when the one that started it is gone: what it does would be done twice otherwise.
+    A lock says so, which ends with the process. The process is ended when the one that
+    started it is gone: what it does would be done twice otherwise.
+
+    Args:
+        gpus: to choose from.
+        parent: the process that started it.
+        device: given where there is no free GPU.
     """
     from filelock import FileLock, Timeout
 
     ended = threading.Event()
-    threading.Thread(target=_end_without, args=(parent, ended), daemon=True).start()
+    watch = threading.Thread(target=_end_without, args=(parent, ended), daemon=True)
+    watch.start()
+    locks = Path(tempfile.gettempdir())
     try:
         for gpu in gpus:
-            lock = FileLock(
-                Path(tempfile.gettempdir())
-                / f"randsmooth-{parent}-{gpu.replace(':', '-')}.lock"
-            )
+            name = gpu.replace(":", "-")
+            lock = FileLock(locks / f"randsmooth-{parent}-{name}.lock")
             with suppress(Timeout), lock.acquire(timeout=0):
                 yield gpu
                 return
@@ -224,7 +144,8 @@ def slot(gpus: Sequence[str], parent: int, device: str) -> Iterator[str]:
 
 
 def _end_without(parent: int, ended: threading.Event) -> None:
-    while not ended.wait(LOOK_EVERY):
+    """End this process when `parent` is no longer its parent, until it has `ended`."""
+    while not ended.wait(LOOK_EVERY_SECONDS):
         if os.getpid() != parent and os.getppid() != parent:
             os._exit(1)
 
@@ -234,7 +155,8 @@ class Ray(Workers):
     """Workers on the nodes of a Ray cluster, of which this machine is one.
 
     Args:
-        number: how many; default: one for each GPU of the cluster where it has some, else one for eight cores.
+        number: how many; default: one for each GPU of the cluster where it has some, else
+            one for eight cores.
         address: HOST:PORT, or auto: the cluster that this machine is in.
 
     Example:
@@ -244,7 +166,8 @@ class Ray(Workers):
 
     address: str = "auto"
 
-    settles: ClassVar[float] = 20.0  # of missed heartbeats
+    # Of missed heartbeats.
+    settles_seconds: ClassVar[float] = 20.0
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
@@ -253,26 +176,30 @@ class Ray(Workers):
             from ray.util.joblib import register_ray
         from joblib import parallel_config
 
-        began = not ray.is_initialized()
+        is_connected = ray.is_initialized()
         try:
-            if self.address != "auto":  # Ray itself would look for a minute
-                host, _, port = self.address.rpartition(":")
-                socket.create_connection((host, int(port)), timeout=ANSWER).close()
-            if began:
+            self._check_answers()
+            if not is_connected:
                 ray.init(self.address, log_to_driver=False, logging_level="CRITICAL")
         except (RuntimeError, OSError, ValueError, OverflowError) as error:
-            expected = f"must be HOST:PORT, or auto, of a cluster that this machine is in ({shortened(str(error))})"
+            reason = shortened(str(error))
             raise Unreachable(
                 field="ray",
                 value=printable(self.address),
-                expected=expected,
-                fix="`ray start --head` begins one, `ray start --address=HOST:PORT` joins it",
+                expected=(
+                    "must be HOST:PORT, or auto, of a cluster that this machine is in "
+                    f"({reason})"
+                ),
+                fix=(
+                    "`ray start --head` begins one, "
+                    "`ray start --address=HOST:PORT` joins it"
+                ),
             ) from error
         try:
-            has = ray.cluster_resources()
-            gpus, cpus = int(has.get("GPU", 0)) * (device != "cpu"), has.get("CPU", 1.0)
-            room = max(1, gpus or int(cpus))  # more would wait for ever
-            number = min(self.number or gpus or max(1, int(cpus // CORES)), room)
+            resources = ray.cluster_resources()
+            cpus = resources.get("CPU", 1.0)
+            gpus = 0 if device == "cpu" else int(resources.get("GPU", 0))
+            number = self._number_for(gpus, int(cpus))
             share = {
                 "num_cpus": max(1, int(cpus // number)),
                 "num_gpus": 1 if gpus else 0,
@@ -281,8 +208,21 @@ class Ray(Workers):
             with parallel_config(backend="ray", n_jobs=number, ray_remote_args=share):
                 yield number
         finally:
-            if began:
+            if not is_connected:
                 ray.shutdown()
+
+    def _check_answers(self) -> None:
+        """Raise an error unless the address answers: Ray itself would look for a minute."""
+        if self.address == "auto":
+            return
+        host, _, port = self.address.rpartition(":")
+        socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
+
+    def _number_for(self, gpus: int, cpus: int) -> int:
+        """Return how many workers there are; more than there is room for would wait for ever."""
+        wanted = self.number or gpus or max(1, cpus // CORES_PER_WORKER)
+        room = max(1, gpus or cpus)
+        return min(wanted, room)
 
 
 @dataclass(frozen=True)
@@ -290,8 +230,9 @@ class Dask(Workers):
     """Workers of a Dask cluster, whose scheduler answers at an address.
 
     Args:
-        number: how many units run at a time; default: as many as the cluster has threads. Start its workers with one
-            thread each (`dask worker ADDRESS --nthreads 1`), since torch has threads of its own.
+        number: how many units run at a time; default: as many as the cluster has threads.
+            Start its workers with one thread each (`dask worker ADDRESS --nthreads 1`),
+            since torch has threads of its own.
         address: of the scheduler, HOST:PORT.
 
     Example:
@@ -307,90 +248,32 @@ class Dask(Workers):
             from distributed import Client
         from joblib import parallel_config
 
-        gc.collect()  # a client that found no scheduler, or its end may wait for the beginning of this one, for ever
+        # The end of a client that found no scheduler may wait for the beginning of this
+        # one, for ever.
+        gc.collect()
+        address = self.address.removeprefix("tcp://")
         try:
-            client = Client(
-                f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER
-            )
+            client = Client(f"tcp://{address}", timeout=ANSWER_SECONDS)
         except (OSError, ValueError) as error:
-            way = f"a scheduler that answers ({shortened(str(error))}): `dask scheduler` starts one"
+            reason = shortened(str(error))
             raise Unreachable(
                 field="dask",
                 value=printable(self.address),
-                expected=f"must be HOST:PORT of {way}",
+                expected=(
+                    f"must be HOST:PORT of a scheduler that answers ({reason}): "
+                    "`dask scheduler` starts one"
+                ),
             ) from error
         with client, parallel_config(backend="dask"):
             yield self.number or max(1, sum(client.nthreads().values()))
 
 
-def attempt(
-    unit: Unit, place: Callable[[], Any], folder: str, environment: Mapping[str, str]
-) -> str:
-    """Run a unit on a worker; the sentence of its error, empty if it did what it should.
-
-    Args:
-        unit: what to run.
-        place: what is entered around it, which gives its device.
-        folder: which relative paths are about, where this machine has it.
-        environment: variables for a machine that does not set them itself.
-    """
-    os.environ.update(
-        {name: value for name, value in environment.items() if name not in os.environ}
-    )
-    with suppress(OSError):
-        os.chdir(folder)
-    try:
-        with place() as device:
-            unit(device)
-    except Exception as error:
-        return (
-            printable(str(error))
-            if isinstance(error, Problem)
-            else f"{type(error).__name__}: {error}"
-        )
-    return ""
-
-
-@contextmanager
-def watched(
-    reporter: Reporter, count: Callable[[], int], said: Callable[[], str] = str
-) -> Iterator[Callable[[], int]]:
-    """Tell `reporter` twice a second how much is done, as files say it, and in words how far the rest is.
-
-    What is given does so at once, and returns how much is done.
-    """
-    seen, ended, one = count(), threading.Event(), threading.Lock()
-    reporter.skip(seen)
-
-    def look() -> int:
-        nonlocal seen
-        with one:
-            before, seen = seen, max(seen, count())
-            reporter.advance(seen - before, said())
-        return seen
-
-    def watch() -> None:
-        while not ended.wait(LOOK_EVERY):
-            look()
-
-    watching = threading.Thread(target=watch, daemon=True)
-    watching.start()
-    try:
-        yield look
-    finally:
-        ended.set()
-        watching.join()
-        look()
-
-
 def gpus_of(device: str) -> list[str]:
-    """The GPUs of this machine that `device` stands for, as torch names them; none for the CPU."""
+    """Return the GPUs of this machine that `device` stands for, as torch names them; none for the CPU."""
     if device == "cpu":
         return []
+    if ":" in device:
+        return [device]
     import torch
 
-    return (
-        [device]
-        if ":" in device
-        else [f"cuda:{index}" for index in range(torch.cuda.device_count())]
-    )
+    return [f"cuda:{index}" for index in range(torch.cuda.device_count())]

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from randsmooth.atomic import claimed
-from randsmooth.errors import check_known
-from randsmooth.launch.chains import Step, carry_out, chains_of
-from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
+from randsmooth.errors import Problem, check_known
+from randsmooth.launch.chains import carry_out, chains_of
+from randsmooth.launch.slurm import Jobs, Submitted, check_slurm
+from randsmooth.launch.slurm_resources import Resources
+from randsmooth.launch.step import Step
 from randsmooth.launch.workers import Workers
 from randsmooth.papers.context import Context
 from randsmooth.papers.coverage import TableCoverage, is_filled_table
@@ -16,7 +18,7 @@ from randsmooth.papers.find_certificates import FolderScan, scan_folder
 from randsmooth.papers.objects import PaperObject, find_object
 from randsmooth.papers.output import Output, write
 from randsmooth.papers.rows import PaperRow
-from randsmooth.papers.runs import SCALES, steps_for
+from randsmooth.papers.runs import SCALES, steps_for_rows
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report.grouping import gathered
 
@@ -53,7 +55,7 @@ class Reproduction:
     missing: tuple[int, int]
     lacking: Mapping[str, Sequence[PaperRow]]
     skipped: tuple[str, ...] = ()
-    failed: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, Problem] = field(default_factory=dict)
     agreed: str = ""
 
 
@@ -94,7 +96,7 @@ def reproduce(
     """
     thing = find_object(name)
     context = _context(thing, source, out, scale)
-    failed: Mapping[str, str] = {}
+    failed: Mapping[str, Problem] = {}
     if run_missing:
         failed = _run_missing(thing, context, workers, chosen_progress(progress))
         # What was made is at hand from here on.
@@ -112,7 +114,7 @@ def reproduce(
         object=thing,
         made=made,
         files=tuple(files),
-        steps=tuple(steps_for_rows(missing, context)),
+        steps=tuple(steps_for_rows(missing, context.scale, context.folder)),
         missing=(len(missing), len(thing.rows())),
         lacking=gathered((context.lack_of(thing, row), row) for row in missing),
         skipped=context.skipped,
@@ -149,34 +151,27 @@ def missing_steps(
     """
     thing = find_object(name)
     context = _context(thing, source, out, scale)
-    return steps_for_rows(context.unfinished(thing), context)
-
-
-def steps_for_rows(rows: Sequence[PaperRow], context: Context) -> list[Step]:
-    """Return the steps that make rows, each once: several rows may share a teacher."""
-    steps: dict[str, Step] = {}
-    for row in rows:
-        for step in steps_for(row, context.scale, context.folder):
-            steps[step.name] = step
-    return list(steps.values())
+    return steps_for_rows(context.unfinished(thing), context.scale, context.folder)
 
 
 def _run_missing(
     thing: PaperObject, context: Context, workers: Workers | None, progress: Progress
-) -> Mapping[str, str]:
+) -> Mapping[str, Problem]:
     """Carry out the steps that a table or figure lacks.
 
     Returns:
         Each model that failed, and why.
     """
-    chains = chains_of(steps_for_rows(context.unfinished(thing), context))
+    chains = chains_of(
+        steps_for_rows(context.unfinished(thing), context.scale, context.folder)
+    )
     if not chains:
         return {}
     folder = context.folder
     Jobs(folder).check_none()
     with claimed(folder / "runs", output=folder):
-        failed, _ = carry_out(chains, workers, progress, thing.name)
-    return failed
+        ended = carry_out(chains, workers, progress, thing.name)
+    return ended.failed
 
 
 def _context(

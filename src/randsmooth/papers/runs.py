@@ -1,12 +1,15 @@
 """The runs that make a row's model and certificates, at one of three sizes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from randsmooth.launch.chains import Step
+from randsmooth.certificates import CertificationSettings
+from randsmooth.launch.model_steps import Certify, Train
+from randsmooth.launch.step import Step
 from randsmooth.papers.rows import PaperRow
+from randsmooth.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,10 @@ def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
         preset=f"{row.paper}/gaussian",
     )
     before = _train(other, scale, folder)
-    settings: dict[str, Any] = {needed: str(before.makes)}
+    hyperparameters: dict[str, Any] = {needed: str(before.makes)}
     if needed == TEACHER and scale.teacher_noises:
-        settings["teacher_noises"] = scale.teacher_noises
-    train = _train(row, scale, folder, settings, needs=(before,))
+        hyperparameters["teacher_noises"] = scale.teacher_noises
+    train = _train(row, scale, folder, hyperparameters, needs=(before,))
     return [before, train, _certify(row, scale, train)]
 
 
@@ -134,56 +137,61 @@ def _other_model(row: PaperRow) -> str | None:
     return None
 
 
+def steps_for_rows(rows: Sequence[PaperRow], scale: Scale, folder: Path) -> list[Step]:
+    """Return the steps that make rows, each once: several rows may share a teacher."""
+    steps: dict[str, Step] = {}
+    for row in rows:
+        for step in steps_for(row, scale, folder):
+            steps[step.name] = step
+    return list(steps.values())
+
+
 def _train(
     row: PaperRow,
     scale: Scale,
     folder: Path,
-    settings: Mapping[str, Any] | None = None,
+    hyperparameters: Mapping[str, Any] | None = None,
     needs: tuple[Step, ...] = (),
-) -> Step:
+) -> Train:
     """Return the step that trains a row's model.
 
     Args:
-        settings: of the method, beside those of the preset.
-        needs: the steps that make the models named in `settings`.
+        hyperparameters: beside those of the preset.
+        needs: the steps that make the models named in them.
     """
     out = folder / scale.model_folder_name(row)
-    options = {
-        "preset": row.preset,
-        "sigma": row.sigma,
-        "anywhere": scale.dataset is not None,
-        "arch": scale.arch,
-        "epochs": scale.epochs,
-        "take": scale.train_images,
-        "set": settings or {},
-        "out": out,
-    }
-    return Step(
+    settings = TrainingSettings(
+        preset=row.preset,
+        sigma=row.sigma,
+        anywhere=scale.dataset is not None,
+        arch=scale.arch,
+        epochs=scale.epochs,
+        take=scale.train_images,
+        set=dict(hyperparameters or {}),
+    )
+    return Train(
         name=f"{out.name}/train",
-        verb="train",
-        argument=scale.dataset_of(row),
-        options=options,
         makes=out,
         needs=needs,
+        dataset=scale.dataset_of(row),
+        settings=settings,
     )
 
 
-def _certify(row: PaperRow, scale: Scale, train: Step) -> Step:
+def _certify(row: PaperRow, scale: Scale, train: Train) -> Certify:
     """Return the step that certifies the model that `train` makes."""
-    table = train.beside(".parquet")
-    options: dict[str, Any] = {}
+    images: dict[str, Any] = {}
     if scale.images:
-        options["take"] = scale.images
-    else:
-        options["skip"] = skip_of(row)
-    options |= {"n0": scale.n0, "n": scale.n, "out": table}
-    return Step(
+        images["take"] = scale.images
+    elif skip_of(row):
+        images["skip"] = skip_of(row)
+    return Certify(
         name=f"{train.chain}/certify",
-        verb="certify",
-        argument=str(train.makes),
-        options=options,
-        makes=table,
+        makes=train.beside(".parquet"),
         needs=(train,),
+        model=str(train.makes),
+        settings=CertificationSettings(n0=scale.n0, n=scale.n),
+        images=images,
     )
 
 

@@ -14,6 +14,7 @@ from launch.processes import running as processes
 from launch.slurm.conftest import CERTIFY, Command, say_how_slow, wait
 from randsmooth import read
 from randsmooth.certificates.journal import shards_path
+from randsmooth.launch.outcomes import read_problem
 from randsmooth.launch.shards import ShardFolder
 from randsmooth.launch.slurm import Jobs
 from real_slurm import Slurm
@@ -32,7 +33,7 @@ def running(folder: Path, least: int = 1) -> Jobs:
         Jobs(shards_path(folder / "many.parquet")),
     )
     deadline = time.monotonic() + 120
-    while shards.certified(12) < least:
+    while shards.count_certified(12) < least:
         assert time.monotonic() < deadline, jobs.alive()
         time.sleep(0.2)
     assert shards.missing()
@@ -108,10 +109,9 @@ def test_a_task_that_fails_is_done_again(folder: Path, command: Command) -> None
     (folder / "many.shards").mkdir()
     (folder / "many.shards/3-of-4.parquet.partial").write_text("no journal\n")
     command(SUBMIT)
-    jobs = wait_for_table(folder)
-    assert "3-of-4.parquet.partial" in jobs.failure("3/4") and "(log: " in jobs.failure(
-        "3/4"
-    )
+    wait_for_table(folder)
+    problem = read_problem(folder / "many.shards/3-of-4.parquet.failed")
+    assert "3-of-4.parquet.partial" in str(problem)
     assert not (folder / "many.parquet").exists()
     (folder / "many.shards/3-of-4.parquet.partial").unlink()
     assert "2 tasks submitted now" in command(SUBMIT).stdout

@@ -55,9 +55,8 @@ def test_the_models_are_made_and_what_failed_is_submitted_again(
         models[first.name].state == "done"
         and (folder / "out" / "leaderboard.html").exists()
     )
-    assert (
-        models[second.name].state == "failed"
-        and "is a file" in models[second.name].words
+    assert models[second.name].state == "failed" and "is a file" in str(
+        models[second.name].failure
     )
 
     in_the_way.unlink()

@@ -45,7 +45,7 @@ class Verb(NamedTuple):
 _LISTED = """
 quickstart train train-denoiser:train import:conversion certify assess accuracy:certify plan:certify merge:certify
 predict explain:predict serve:predict attack from-counts:conversion evaluate:compare compare leaderboard:compare sweep
-reproduce:sweep export:conversion quantise:conversion verify methods:listings cite:listings doctor completion:listings
+reproduce export:conversion quantise:conversion verify methods:listings cite:listings doctor completion:listings
 """
 VERBS = {
     name: Verb(module or name, f"{name.replace('-', '_')}{'_' * iskeyword(name)}")

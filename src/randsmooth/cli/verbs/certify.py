@@ -177,7 +177,8 @@ def submit(settings: Certify) -> None:
             "--slurm needs --array, in how many tasks the images are shared out, such as --array 50"
         )
     settings.check(settings.backend, settings.shard)
-    from randsmooth.launch.shards import discard, submit_shards
+    from randsmooth.launch.shards import discard
+    from randsmooth.launch.slurm_shards import submit_shards
 
     out = out_file(settings)
     if is_url(out):
@@ -187,9 +188,15 @@ def submit(settings: Certify) -> None:
     out = Path(out)
     if settings.overwrite:
         discard(out)
-    what = settings.spec(), out, settings.array, command_of(settings), resources
-    jobs = submit_shards(*what, at_once=settings.parallel)
-    settings.answer(jobs.lines("tasks"), jobs._asdict)
+    jobs = submit_shards(
+        settings.spec,
+        out,
+        settings.array,
+        command_of(settings),
+        resources,
+        at_once=settings.parallel,
+    )
+    settings.answer(jobs.lines("tasks"), lambda: asdict(jobs))
     note(
         f"the last merges what the others make into {out}; the same command says how far they are"
     )

@@ -97,28 +97,29 @@ def quickstart(settings: Quickstart) -> None:
 
 def expected_seconds(settings: Quickstart) -> float:
     """How long all of it takes, estimated as `sweep` estimates its steps: from the speed of the network here."""
-    from randsmooth.launch.chains import Step
-    from randsmooth.launch.forecast import plan_steps
+    from randsmooth.launch import Certify, Step, Train
+    from randsmooth.launch.step_costs import plan_steps
 
-    steps, certified = list[Step](), {"n0": N0, "n": N, "take": IMAGES}
+    steps: list[Step] = []
     for method in METHODS:
-        folder, trained = (
-            settings.out / method,
-            _training(settings, method).model_dump(exclude_defaults=True),
+        train = Train(
+            name=f"{method}/train",
+            makes=settings.out / method,
+            dataset="digits",
+            settings=_training(settings, method),
         )
-        steps.append(Step(f"{method}/train", "train", "digits", trained, folder))
-        steps.append(
-            Step(
-                f"{method}/certify",
-                "certify",
-                str(folder),
-                certified,
-                folder,
-                (steps[-1],),
-            )
+        certify = Certify(
+            name=f"{method}/certify",
+            makes=settings.out / f"{method}.parquet",
+            needs=(train,),
+            model=str(train.makes),
+            settings=certificates.CertificationSettings(n0=N0, n=N),
+            images={"take": IMAGES},
         )
-    steps.append(replace(steps[1], name="demo/certify"))  # of the same network
-    return sum(plan_steps(steps).steps.values()) + REST
+        steps += [train, certify]
+    # The demo has the network of the last model.
+    steps.append(replace(certify, name="demo/certify"))
+    return plan_steps(steps).total + REST
 
 
 def _training(settings: Quickstart, method: str) -> training.TrainingSettings:

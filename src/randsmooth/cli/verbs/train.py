@@ -8,6 +8,7 @@ from typing import Any
 from randsmooth import training
 from randsmooth.cli.options import Answered, NoiseNamed, Trained
 from randsmooth.cli.output import note
+from randsmooth.cli.printed_commands import command_words
 from randsmooth.cli.settings import Argument, Pairs, option
 from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.data.registry import DATASETS
@@ -93,14 +94,12 @@ def _run(
 
 def _to_certify(settings: Train, out: Place) -> str:
     """How to certify the model just trained: a data set without a name is not opened unasked."""
-    from randsmooth.launch.chains import command_words
-
     asked = {
         "image_column",
         "label_column",
         *(() if settings.dataset in DATASETS else ("dataset",)),
     }
-    words = command_words("certify", str(out), settings.model_dump(include=asked))
+    words = command_words("certify", [str(out)], settings.model_dump(include=asked))
     denoised = " --denoiser DENOISER" if settings.sigma == 0 else ""
     return f"certify it with: randsmooth {shlex.join(words)}{denoised}"
 

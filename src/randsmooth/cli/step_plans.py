@@ -1,0 +1,83 @@
+"""How the command line prints what steps will take, and which of them failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from randsmooth.cli.options import Answered, Slurm
+from randsmooth.cli.printed_commands import command_of
+from randsmooth.cli.settings import Settings
+from randsmooth.cli.wording import spelling
+from randsmooth.errors import each_problem
+from randsmooth.escape import printable
+from randsmooth.progress import clock
+
+if TYPE_CHECKING:
+    from randsmooth.launch import Step
+    from randsmooth.launch.step_costs import StepCosts
+
+SUPPOSED = (
+    "measured: each network on a few images here, in float32, with random weights; "
+    "supposed: one step after the other, every epoch at the method's full strength, "
+    "all samples of every image (a rule that stops early takes fewer)"
+)
+
+
+class StepsVerb(Answered, Slurm):
+    """Settings of a verb that carries out steps."""
+
+
+def answer_plan(settings: StepsVerb, steps: Iterable[Step]) -> None:
+    """Print how long the steps take that are not done."""
+    from randsmooth.launch.step_costs import plan_steps
+
+    costs = plan_steps(step for step in steps if not step.is_done())
+    workers = settings.workers or 1
+    content = {
+        **asdict(costs),
+        "seconds": costs.on_workers(workers),
+        "workers": workers,
+    }
+    settings.answer(plan_lines(costs, workers), lambda: content)
+
+
+def plan_lines(costs: StepCosts, workers: int) -> Iterator[str]:
+    """Print each step of a plan, and all together."""
+    width = max(map(len, costs.steps), default=0)
+    for name, seconds in costs.steps.items():
+        yield f"{name:{width}}  {clock(seconds)}"
+    training = clock(sum(costs.training.values()))
+    certification = clock(sum(costs.certification.values()))
+    together = f"together {clock(costs.total)}"
+    if workers > 1:
+        on_workers = clock(costs.on_workers(workers))
+        together += f"; on {workers} workers like this machine {on_workers}"
+    yield ""
+    yield f"training {training}, certification {certification}"
+    yield together
+    yield SUPPOSED
+
+
+def failure_lines(steps: Iterable[Step]) -> Iterator[str]:
+    """Print why steps failed, each with the command that repeats it."""
+    for step in steps:
+        sentence = failure_of(step)
+        if sentence:
+            yield f"  {step.name}: {sentence}"
+            yield f"    {command_of(step)}"
+
+
+def failure_of(step: Step) -> str:
+    """Say why a step failed, as the command says it that does the same; empty if it did not."""
+    from randsmooth.cli.verbs.certify import Certify
+    from randsmooth.cli.verbs.train import Train
+
+    failure = step.failure()
+    if failure is None:
+        return ""
+    settings_of_verb: dict[str, type[Settings]] = {"train": Train, "certify": Certify}
+    spell = spelling(settings_of_verb.get(step.verb, StepsVerb))
+    sentences = [problem.words(spell) for problem in each_problem(failure)]
+    return "; ".join(map(printable, sentences))

@@ -1,0 +1,294 @@
+"""`randsmooth reproduce`: a table or figure of a paper, and what a folder fills of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from randsmooth import papers
+from randsmooth.cli.output import FAILURE, note
+from randsmooth.cli.printed_commands import command_of
+from randsmooth.cli.settings import Argument, Given
+from randsmooth.cli.step_plans import SUPPOSED, StepsVerb, answer_plan
+from randsmooth.errors import Conflict, MissingValue, each_problem
+from randsmooth.escape import printable
+from randsmooth.papers.objects import ALIASES, OBJECTS, TEXTS, find_object
+from randsmooth.papers.rows import named
+from randsmooth.progress import clock, console
+
+# Commands that are printed of those that make what is missing, at most.
+MOST_COMMANDS = 3
+
+
+class Reproduce(StepsVerb):
+    """Settings of `randsmooth reproduce`.
+
+    Attributes:
+        object: A table or figure as PAPER/OBJECT, such as acr/table2 (see --list); or a folder, such as a clone of a
+            repository of logs, of which it says what it fills of all tables.
+        source: Folder of certificates or logs, laid out as DATASET-sigmaSIGMA/METHOD.tsv or as the authors released
+            theirs.
+        scale: Size of the runs that make what is missing: tiny (digits, in seconds), cpu (8 epochs), or paper.
+        run: Train and certify what is missing. An interrupted run goes on where it stopped; one that fails does not
+            stop the others.
+        plan: Say how long all that is missing takes on this machine, in place of making it; with --list, how long each
+            table and figure takes from nothing.
+        show: Print all tables and figures, and what each needs.
+        out: Folder of the results; models and certificates go to its subfolder SCALE.
+    """
+
+    goes_on = "the same command goes on"
+    object: Argument[str | None] = None
+    source: Annotated[Path | None, Given(flag="from")] = None
+    scale: Literal["tiny", "cpu", "paper"] = "paper"
+    run: bool = False
+    plan: bool = False
+    show: Annotated[bool, Given(flag="list")] = False
+    out: Path = Path("reproduced")
+
+
+def reproduce(settings: Reproduce) -> None:
+    """Draw a table or figure of the papers from certificates, beside what the paper prints.
+
+    Example: randsmooth reproduce acr/table2 --from published-logs
+
+    What a clone fills of all tables: randsmooth reproduce smoothing-catrs
+
+    Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
+    """
+    if settings.show:
+        answer_list(settings)
+    elif settings.object is None or Path(settings.object).exists():
+        answer_survey(settings)
+    else:
+        answer_object(settings, settings.object)
+
+
+def answer_list(settings: Reproduce) -> None:
+    """Print all tables and figures; how long each takes from nothing, where asked for."""
+    lines = objects_plan(settings.scale) if settings.plan else listing()
+    content = [
+        {
+            "object": thing.name,
+            "title": thing.title,
+            "models": len(thing.rows()),
+            "trains": thing.needs_models,
+            "text": thing.text,
+        }
+        for thing in OBJECTS
+    ]
+    settings.answer(lines, lambda: content)
+
+
+def listing() -> Iterator[str]:
+    """Print a line for each object: its name, what it shows and what it needs."""
+    for thing in OBJECTS:
+        rows = len(thing.rows())
+        needs = "nothing"
+        if rows:
+            kinds = "models and certificates" if thing.needs_models else "certificates"
+            models = "model" if rows == 1 else "models"
+            needs = f"{kinds} of {rows} {models}"
+        yield f"{thing.name:16} {thing.title}; needs {needs}"
+    yield ""
+    for paper, text in TEXTS.items():
+        yield f"{paper}: numbered, and with the figures, as in {text}"
+    aliases = ", ".join(f"{name} is {own}" for name, own in ALIASES.items())
+    yield f"as ICML 2025 numbers them: {aliases}"
+
+
+def objects_plan(scale: str) -> Iterator[str]:
+    """Print the hours of all that each table and figure needs, made from nothing."""
+    from randsmooth.launch import Step
+    from randsmooth.launch.step_costs import plan_steps
+    from randsmooth.papers.runs import SCALES, steps_for_rows
+
+    folder = Path("reproduced") / scale
+    steps_of_all: dict[str, Step] = {}
+    heads = ("training", "certification", "together")
+    columns = " ".join(f"{head:>14}" for head in heads)
+    yield f"{'object':18} {'models':>6} {columns}"
+    for thing in OBJECTS:
+        steps = steps_for_rows(thing.rows(), SCALES[scale], folder)
+        steps_of_all |= {step.name: step for step in steps}
+        costs = plan_steps(steps)
+        seconds = (
+            sum(costs.training.values()),
+            sum(costs.certification.values()),
+            costs.total,
+        )
+        columns = " ".join(f"{clock(part):>14}" for part in seconds)
+        yield f"{thing.name:18} {len(costs.training):>6} {columns}"
+    total = plan_steps(steps_of_all.values()).total
+    yield f"all, each model once: {clock(total)} at scale {scale}"
+    yield SUPPOSED
+
+
+def answer_survey(settings: Reproduce) -> None:
+    """Print what the tables are that a folder fills; their cells are written to a file."""
+    given = settings.object or settings.source
+    if given is None:
+        raise MissingValue(
+            "no table or figure named, such as acr/table2: "
+            "randsmooth reproduce --list prints them all"
+        )
+    folder = Path(given)
+    if settings.run or (settings.object and settings.source):
+        raise Conflict(
+            f"{folder} names no table: a folder goes alone, without --from and --run, "
+            "or behind a table, as in randsmooth reproduce acr/table2 --from FOLDER"
+        )
+    # It loads pandas, which a refusal needs not.
+    from randsmooth.papers.output import write_cells
+
+    survey = papers.survey(folder)
+    written = []
+    if survey.drawn:
+        path = settings.out / f"{folder.resolve().name}-cells.csv"
+        written.append(str(write_cells(survey.frame(), path)))
+    tables = [
+        {
+            "object": table.object.name,
+            "rows": len(table.filled),
+            "of": len(table.cells.rows),
+        }
+        for table in survey.drawn
+    ]
+    content = {"tables": tables, "written": written}
+    settings.answer([*survey_lines(survey), *written], lambda: content)
+    for sentence in survey.skipped:
+        note(sentence)
+
+
+def survey_lines(survey: papers.Survey) -> Iterator[str]:
+    """Print what a person reads of the tables that a folder fills."""
+    from randsmooth.papers.coverage import kinds
+
+    for table in survey.drawn:
+        yield f"{table.object.name}: {table.object.title}"
+        yield f"  {table.said}"
+        for lack, rows in sorted(table.lacking.items(), reverse=True):
+            yield f"  {lack}: {named(rows)}"
+    empty = [table.object.name for table in survey.tables if table not in survey.drawn]
+    if empty:
+        yield ""
+        yield f"nothing at all of {', '.join(empty)}"
+    yield (
+        f"{len(survey.files):,} certificate tables, "
+        f"{len(survey.unused):,} of which stand in no row of these tables"
+    )
+    if survey.unused:
+        yield f"  {kinds(survey.unused)}"
+
+
+def answer_object(settings: Reproduce, name: str) -> None:
+    """Draw a table or figure, or say how long what is missing takes, or submit it."""
+    workers = settings.where() if settings.run else None
+    resources = settings.resources() if settings.slurm else None
+    # An unknown name is refused before pandas is loaded.
+    find_object(name)
+    from randsmooth.papers import reproduction
+
+    source = settings.source
+    out = settings.out
+    scale = settings.scale
+    if settings.plan:
+        answer_plan(settings, reproduction.missing_steps(name, source, out, scale))
+    elif resources is not None:
+        jobs = reproduction.submit_missing(
+            name, source=source, out=out, scale=scale, resources=resources
+        )
+        settings.answer(jobs.lines("models"), lambda: asdict(jobs))
+        note(
+            "once they have ended, the same command without --slurm draws what there is"
+        )
+    else:
+        result = reproduction.reproduce(
+            name,
+            source=source,
+            out=out,
+            scale=scale,
+            run_missing=settings.run,
+            workers=workers,
+            progress=console,
+        )
+        answer_result(settings, result)
+
+
+def answer_result(settings: Reproduce, result: papers.Reproduction) -> None:
+    """Print what was drawn; the verb fails where a model did."""
+    lines = "\n".join(result_lines(result)).split("\n")
+    settings.answer(lines, lambda: as_json(result))
+    if result.made is not None:
+        for sentence in result.made.notes:
+            note(sentence)
+    for sentence in result.skipped:
+        note(sentence)
+    if result.failed:
+        raise typer.Exit(FAILURE)
+
+
+def as_json(result: papers.Reproduction) -> dict[str, Any]:
+    """Return what was drawn, for a program."""
+    return {
+        "object": result.object.name,
+        "text": result.object.text,
+        "files": [str(path) for path in result.files],
+        "missing": result.missing[0],
+        "commands": [command_of(step) for step in result.steps],
+        "failed": {name: str(problem) for name, problem in result.failed.items()},
+    }
+
+
+def result_lines(result: papers.Reproduction) -> Iterator[str]:
+    """Print what a person reads of a reproduction, with line breaks in its tables."""
+    from randsmooth.papers.output import to_text
+
+    yield f"{result.object.name}: {result.object.title}"
+    yield f"numbered, and with the figures, as in {result.object.text}"
+    yield ""
+    if result.made is not None:
+        for table in result.made.tables.values():
+            yield to_text(table)
+        if result.agreed:
+            yield f"{result.agreed}\n"
+        for path in result.files:
+            yield str(path)
+    elif not result.object.needs_models:
+        yield (
+            "nothing to draw it from: --from FOLDER takes certificates or logs "
+            "(docs/published.md has published ones)"
+        )
+    yield from missing_lines(result)
+    if result.failed:
+        yield ""
+        yield (
+            f"{len(result.failed)} of these failed; "
+            "what does not need them was done all the same:"
+        )
+        for name, problem in result.failed.items():
+            sentences = "; ".join(map(str, each_problem(problem)))
+            yield f"  {name}: {printable(sentences)}"
+
+
+def missing_lines(result: papers.Reproduction) -> Iterator[str]:
+    """Print which models are missing, and the commands that make them."""
+    missing, total = result.missing
+    if not missing:
+        return
+    yield ""
+    yield f"missing: {missing} of {total} models"
+    for lack, rows in result.lacking.items():
+        yield f"  {lack}: {named(rows)}"
+    yield (
+        "To make them (--run does, --plan says how long it takes; each can be resumed):"
+    )
+    for step in result.steps[:MOST_COMMANDS]:
+        yield f"  {command_of(step)}"
+    others = len(result.steps) - MOST_COMMANDS
+    if others > 0:
+        yield f"  and {others} more: --format json has them all"

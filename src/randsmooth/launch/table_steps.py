@@ -1,0 +1,106 @@
+"""The steps that take seconds: they measure the tables of a model, or rank those of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from randsmooth import certificates, report
+from randsmooth.atomic import claimed, write_atomically
+from randsmooth.launch.step import Step
+from randsmooth.urls import with_urls
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Step):
+    """The step that measures tables, and writes their metrics as JSON into the file `makes`.
+
+    Attributes:
+        tables: the files of the tables.
+    """
+
+    verb: ClassVar[str] = "evaluate"
+    is_quick: ClassVar[bool] = True
+
+    tables: tuple[Path, ...]
+
+    def arguments(self) -> list[str]:
+        return [str(table) for table in self.tables]
+
+    def options(self) -> dict[str, Any]:
+        return {"format": "json", "out": str(self.makes), "overwrite": True}
+
+    def is_done(self) -> bool:
+        return is_newer(self.makes, self.tables)
+
+    def make(self, device: str) -> None:
+        tables = [certificates.read(path) for path in self.tables]
+        metrics = report.render(tables, format="json")
+        with claimed(self.makes):
+            write_atomically(self.makes, metrics.encode())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rank(Step):
+    """The step that ranks every table below a folder, on the page `makes` and as JSON.
+
+    Attributes:
+        folder: where the tables are.
+        tables: those that the page must not be older than.
+    """
+
+    verb: ClassVar[str] = "leaderboard"
+    is_quick: ClassVar[bool] = True
+
+    folder: Path
+    tables: tuple[Path, ...]
+
+    @property
+    def heading(self) -> str:
+        """The title of the page."""
+        return f"Sweep {self.folder.name}"
+
+    def arguments(self) -> list[str]:
+        return [str(self.folder)]
+
+    def options(self) -> dict[str, Any]:
+        return {"out": str(self.makes), "title": self.heading, "overwrite": True}
+
+    def is_done(self) -> bool:
+        return is_newer(self.makes, self.tables)
+
+    def make(self, device: str) -> None:
+        entries = []
+        faults = []
+        for path in certificates.find_certificates(self.folder):
+            file = certificates.read_file_of(path)
+            if file.table is None:
+                faults.append(with_urls(file.fault))
+            else:
+                name = path.relative_to(self.folder).as_posix()
+                entries.append(report.measure(file.table, name))
+        left_out = {}
+        if faults:
+            left_out[f"Left out, as files could not be used: {len(faults)}"] = faults
+        with claimed(self.makes):
+            report.write_leaderboard(
+                entries, self.makes, title=self.heading, left_out=left_out
+            )
+
+
+def is_newer(path: Path, sources: Iterable[Path]) -> bool:
+    """Whether a file is there, and no older than those it is made from, which are there, too.
+
+    Example:
+        >>> _ = Path("metrics.json").write_text("{}")
+        >>> is_newer(Path("metrics.json"), []), is_newer(Path("metrics.json"), [Path("a")])
+        (True, False)
+    """
+    if not path.exists():
+        return False
+    made = path.stat().st_mtime_ns
+    return all(
+        source.exists() and source.stat().st_mtime_ns <= made for source in sources
+    )
