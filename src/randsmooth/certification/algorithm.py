@@ -1,7 +1,8 @@
-"""CERTIFY for one image, as steps: each asks for counts of noisy copies, and decides what to ask for next.
+"""CERTIFY for one image, as steps that ask for counts of noisy copies.
 
-There is a function for each way to certify. `plain.certify_one` is the simplest of them,
-written as it was published; `scheduler` draws and counts what the steps ask for.
+By the counts of each step it is decided what to ask for next. There is a function for
+each case; `plain.certify_one` is the simplest one, written as it was published.
+`scheduler` draws and counts what the steps ask for.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +30,8 @@ class ImageEvidence(NamedTuple):
     """The evidence of one image.
 
     Attributes:
-        counts0: (K,) class counts of the samples that picked the class; a 1 for the class where there were none.
+        counts0: (K,) class counts of the samples that picked the class; a 1 for the
+            class where there were none.
         counts: (K,) class counts of the samples that bound its probability.
         path: how often the picked class had come out at each look.
     """
@@ -62,9 +64,10 @@ def certify_steps(
 def pick_and_bound(
     rule: Rule, n0: int, until: Until | None = None
 ) -> Steps[ImageEvidence]:
-    """Pick a class by n0 samples, and bound its probability by others (CERTIFY of Cohen et al. 2019).
+    """Pick a class by n0 samples, and bound its probability by others.
 
-    The first samples of both kinds are asked for at once, since the second do not depend on the first.
+    That is CERTIFY of Cohen et al. (2019). The first samples of both kinds are asked
+    for at once, since the second do not depend on the first.
     """
     counts0, counts = yield [selecting(rule, n0), first_samples_of(rule)]
     picked = int(counts0.argmax())
@@ -88,7 +91,10 @@ def pick_and_bound_if_right(rule: Rule, n0: int, label: int) -> Steps[ImageEvide
 
 
 def bound_label(rule: Rule, label: int) -> Steps[ImageEvidence]:
-    """Bound the probability of the label, which was fixed beforehand, so that no samples pick it."""
+    """Bound the probability of the label.
+
+    It was fixed beforehand, so that no samples pick it.
+    """
     (counts,) = yield [first_samples_of(rule)]
     counts, path = yield from look_until_enough(rule, counts, times_of(label))
     return ImageEvidence(one_for(label, counts), counts, path)
@@ -110,7 +116,9 @@ def look_until_enough(
     came_out: Callable[[Ints], int],
     until: Until | None = None,
 ) -> Steps[tuple[Ints, Ints]]:
-    """Draw samples from look to look until `rule`, or `until`, has seen enough; a rule of one look has at once.
+    """Draw samples from look to look until `rule`, or `until`, has seen enough.
+
+    A rule of one look has seen enough at once.
 
     Args:
         rule: which says how many samples the next look takes.
@@ -119,7 +127,8 @@ def look_until_enough(
         until: asked before each further look.
 
     Returns:
-        (K,) the counts at the last look, and the path: how often the class had come out at each look.
+        (K,) the counts at the last look, and the path: how often the class had come out
+        at each look.
     """
     path = [came_out(counts)]
     while (look := rule.next_look(path)) is not None:
@@ -145,7 +154,10 @@ def first_samples_of(rule: Rule) -> SampleRange:
 
 
 def estimating(rule: Rule, start: int, stop: int) -> SampleRange:
-    """Return the samples `start` to `stop` that bound the probability of a class, or count it exactly."""
+    """Return the samples `start` to `stop` that bound the probability of a class.
+
+    Where all copies of an image are counted, they are the copies of these numbers.
+    """
     name = EVERY if rule.certain else ESTIMATE
     return SampleRange(name, start, stop, rule.block)
 
@@ -165,7 +177,7 @@ def times_of_any(counts: Ints) -> int:
 
 
 def one_for(picked: int, counts: Ints) -> Ints:
-    """Return counts like `counts` (K,) that hold a 1 for one class: no samples picked it."""
+    """Return counts like `counts` (K,) with a 1 for a class that no samples picked."""
     counts0 = np.zeros_like(counts)
     counts0[picked] = 1
     return counts0
@@ -174,7 +186,7 @@ def one_for(picked: int, counts: Ints) -> Ints:
 def uniforms(
     bound: str, seed: int, addresses: Sequence[int]
 ) -> NDArray[np.float64] | None:
-    """Return (N,) the `uniform_number` of each image where the `bound` takes them; else None."""
+    """Return (N,) the `uniform_number` of each image, where the `bound` takes them."""
     if bound != "randomised":
         return None
     return np.array([uniform_number(seed, address) for address in addresses])
@@ -186,7 +198,9 @@ def uniform_number(seed: int, address: int) -> float:
     It is independent of the noise and addressed as it: by seed and pixels.
 
     Example:
-        >>> uniform_number(0, 7) == uniform_number(0, 7), uniform_number(0, 7) == uniform_number(1, 7)
-        (True, False)
+        >>> uniform_number(0, 7) == uniform_number(0, 7)
+        True
+        >>> uniform_number(0, 7) == uniform_number(1, 7)
+        False
     """
     return Stream(seed, UNIFORM).at(address).uniform()

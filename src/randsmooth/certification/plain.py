@@ -1,7 +1,8 @@
-"""CERTIFY as Cohen et al. (ICML 2019) publish it, for one image: the algorithm to read first.
+"""CERTIFY as Cohen et al. (ICML 2019) publish it, for one image: the algorithm to read
+first.
 
 Everything else in this room gives the same answer faster: in batches, by several rules,
-under other noises, across kills. Nothing of it is needed here, and a test compares both.
+under other noises, across kills. Nothing of that is needed here; a test compares both.
 """
 
 from collections.abc import Callable
@@ -24,8 +25,9 @@ def certify_one(
 ) -> tuple[int, float]:
     """Return the class of g at `x`, and the L2 radius within which it cannot change.
 
-    g(x) is the class that f gives most often to x + N(0, sigma^2 I). The answer is wrong
-    with probability at most alpha; it is (-1, 0) where the samples do not show the class.
+    g(x) is the class that f gives most often to x + N(0, sigma^2 I). The answer is
+    wrong with probability at most alpha; it is (-1, 0) where the samples do not show
+    the class.
 
     Args:
         f: the base classifier: logits (B, K) of images (B, C, H, W).
@@ -45,10 +47,12 @@ def certify_one(
         >>> c, round(radius, 2)
         (1, 0.62)
     """
+    # n0 samples pick the class.
     noisy = x + sigma * standard_normal(n0, *x.shape)
     counts0 = f(noisy).argmax(dim=1).bincount()
     c_a = int(counts0.argmax())
 
+    # n other samples count how often it comes out.
     noisy = x + sigma * standard_normal(n, *x.shape)
     n_a = int((f(noisy).argmax(dim=1) == c_a).sum())
 
@@ -57,4 +61,5 @@ def certify_one(
     p_lower = stats.beta.ppf(alpha, n_a, n - n_a + 1) if n_a > 0 else 0.0
     if p_lower <= 0.5:
         return ABSTAIN, 0.0
-    return c_a, float(sigma * stats.norm.ppf(p_lower))
+    radius = sigma * stats.norm.ppf(p_lower)
+    return c_a, float(radius)

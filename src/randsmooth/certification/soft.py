@@ -1,13 +1,18 @@
-"""Soft certification: of the class with the largest mean softmax under noise (Zhai et al. 2020, appendix A)."""
+"""Soft certification, of the class with the largest mean softmax under noise.
+
+Source: Zhai et al. 2020, appendix A.
+"""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
@@ -23,17 +28,32 @@ from randsmooth.models import with_a_class
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
-# Lower bounds on the mean of values in [0, 1], of the values (S, n), their mean and variance (S,), n and alpha.
+
+
+def _bernstein(
+    values: Floats, mean: Floats, variance: Floats, n: int, alpha: float
+) -> Floats:
+    return bounds.bernstein_lower(mean, variance, n, alpha)
+
+
+def _hoeffding(
+    values: Floats, mean: Floats, variance: Floats, n: int, alpha: float
+) -> Floats:
+    return bounds.hoeffding_lower(mean, n, alpha)
+
+
+def _betting(
+    values: Floats, mean: Floats, variance: Floats, n: int, alpha: float
+) -> Floats:
+    return bounds.betting_lower(values, alpha)
+
+
+# Lower bounds on the mean of values in [0, 1], given the values (S, n), their mean (S,),
+# their variance (S,), n and alpha.
 MEAN_BOUNDS: dict[str, Callable[[Floats, Floats, Floats, int, float], Floats]] = {
-    "bernstein": lambda _, mean, variance, n, alpha: bounds.bernstein_lower(
-        mean, variance, n, alpha
-    ),
-    "hoeffding": lambda _, mean, variance, n, alpha: bounds.hoeffding_lower(
-        mean, n, alpha
-    ),
-    "betting": lambda values, mean, variance, n, alpha: bounds.betting_lower(
-        values, alpha
-    ),
+    "bernstein": _bernstein,
+    "hoeffding": _hoeffding,
+    "betting": _betting,
 }
 
 
@@ -43,7 +63,8 @@ class SoftCertified:
 
     Attributes:
         predict: (S, B) certified class, or ABSTAIN (-1).
-        radius: (S, B) L2 radius within which that class cannot change, in units of pixels in [0, 1].
+        radius: (S, B) L2 radius within which that class cannot change, in units of
+            pixels in [0, 1].
         picked: (S, B) class that was picked by other samples.
         mean: (S, B, K) of the softmax over n samples.
         variance: (S, B, K) of the same, with n - 1 in the denominator.
@@ -51,8 +72,11 @@ class SoftCertified:
 
     Example:
         >>> import torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
-        >>> soft = certify_soft(SmoothedClassifier(model, sigma=0.5), torch.ones(3, 1, 2, 2), n=1000, betas=(1.0, 8.0))
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
+        >>> smoothed = SmoothedClassifier(model, sigma=0.5)
+        >>> x = torch.ones(3, 1, 2, 2)
+        >>> soft = certify_soft(smoothed, x, n=1000, betas=(1.0, 8.0))
         >>> soft.radius.shape, soft.mean.shape
         ((2, 3), (2, 3, 2))
     """
@@ -75,9 +99,10 @@ def certify_soft(
     *,
     bound: str = "bernstein",
 ) -> SoftCertified:
-    """Certify the soft smoothed classifier, argmax_k E[softmax(beta f(x + noise))_k], at every beta from one pass.
+    """Certify the soft smoothed classifier at every beta, from one pass.
 
-    Each certificate is wrong with probability <= alpha. The noise is that of `SmoothedClassifier.certify`, and beta =
+    It is argmax_k E[softmax(beta f(x + noise))_k]. Each certificate is wrong with
+    probability <= alpha. The noise is that of `SmoothedClassifier.certify`, and beta =
     infinity is its classifier, with a looser bound.
 
     Args:
@@ -87,120 +112,165 @@ def certify_soft(
         n: other samples that bound the mean softmax of that class, at least 2.
         alpha: probability of a wrong certificate, per image and beta.
         betas: inverse temperatures, > 0; math.inf is allowed.
-        bound: "bernstein" (empirical), "hoeffding" or "betting", which certifies the largest radii. It takes the
-            samples one by one, in the order of their numbers, which depends on no batch, device or score.
+        bound: "bernstein" (empirical), "hoeffding" or "betting", which certifies the
+            largest radii. It takes the samples one by one, in the order of their
+            numbers, which depends on no batch, device or score.
 
     Raises:
-        Problem: a beta that is not positive, another bound, or as `SmoothedClassifier.certify`.
+        Problem: a beta that is not positive, another bound, or as
+            `SmoothedClassifier.certify`.
 
-    Source: Zhai et al. 2020 (MACER), algorithm 2. All of alpha goes to the picked class: the others' means add up to
-        one minus its own. The bounds are those of `bounds`: `bernstein_lower`, `hoeffding_lower`, `betting_lower`.
+    Source: Zhai et al. 2020 (MACER), algorithm 2. All of alpha goes to the picked
+        class: the others' means add up to one minus its own. The bounds are those of
+        `bounds`: `bernstein_lower`, `hoeffding_lower`, `betting_lower`.
 
     Example:
         >>> import torch
-        >>> bright = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False)).eval()
-        >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
+        >>> from torch import nn
+        >>> linear = nn.Linear(4, 2, bias=False)
+        >>> bright = nn.Sequential(nn.Flatten(), linear).eval()
+        >>> linear.weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
         >>> smoothed = SmoothedClassifier(bright, sigma=0.25, seed=0)
         >>> certify_soft(smoothed, torch.ones(1, 1, 2, 2), n=1000, betas=(4.0,)).predict
         array([[1]])
     """
-    n0, n, betas = (
-        whole_number(n0),
-        whole_number(n),
-        tuple(float(beta) for beta in betas),
-    )
+    n0 = whole_number(n0)
+    n = whole_number(n)
+    betas = tuple(float(beta) for beta in betas)
     if not betas or not all(beta > 0.0 for beta in betas):
         raise BadValue(
             field="betas",
             value=list(betas),
-            expected="must be one or more inverse temperatures above 0, such as [1.0, 4.0]",
+            expected="must be one or more inverse temperatures above 0, such as [1.0, "
+            "4.0]",
         )
     check_samples("n0", n0)
     check_budget(n0, n, alpha)
     check_known("bound", MEAN_BOUNDS, bound)
     images = smoothed.checked(x)
     engine = smoothed.drawing(images[0])
-    seen = [
-        _certified(engine, i, image, (n0, n), alpha, betas, bound)
+    by_image = [
+        _certified(engine, i, image, n0, n, alpha, betas, bound)
         for i, image in enumerate(images)
     ]
-    picked, mean, variance, lower = (
-        np.stack(each, axis=1) for each in zip(*seen, strict=True)
-    )
+    picked = np.stack([one.picked for one in by_image], axis=1)
+    lower = np.stack([one.lower for one in by_image], axis=1)
     radius = smoothed.settings.smoothing.radius(1.0 - lower)
     return SoftCertified(
-        np.where(radius > 0.0, picked, ABSTAIN), radius, picked, mean, variance, lower
+        predict=np.where(radius > 0.0, picked, ABSTAIN),
+        radius=radius,
+        picked=picked,
+        mean=np.stack([one.mean for one in by_image], axis=1),
+        variance=np.stack([one.variance for one in by_image], axis=1),
+        lower=lower,
     )
+
+
+class _OfImage(NamedTuple):
+    """What is known of one image at S inverse temperatures, as in `SoftCertified`.
+
+    Attributes:
+        picked: (S,) class.
+        mean, variance: (S, K) of the softmax.
+        lower: (S,) bound on the mean of the picked class.
+    """
+
+    picked: Ints
+    mean: Floats
+    variance: Floats
+    lower: Floats
+
+
+class _Sums(NamedTuple):
+    """What one batch adds up to at S inverse temperatures.
+
+    Attributes:
+        softmax: (S, K) sums of the softmax.
+        squares: (S, K) sums of its squares.
+        scores: (S, B) the softmax of the picked class, of each sample.
+    """
+
+    softmax: Tensor
+    squares: Tensor
+    scores: Tensor
 
 
 def _certified(
     engine: Engine,
     number: int,
     x: Tensor,
-    budget: tuple[int, int],
+    n0: int,
+    n: int,
     alpha: float,
     betas: Sequence[float],
     bound: str,
-) -> tuple[Ints, Floats, Floats, Floats]:
-    """Of one image the class picked (S,), mean and variance of the softmax (S, K), and the lower bound (S,)."""
-    n0, n = budget
-    parts = answered_samples(
+) -> _OfImage:
+    """Certify one image x (C, H, W), which `number` names in errors, at every beta."""
+    selecting = answered_samples(
         engine,
         x,
         SampleRange(SELECT, 0, n0),
         lambda _, logits: _softmaxes(logits, betas).sum(1),
     )
-    first = torch.stack([part for _, part in parts]).sum(dim=0)
+    selected = torch.stack([batch_sum for _, batch_sum in selecting]).sum(dim=0)
     if engine.backend.votes:
         raise WrongModel(
-            "the model answers with labels, which have no softmax: use SmoothedClassifier.certify"
+            "the model answers with labels, which have no softmax: use "
+            "SmoothedClassifier.certify"
         )
-    picked = first.argmax(dim=1)
+    picked = selected.argmax(dim=1)
 
-    def of(_: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        soft = _softmaxes(logits, betas)
-        return (
-            soft.sum(dim=1),
-            soft.square().sum(dim=1),
-            soft.take_along_dim(picked[:, None, None], dim=2)[..., 0],
+    def sums_of(_: Tensor, logits: Tensor) -> _Sums:
+        softmax = _softmaxes(logits, betas)
+        of_picked = softmax.take_along_dim(picked[:, None, None], dim=2)
+        return _Sums(
+            softmax=softmax.sum(dim=1),
+            squares=softmax.square().sum(dim=1),
+            scores=of_picked[..., 0],
         )
 
-    sums, squares, scores = (
-        torch.zeros_like(first),
-        torch.zeros_like(first),
-        np.zeros((len(betas), n)),
-    )
-    for numbers, (part, square, own) in answered_samples(
-        engine, x, SampleRange(ESTIMATE, 0, n), of
-    ):
-        sums, squares, scores[:, numbers] = (
-            sums + part,
-            squares + square,
-            own.cpu().numpy(),
-        )
-    if not bool(first.isfinite().all() and sums.isfinite().all()):
+    softmax_sum = torch.zeros_like(selected)
+    square_sum = torch.zeros_like(selected)
+    scores = np.zeros((len(betas), n))
+    estimating = SampleRange(ESTIMATE, 0, n)
+    for numbers, batch in answered_samples(engine, x, estimating, sums_of):
+        softmax_sum = softmax_sum + batch.softmax
+        square_sum = square_sum + batch.squares
+        scores[:, numbers] = batch.scores.cpu().numpy()
+    if not bool(selected.isfinite().all() and softmax_sum.isfinite().all()):
         raise not_finite(f"noisy copies of image {number}")
-    mean, chosen = np.clip(sums.cpu().numpy() / n, 0.0, 1.0), picked.cpu().numpy()
-    variance = bounds.sample_variance(sums.cpu().numpy(), squares.cpu().numpy(), n)
-    own_mean, own_variance = (
-        np.take_along_axis(each, chosen[:, None], 1)[:, 0] for each in (mean, variance)
+
+    classes = picked.cpu().numpy()
+    total = softmax_sum.cpu().numpy()
+    # Rounding may take a mean of values in [0, 1] out of it.
+    mean = np.clip(total / n, 0.0, 1.0)
+    variance = bounds.sample_variance(total, square_sum.cpu().numpy(), n)
+    lower = MEAN_BOUNDS[bound](
+        scores.clip(0.0, 1.0),
+        _of_class(classes, mean),
+        _of_class(classes, variance),
+        n,
+        alpha,
     )
-    return (
-        chosen,
-        mean,
-        variance,
-        MEAN_BOUNDS[bound](scores.clip(0.0, 1.0), own_mean, own_variance, n, alpha),
-    )
+    return _OfImage(classes, mean, variance, lower)
+
+
+def _of_class(classes: Ints, values: Floats) -> Floats:
+    """Return (R,) the value of the class of each row, of `values` (R, K)."""
+    return np.take_along_axis(values, classes[:, None], axis=1)[:, 0]
 
 
 def _softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
-    """(S, B, K) softmax of (B, K) logits at each beta, in float64; at infinity 1 for the class."""
+    """Return (S, B, K) the softmax of (B, K) logits at each beta, in float64.
+
+    At infinity it is 1 for the class; of logits without a class it is NaN.
+    """
     logits = logits.double()
-    hard = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).double()
-    hard = torch.where(with_a_class(logits)[:, None], hard, math.nan)
+    class_alone = one_hot(logits.argmax(dim=1), logits.shape[1]).double()
+    class_alone = torch.where(with_a_class(logits)[:, None], class_alone, math.nan)
     return torch.stack(
         [
-            hard if math.isinf(beta) else torch.softmax(beta * logits, dim=1)
+            class_alone if math.isinf(beta) else torch.softmax(beta * logits, dim=1)
             for beta in betas
         ]
     )
@@ -218,11 +288,9 @@ def soft_accuracies(
     alpha: float = 0.001,
     bound: str = "bernstein",
 ) -> tuple[Floats, dict[float, Floats]]:
-    """Hard against soft certification of the same images by the same samples (Zhai et al. 2020, figure 4).
+    """Return the certified accuracies of hard and of soft certification.
 
-    Returns:
-        Certified accuracies at each radius (R,), as shares of the images: by hard certification (Clopper-Pearson), and
-        by soft certification at each beta.
+    Both are of the same images, by the same samples.
 
     Args:
         smoothed, x, n0, n, alpha, bound: as `certify_soft`.
@@ -230,33 +298,47 @@ def soft_accuracies(
         radii: at which to give the certified accuracy, >= 0.
         betas: inverse temperatures; math.inf is added to them.
 
+    Returns:
+        Certified accuracies at each radius (R,), as shares of the images: by hard
+        certification (Clopper-Pearson), and by soft certification at each beta.
+
     Raises:
         Problem: as `certify_soft` or other than B labels.
 
+    Source: Zhai et al. 2020, figure 4.
+
     Example:
         >>> import torch
-        >>> bright = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False)).eval()
-        >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
+        >>> from torch import nn
+        >>> linear = nn.Linear(4, 2, bias=False)
+        >>> bright = nn.Sequential(nn.Flatten(), linear).eval()
+        >>> linear.weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
         >>> smoothed = SmoothedClassifier(bright, sigma=0.25, seed=0)
-        >>> hard, soft = soft_accuracies(smoothed, torch.ones(2, 1, 2, 2), [1, 1], [0.0, 0.5], betas=[4.0], n=1000)
+        >>> x = torch.ones(2, 1, 2, 2)
+        >>> hard, soft = soft_accuracies(
+        ...     smoothed, x, y=[1, 1], radii=[0.0, 0.5], betas=[4.0], n=1000
+        ... )
         >>> hard, list(soft)
         (array([1., 1.]), [4.0, inf])
     """
-    images, labels = smoothed.checked(x), np.asarray(y, np.int64)
-    wanted = tuple(dict.fromkeys((*betas, math.inf)))
+    images = smoothed.checked(x)
+    labels = np.asarray(y, np.int64)
     if labels.shape != (len(images),):
         raise WrongData(f"{labels.size} labels for {len(images)} images; give one each")
-    soft = certify_soft(smoothed, images, n0, n, alpha, wanted, bound=bound)
-    sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
-    hard = smoothed.settings.smoothing.radius(
-        bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
-    )
+    all_betas = tuple(dict.fromkeys((*betas, math.inf)))
+    soft = certify_soft(smoothed, images, n0, n, alpha, all_betas, bound=bound)
 
-    def accuracy(picked: Ints, radius: Floats) -> Floats:
-        right = (picked == labels) & (radius > 0.0)
+    # At infinity the softmax counts the classes.
+    picked = soft.picked[-1]
+    n_a = np.rint(_of_class(picked, soft.mean[-1]) * n).astype(np.int64)
+    hard_radius = smoothed.settings.smoothing.radius(bounds.q_upper(n_a, n, alpha))
+
+    def accuracy(classes: Ints, radius: Floats) -> Floats:
+        right = (classes == labels) & (radius > 0.0)
         return np.array([np.mean(right & (radius >= r)) for r in radii])
 
     by_beta = {
-        beta: accuracy(soft.picked[i], soft.radius[i]) for i, beta in enumerate(wanted)
+        beta: accuracy(soft.picked[i], soft.radius[i])
+        for i, beta in enumerate(all_betas)
     }
-    return accuracy(soft.picked[-1], hard), by_beta
+    return accuracy(picked, hard_radius), by_beta
