@@ -18,7 +18,8 @@ from randsmooth.certificates.counts_given import arrays_given, columns_given
 from randsmooth.certificates.evidence import NO_LABEL, Floats, Ints
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.settings import CertificationSettings
-from randsmooth.certificates.table import Certificates, from_evidence, marked
+from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.certificates.thinning import marked
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Conflict, MissingValue
 from randsmooth.noise import Noise

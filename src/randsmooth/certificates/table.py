@@ -1,4 +1,4 @@
-"""The certificate table: class counts are the evidence, everything else is derived from them."""
+"""The table of certificates: counts are the evidence, all else is derived from them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ from randsmooth.certificates.evidence import (
     check_columns,
     check_evidence,
 )
-from randsmooth.certificates.header import Header, guarantee_of, rule_of
+from randsmooth.certificates.header import Header, rule_of
 from randsmooth.certificates.selection import check_belong
+from randsmooth.certificates.thinning import judged_anew, marked, thinned
 from randsmooth.errors import WrongTable
 from randsmooth.escape import printable, shortened
 from randsmooth.noise import NORMS, Gaussian, GaussianPerCoordinate, InNorm, Noise
-from randsmooth.rules import MOST_SAMPLES, Evidence, Rule
+from randsmooth.rules import Evidence, Rule
 
 if TYPE_CHECKING:
     import pandas as pd
-ATTRS = "randsmooth"  # the key in a DataFrame's attrs
+
+# Where a DataFrame keeps the header, among its attrs.
+ATTRS = "randsmooth"
+
 STANDARD = Gaussian(1.0)
 
 
@@ -42,30 +46,44 @@ class Certificates:
         idx: (N,) position of the image in its split.
         label: (N,) true class; NO_LABEL (-1) throughout where the images have none.
         predict: (N,) certified class, or ABSTAIN (-1).
-        radius: (N,) certified radius in the table's `norm`, 0 where abstained. `noise.NORMS[table.norm].title` says the
-            unit: of L2 and L1 that of pixels in [0, 1] or of the features, of L0 the number of pixels that may change,
+        radius: (N,) certified radius in the table's `norm`, 0 where abstained.
+            `noise.NORMS[table.norm].title` says the unit: of L2 and L1 that of pixels
+            in [0, 1] or of the features, of L0 the number of pixels that may change,
             under "0.25std" standard deviations of each feature.
         seconds: (N,) time that each image took.
-        counts0: (N, K) how often each class came out in the n0 samples that picked the class; None for a log. Where
-            there were none it marks the class with a 1 (see `Header.n0`).
-        counts: (N, K) how often each class came out in the samples that bound p_A; None for a log. Both have one more
-            column, for all other answers, where only the picked class was counted (see `Header.lumped`).
-        paths: for each image, how often the picked class had come out at each look; None as for counts.
-        q: (N,) upper bound on 1 - p_A that the counts prove, or that a log states; None for other logs.
-        machine: (N,) which of `header.machines` made each row, -1 for the one that the header itself tells; None where
-            that one made all.
-        image: (N, 32) a hash of each image's pixels; None but for a shard (see `JournalRow`).
-        u: (N,) the uniform numbers, in (0, 1), by which the randomised bound judged each image; None for other bounds.
-        sigmas: (N,) the sigma of each image, of a log that states several; None where the header tells the noise.
-        converted: the noise as seen in another norm, if the radii were converted to it (see `in_norm`).
+        counts0: (N, K) how often each class came out in the n0 samples that picked the
+            class; None for a log. Where there were none it marks the class with a 1
+            (see `Header.n0`).
+        counts: (N, K) how often each class came out in the samples that bound p_A; None
+            for a log. Both have one more column, for all other answers, where only the
+            picked class was counted (see `Header.lumped`).
+        paths: for each image, how often the picked class had come out at each look;
+            None as for counts.
+        q: (N,) upper bound on 1 - p_A that the counts prove, or that a log states; None
+            for other logs.
+        machine: (N,) which of `header.machines` made each row, -1 for the one that the
+            header itself tells; None where that one made all.
+        image: (N, 32) a hash of each image's pixels; None but for a shard (see
+            `JournalRow`).
+        u: (N,) the uniform numbers, in (0, 1), by which the randomised bound judged
+            each image; None for other bounds.
+        sigmas: (N,) the sigma of each image, of a log that states several; None where
+            the header tells the noise.
+        converted: the noise as seen in another norm, if the radii were converted to it
+            (see `in_norm`).
 
     Example:
-        >>> counts0 = np.array([[98, 2], [57, 43], [46, 54]])  # of other samples than those that bound p_A
+        >>> # Other samples than those that bound p_A picked the class.
+        >>> counts0 = np.array([[98, 2], [57, 43], [46, 54]])
         >>> counts = np.array([[990, 10], [600, 400], [480, 520]])
         >>> header = Header(sigma=0.5, n0=100, n=1000, alpha=0.001)
-        >>> label, seconds = np.zeros(3, np.int64), np.zeros(3)
         >>> table = from_evidence(
-        ...     header, idx=np.arange(3), label=label, counts0=counts0, counts=counts, seconds=seconds
+        ...     header,
+        ...     idx=np.arange(3),
+        ...     label=np.zeros(3, np.int64),
+        ...     counts0=counts0,
+        ...     counts=counts,
+        ...     seconds=np.zeros(3),
         ... )
         >>> table.predict.tolist(), table.radius.round(3).tolist()
         ([0, 0, -1], [0.989, 0.064, 0.0])
@@ -98,22 +116,23 @@ class Certificates:
         seen = "" if self.converted is None else f"{NORMS[self.norm].label} radii"
         known = [words for words in (self.header.noise_words, seen, n) if words]
         kind = "a log" if self.is_log else f"rule {self.header.rule}"
-        source = " ".join(
-            shortened(printable(word))
-            for word in (self.header.dataset, self.header.split)
-            if word
-        )
+        names = [name for name in (self.header.dataset, self.header.split) if name]
+        source = " ".join(shortened(printable(name)) for name in names)
         images = f"{len(self):,} of {source}" if source else f"{len(self):,} images"
         return f"Certificates({self.name!r}: {', '.join([images, *known, kind])})"
 
     @property
     def is_log(self) -> bool:
-        """Whether the table was read from a published log, which holds radii but no class counts."""
+        """Whether the table was read from a published log, without class counts."""
         return self.counts is None
 
     @property
     def smoothing(self) -> Noise:
-        """The noise, which knows radii in the table's norm. Problem where there is none of all images."""
+        """The noise, which knows radii in the table's norm.
+
+        Raises:
+            Problem: there is none of all images, or it is not known.
+        """
         if self.sigmas is not None:
             raise WrongTable(
                 f"{_of_each(self.sigmas)}, so there is no one noise of all",
@@ -123,14 +142,17 @@ class Certificates:
 
     @property
     def stated_q(self) -> Floats:
-        """(N,) the upper bound on 1 - p_A that a log states in a column, or by its radii.
+        """(N,) the upper bound on 1 - p_A that a log states.
+
+        It does so in a column, or by its radii.
 
         Raises:
             Problem: sigma is not known.
 
         Example:
             >>> from randsmooth.certificates import from_radii
-            >>> from_radii([0.5, 1.0], sigma=0.5).stated_q.round(4).tolist()  # 1 and 2 sigma
+            >>> one_and_two_sigma = from_radii([0.5, 1.0], sigma=0.5)
+            >>> one_and_two_sigma.stated_q.round(4).tolist()
             [0.1587, 0.0228]
         """
         if self.q is not None:
@@ -141,12 +163,18 @@ class Certificates:
 
     @property
     def norm(self) -> str:
-        """The norm of the radii, one of `noise.NORMS`: that of the noise, unless `in_norm` changed it."""
+        """The norm of the radii, one of `noise.NORMS`.
+
+        It is that of the noise, unless `in_norm` changed it.
+        """
         return self.header.norm if self.converted is None else self.converted.norm
 
     @property
     def proved_in(self) -> str:
-        """The norm of the radii that its own follow from: another one only where the noise has no proof in `norm`."""
+        """The norm of the radii that its own follow from.
+
+        It is another one than `norm` only where the noise has no proof in `norm`.
+        """
         apart = (
             self.converted is not None
             and self.norm in self.converted.noise.proves_apart
@@ -155,90 +183,117 @@ class Certificates:
 
     @property
     def labelled(self) -> bool:
-        """Whether the images have labels: without them, nothing is known of accuracy."""
+        """Whether the images have labels.
+
+        Without them, nothing is known of accuracy.
+        """
         return not (self.label == NO_LABEL).any()
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """(N,) whether the certified class is the label; False for an abstention, and where there is no label."""
+        """(N,) whether the certified class is the label.
+
+        It is False for an abstention, and where there is no label.
+        """
         return np.asarray((self.predict == self.label) & (self.label != NO_LABEL))
 
     @property
     def samples(self) -> Ints:
-        """(N,) how many samples each image took, including those that picked the class, where they are known."""
+        """(N,) how many samples each image took.
+
+        Those that picked the class are among them, where they are known.
+        """
         counts0, counts = self.evidence()
         picking = counts0.sum(axis=1) if self.header.n0 else 0
         return np.asarray(picking + counts.sum(axis=1))
 
     @property
     def rule(self) -> Rule:
-        """The rule by which the certificates were judged. Raises Problem for a log, which does not say."""
+        """The rule by which the certificates were judged.
+
+        Raises:
+            Problem: the table is a log, which does not say it.
+        """
         return rule_of(self.header)
 
     def class_name(self, index: int) -> str:
-        """What class `index` is called; a dash for NO_LABEL."""
+        """Return what class `index` is called; a dash for NO_LABEL."""
         if index == NO_LABEL:
             return "–"
         return self.header.classes[index] if self.header.classes else str(index)
 
     def evidence(self) -> tuple[Ints, Ints]:
-        """counts0 and counts, both (N, K).
+        """Return counts0 and counts, both (N, K).
 
         Raises:
             Problem: the table comes from a log that kept radii only.
         """
         if self.counts0 is None or self.counts is None:
             raise WrongTable(
-                f"{self.name or 'this log'} has no counts: keep its own n and alpha, or certify again"
+                f"{self.name or 'this log'} has no counts: keep its own n and alpha, "
+                "or certify again"
             )
         return self.counts0, self.counts
 
     def at(
         self, *, alpha: float | None = None, n: int | None = None, seed: int = 0
     ) -> Certificates:
-        """The same evidence judged at another `alpha`, or with a smaller `n`.
+        """Return the same evidence judged at another `alpha`, or with a smaller `n`.
 
-        For a smaller n, a random subset of each image's samples is drawn without replacement, so that the result is
-        distributed exactly as a fresh certification with n samples. `seed` determines the subset.
+        For a smaller n, a random subset of each image's samples is drawn without
+        replacement, so that the result is distributed exactly as a fresh certification
+        with n samples. `seed` determines the subset.
 
         Raises:
-            Problem: no counts, alpha outside (0, 1), n above the stored n or too small for alpha, or a rule other
-                than fixed, whose certificates hold at their own n and alpha only.
+            Problem: no counts, alpha outside (0, 1), n above the stored n or too small
+                for alpha, or a rule other than fixed, whose certificates hold at their
+                own n and alpha only.
         """
-        counts0, counts = self.evidence()
+        _, counts = self.evidence()
         if self.header.rule != "fixed":
-            made = (
-                f"{self.name or 'this table'} was certified by rule {self.header.rule}"
-            )
             raise WrongTable(
-                f"{made}, which holds at its own n and alpha alone; for others, certify by rule fixed"
+                f"{self.name or 'this table'} was certified by rule "
+                f"{self.header.rule}, "
+                "which holds at its own n and alpha alone; for others, certify by rule "
+                "fixed"
             )
-        judged = _judged(self.header, n, alpha, seed)
-        if judged.n != self.header.n:
-            counts = _thinned(counts, judged.n or 0, seed)
-            if judged.n0 == 0 and not judged.label_aware:
-                counts0 = marked(counts.argmax(axis=1), counts.shape[1])
-        columns = {name: getattr(self, name) for name in ARRAYS} | {
-            "counts0": counts0,
-            "counts": counts,
-        }
-        return from_evidence(judged, **columns, name=self.name).seen_by(self.converted)
+        header = judged_anew(self.header, n, alpha, seed)
+        columns = {name: getattr(self, name) for name in ARRAYS}
+        if header.n != self.header.n:
+            counts = thinned(counts, header.n or 0, seed)
+            columns["counts"] = counts
+            # Then these samples themselves pick the class.
+            if header.n0 == 0 and not header.label_aware:
+                columns["counts0"] = marked(counts.argmax(axis=1), counts.shape[1])
+        table = from_evidence(header, **columns, name=self.name)
+        return table.seen_by(self.converted)
 
     def in_norm(self, norm: str, *, shape: Sequence[int] = ()) -> Certificates:
-        """This table with the radii in `norm` that follow from its own by a proof (see `noise.Noise.convert`).
+        """Return this table with radii in `norm`.
 
-        It is for reports. A file holds the evidence and the radii of the noise's own norm: write the table itself.
+        They follow from its own by a proof (see `noise.Noise.convert`). It is for
+        reports. A file holds the evidence and the radii of the noise's own norm: write
+        the table itself.
 
         Args:
             norm: one of `noise.NORMS`; that of the noise gives its own radii again.
             shape: of an input, such as (1, 28, 28), which radii in "linf" take.
 
         Raises:
-            Problem: the noise is not known, proves nothing in `norm`, or takes the shape.
+            Problem: the noise is not known, proves nothing in `norm`, or takes the
+                shape.
 
         Example:
             >>> from randsmooth.certificates import from_counts
-            >>> table = from_counts([990, 480], n=1000, picked=[3, 5], label=[3, 5], sigma=0.5, name="mine")
+            >>> classes = [3, 5]
+            >>> table = from_counts(
+            ...     counts=[990, 480],
+            ...     n=1000,
+            ...     picked=classes,
+            ...     label=classes,
+            ...     sigma=0.5,
+            ...     name="mine",
+            ... )
             >>> table.in_norm("l1")
             Certificates('mine': 2 images, sigma 0.5, L1 radii, n 1,000, rule fixed)
             >>> table.in_norm("linf", shape=(4, 4)).radius.round(3).tolist()  # a fourth
@@ -246,7 +301,8 @@ class Certificates:
         """
         if self.converted is not None:
             raise WrongTable(
-                f"{self.name or 'this table'} has {self.norm} radii already: start from the table as read"
+                f"{self.name or 'this table'} has {self.norm} radii already: "
+                "start from the table as read"
             )
         if norm == self.norm:
             return self
@@ -256,11 +312,10 @@ class Certificates:
         return self.seen_by(InNorm(noise, norm, tuple(shape)))
 
     def seen_by(self, noise: InNorm | None) -> Certificates:
-        return (
-            self
-            if noise is None
-            else replace(self, radius=noise.from_own(self.radius), converted=noise)
-        )
+        """Return this table with its radii in the norm of `noise`; None leaves them."""
+        if noise is None:
+            return self
+        return replace(self, radius=noise.from_own(self.radius), converted=noise)
 
     def assuming(
         self,
@@ -269,7 +324,9 @@ class Certificates:
         n: int | None = None,
         alpha: float | None = None,
     ) -> Certificates:
-        """This table with the facts that its header lacks, such as all three of a log's; known ones are kept.
+        """Return this table with facts that its header lacks.
+
+        A log may lack all three. Known ones are kept.
 
         Raises:
             Problem: a sigma for a log that states one for each image.
@@ -290,22 +347,21 @@ class Certificates:
         return replace(self, header=self.header.replace(**new)) if new else self
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
-        """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""
-        columns = {
-            name: getattr(self, name)
-            for name in (*ARRAYS, "predict", "radius", "q", "sigmas")
-        }
-        kept: dict[str, Any] = {
-            name: column[keep] for name, column in columns.items() if column is not None
-        }
+        """Return the rows where `keep` (N,) is True, or those numbered `keep` (M,)."""
+        kept: dict[str, Any] = {}
+        for name in (*ARRAYS, "predict", "radius", "q", "sigmas"):
+            column = getattr(self, name)
+            if column is not None:
+                kept[name] = column[keep]
         if self.paths is not None:
             kept["paths"] = tuple(self.paths[row] for row in np.arange(len(self))[keep])
         return replace(self, **kept)
 
     def derived(self) -> dict[str, NDArray[Any]]:
-        """What follows from the evidence: predict, radius, correct (where there are labels), picked, n_A and p_lower.
+        """Return what follows from the evidence, for people who look at a table.
 
-        Each is (N,), for people who look at a table; files hold them, and they are never read back.
+        These are predict, radius, correct (where there are labels), picked, n_A and
+        p_lower, (N,) each. Files hold them, and they are never read back.
 
         Raises:
             Problem: a table without counts.
@@ -314,39 +370,53 @@ class Certificates:
         evidence = Evidence.of(
             counts0, counts, idx=self.idx, paths=self.paths, u=self.u
         )
-        q = (
-            self.rule.claims(evidence)[0] if self.q is None else self.q
-        )  # a table made by hand has none yet
-        n_a = np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0]
-        judged = {"predict": self.predict, "radius": self.radius} | (
-            {"correct": self.correct} if self.labelled else {}
-        )
-        return judged | {"picked": evidence.picked, "n_A": n_a, "p_lower": 1.0 - q}
+        q = self.q
+        # A table that was made by hand has none yet.
+        if q is None:
+            q, _ = self.rule.claims(evidence)
+        picked = evidence.picked
+        derived: dict[str, NDArray[Any]] = {
+            "predict": self.predict,
+            "radius": self.radius,
+        }
+        if self.labelled:
+            derived["correct"] = self.correct
+        derived["picked"] = picked
+        derived["n_A"] = np.take_along_axis(counts, picked[:, None], axis=1)[:, 0]
+        derived["p_lower"] = 1.0 - q
+        return derived
 
     def to_pandas(self) -> pd.DataFrame:
-        """A DataFrame with one row an image: the evidence, what follows from it, and the header in `attrs`.
+        """Return a DataFrame with one row an image, and the header in `attrs`.
 
-        Columns: idx, label, predict, radius, correct, picked, n_A, p_lower, path, counts0, counts and seconds, where
-        path and counts are lists, and machine, if the table has it; of a log idx, label, predict, radius, correct and
-        seconds, and sigma, if images have several. counts0 is left out where n0 is not known, and of counts of the
-        picked class alone there are n_A and n.
+        It holds the evidence, and what follows from it.
+
+        Columns: idx, label, predict, radius, correct, picked, n_A, p_lower, path,
+        counts0, counts and seconds, where path and counts are lists, and machine, if
+        the table has it; of a log idx, label, predict, radius, correct and seconds, and
+        sigma, if images have several. counts0 is left out where n0 is not known, and of
+        counts of the picked class alone there are n_A and n.
 
         Example:
             >>> from randsmooth.certificates import from_counts
-            >>> table = from_counts([990, 480], n=1000, picked=[3, 5], label=[3, 5], sigma=0.5, name="mine")
+            >>> classes = [3, 5]
+            >>> table = from_counts(
+            ...     counts=[990, 480],
+            ...     n=1000,
+            ...     picked=classes,
+            ...     label=classes,
+            ...     sigma=0.5,
+            ...     name="mine",
+            ... )
             >>> frame = table.to_pandas()
             >>> frame[["label", "predict", "n_A"]].values.tolist()
             [[3, 3, 990], [5, -1, 480]]
         """
-        import pandas as pd  # here, since it takes long to load
+        # Here, since it takes long to load.
+        import pandas as pd
 
-        log = {
-            name: getattr(self, name)
-            for name in ("idx", "label", "predict", "radius", "correct", "seconds")
-        }
-        if self.sigmas is not None:
-            log["sigma"] = self.sigmas
-        frame = pd.DataFrame(log if self.is_log else _counted(self))
+        columns = _columns_of_log(self) if self.is_log else _columns_of_counts(self)
+        frame = pd.DataFrame(columns)
         frame.attrs[ATTRS] = {
             "header": self.header.model_dump(mode="json"),
             "name": self.name,
@@ -354,88 +424,59 @@ class Certificates:
         return frame
 
     def renamed(self, name: str) -> Certificates:
+        """Return this table under another name."""
         return replace(self, name=name)
 
 
 def _of_each(sigmas: Floats) -> str:
-    """What is said of images with several sigmas."""
+    """Return what is said of images with several sigmas."""
     return f"each image has a sigma of its own, {sigmas.min():g} to {sigmas.max():g}"
 
 
-def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> Header:
-    """The header of the same evidence at another `n` or `alpha`, with notes and a guarantee that say so."""
-    changed: dict[str, Any] = {}
-    notes = header.notes
-    if n is not None and n != header.n:
-        changed["n"], notes = n, (*notes, f"n {header.n} thinned to {n}, seed {seed}")
-    if alpha is not None and alpha != header.alpha:
-        changed["alpha"], notes = (
-            alpha,
-            (*notes, f"alpha {header.alpha} recomputed as {alpha}"),
-        )
-    judged = header.replace(**changed, notes=notes)
-    return (
-        judged
-        if header.guarantee is None
-        else judged.replace(guarantee=guarantee_of(judged))
-    )
+def _columns_of_log(table: Certificates) -> dict[str, Any]:
+    """Return the columns of a table without counts."""
+    names = ("idx", "label", "predict", "radius", "correct", "seconds")
+    columns: dict[str, Any] = {name: getattr(table, name) for name in names}
+    if table.sigmas is not None:
+        columns["sigma"] = table.sigmas
+    return columns
 
 
-def _counted(table: Certificates) -> dict[str, Any]:
-    """The columns of a table with counts. Those that only mark the class, or all other answers, are left out.
+def _columns_of_counts(table: Certificates) -> dict[str, Any]:
+    """Return the columns of a table with counts.
 
-    Read elsewhere, they would be taken for samples; and so would the class that the samples themselves picked be taken
-    for one that was picked without them, if it had the same name.
+    Those that only mark the class, or all other answers, are left out: read elsewhere,
+    they would be taken for samples.
     """
     counts0, counts = table.evidence()
-    columns: dict[str, Any] = {"idx": table.idx, "label": table.label} | table.derived()
-    if table.header.bound == "any-class":
+    header = table.header
+    columns: dict[str, Any] = {
+        "idx": table.idx,
+        "label": table.label,
+        **table.derived(),
+    }
+    if header.bound == "any-class":
+        # Elsewhere, a class that is called picked was picked without these samples.
         columns["most_frequent"] = columns.pop("picked")
     if table.paths is not None:
         columns["path"] = [path.tolist() for path in table.paths]
-    if table.header.n0:
-        columns["counts0"] = counts0[
-            :, : counts0.shape[1] - table.header.lumped
-        ].tolist()
-    columns |= (
-        {"n": counts.sum(axis=1)}
-        if table.header.lumped
-        else {"counts": counts.tolist()}
-    )
-    made = {"seconds": table.seconds, "machine": table.machine, "u": table.u}
-    return columns | {
-        name: values for name, values in made.items() if values is not None
-    }
-
-
-def marked(classes: Ints, K: int) -> Ints:
-    """(N, K) a 1 for the class of each row."""
-    marks = np.zeros((len(classes), K), np.int64)
-    marks[np.arange(len(classes)), classes] = 1
-    return marks
-
-
-def _thinned(counts: Ints, n: int, seed: int) -> Ints:
-    """Counts (N, K) of a random n of each row's samples, drawn without replacement."""
-    stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
-    if not 1 <= n <= stored:
-        raise WrongTable(
-            f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more"
-        )
-    if stored >= MOST_SAMPLES:
-        raise WrongTable(
-            f"the table holds {stored:,} samples per image; NumPy can thin fewer than {MOST_SAMPLES:,}"
-        )
-    rng = np.random.default_rng(seed)
-    rows = [
-        rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals")
-        for row in counts
-    ]
-    return np.array(rows, np.int64).reshape(counts.shape)
+    if header.n0:
+        of_classes = counts0[:, :-1] if header.lumped else counts0
+        columns["counts0"] = of_classes.tolist()
+    if header.lumped:
+        columns["n"] = counts.sum(axis=1)
+    else:
+        columns["counts"] = counts.tolist()
+    columns["seconds"] = table.seconds
+    if table.machine is not None:
+        columns["machine"] = table.machine
+    if table.u is not None:
+        columns["u"] = table.u
+    return columns
 
 
 def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
-    """The certified class and radius of each image.
+    """Return the certified class and radius of each image.
 
     Args:
         rule: by which the samples were drawn.
@@ -448,7 +489,8 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
     Example:
         >>> from randsmooth.noise import Gaussian
         >>> from randsmooth.rules import make_rule
-        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
+        >>> counts0 = np.array([[98, 2], [55, 45]])
+        >>> counts = np.array([[990, 10], [480, 520]])
         >>> rule = make_rule("fixed", noise=Gaussian(0.5), n=1000, alpha=0.001)
         >>> predict, radius = decide(rule, Evidence.of(counts0, counts))
         >>> predict.tolist(), radius.round(3).tolist()
@@ -459,9 +501,9 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
 
 
 def _certified(rule: Rule, evidence: Evidence, q: Floats, radius: Floats) -> Ints:
-    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(
-        np.int64
-    )
+    """Return (N,) the certified classes, or ABSTAIN."""
+    certified = rule.certifies(q, radius)
+    return np.where(certified, evidence.picked, ABSTAIN).astype(np.int64)
 
 
 def from_evidence(
@@ -478,18 +520,22 @@ def from_evidence(
     u: Floats | None = None,
     name: str = "",
 ) -> Certificates:
-    """The table that follows from the counts under the header's rule. Shapes as in `Certificates`.
+    """Return the table that follows from the counts under the header's rule.
 
-    Without `paths`, every image was looked at once, when its samples were complete.
+    Shapes are as in `Certificates`. Without `paths`, every image was looked at once,
+    when its samples were complete.
 
     Raises:
-        Problem: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
-            counts that are negative or not as many as the rule asks for, a label that is not among the K classes (or
-            NO_LABEL beside labels), an image that the header's selection or shard does not hold, a machine that it does
-            not tell, uniform numbers that are missing or that no bound asked for, or a budget that certifies nothing.
+        Problem: an array of another shape or type, an image below 0 or one that occurs
+            twice, impossible times, counts that are negative or not as many as the rule
+            asks for, a label that is not among the K classes (or NO_LABEL beside
+            labels), an image that the header's selection or shard does not hold, a
+            machine that it does not tell, uniform numbers that are missing or that no
+            bound asked for, or a budget that certifies nothing.
 
     Example:
-        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
+        >>> counts0 = np.array([[98, 2], [55, 45]])
+        >>> counts = np.array([[990, 10], [480, 520]])
         >>> table = from_evidence(
         ...     Header(sigma=0.5, n0=100, n=1000, alpha=0.001),
         ...     idx=np.arange(2),
@@ -502,8 +548,16 @@ def from_evidence(
         ([0, -1], [0.989, 0.0])
     """
     rule = rule_of(header)
-    given = (idx, label, counts0, counts, seconds, machine, image, u)
-    columns: dict[str, Any] = dict(zip(ARRAYS, given, strict=True))
+    columns: dict[str, Any] = {
+        "idx": idx,
+        "label": label,
+        "counts0": counts0,
+        "counts": counts,
+        "seconds": seconds,
+        "machine": machine,
+        "image": image,
+        "u": u,
+    }
     check_columns(header, columns, paths)
     check_belong(header.selection, header.shard, idx)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths, u=u)

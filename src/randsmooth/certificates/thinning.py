@@ -1,0 +1,65 @@
+"""The evidence of a table with fewer samples, as a shorter run would give it."""
+
+from typing import Any
+
+import numpy as np
+
+from randsmooth.certificates.evidence import Ints
+from randsmooth.certificates.header import Header, guarantee_of
+from randsmooth.errors import WrongTable
+from randsmooth.rules import MOST_SAMPLES
+
+
+def judged_anew(
+    header: Header, n: int | None, alpha: float | None, seed: int
+) -> Header:
+    """Return the header of the same evidence at another `n` or `alpha`.
+
+    Its notes and its guarantee say so. None leaves a number as it is.
+    """
+    changed: dict[str, Any] = {}
+    notes = list(header.notes)
+    if n is not None and n != header.n:
+        changed["n"] = n
+        notes.append(f"n {header.n} thinned to {n}, seed {seed}")
+    if alpha is not None and alpha != header.alpha:
+        changed["alpha"] = alpha
+        notes.append(f"alpha {header.alpha} recomputed as {alpha}")
+    judged = header.replace(**changed, notes=tuple(notes))
+    if judged.guarantee is None:
+        return judged
+    return judged.replace(guarantee=guarantee_of(judged))
+
+
+def thinned(counts: Ints, n: int, seed: int) -> Ints:
+    """Return counts (N, K) of a random n of each row's samples.
+
+    They are drawn without replacement.
+
+    Raises:
+        Problem: the table holds fewer samples, or more than NumPy can draw from.
+    """
+    stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
+    if not 1 <= n <= stored:
+        raise WrongTable(
+            f"n={n} is not among the 1..{stored} samples that the table holds; "
+            "certify again for more"
+        )
+    if stored >= MOST_SAMPLES:
+        raise WrongTable(
+            f"the table holds {stored:,} samples per image; NumPy can thin fewer than "
+            f"{MOST_SAMPLES:,}"
+        )
+    rng = np.random.default_rng(seed)
+    rows = [
+        rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals")
+        for row in counts
+    ]
+    return np.array(rows, np.int64).reshape(counts.shape)
+
+
+def marked(classes: Ints, K: int) -> Ints:
+    """Return (N, K) with a 1 for the class of each row."""
+    marks = np.zeros((len(classes), K), np.int64)
+    marks[np.arange(len(classes)), classes] = 1
+    return marks
