@@ -1,4 +1,9 @@
-"""Who imports whom: the house rules, read from the source."""
+"""Who may import whom: rooms by the table below.
+
+Imports are read from the source, wherever they stand: at the top, in a function, or under
+TYPE_CHECKING. A name that a room exports lazily counts as an import of the file that has
+it.
+"""
 
 import ast
 import re
@@ -9,173 +14,163 @@ import randsmooth
 
 ROOT = Path(randsmooth.__file__).parent
 
-# Modules at the top that any room may import, and that import at most a few of each other.
-LEAVES = {
-    *(
-        "frozen_record",
-        "errors",
-        "notes",
-        "escape",
-        "extras",
-        "progress",
-        "atomic",
-        "documents",
-        "registry",
-        "urls",
-        "contents",
-    ),
-    *("children", "parquet_layout"),
-}
-
-# Of these the ones about files, here and at URLs, each built on those before it, may import each other.
-URLS = {"extras", "atomic", "urls"}
-
-ALLOWED: dict[str, set[str]] = {
+# Room -> the rooms that it may import, besides itself and the modules at the top.
+MAY_IMPORT: dict[str, set[str]] = {
     "bounds": set(),
     "noise": set(),
-    "rules": {"noise", "bounds"},
-    "certificates": {"rules", "noise", "bounds"},
-    "metrics": {"certificates", "rules", "noise", "bounds"},
     "attacks": set(),
     "data": set(),
-    "models": {"noise", "data"},
-    "methods": {"attacks", "noise", "bounds"},
-    "training": {"data", "models", "methods", "attacks", "noise"},
+    "rules": {"bounds", "noise"},
+    "certificates": {"bounds", "noise", "rules"},
+    "metrics": {"bounds", "noise", "rules", "certificates"},
+    "report": {"bounds", "noise", "rules", "certificates", "metrics"},
+    "models": {"data", "noise"},
+    "methods": {"attacks", "bounds", "noise"},
+    "training": {"attacks", "data", "methods", "models", "noise"},
     "certification": {
-        "models",
         "attacks",
-        "noise",
-        "data",
         "bounds",
-        "rules",
         "certificates",
+        "data",
         "metrics",
-    },
-    "papers": {
-        *(
-            "training",
-            "certification",
-            "metrics",
-            "certificates",
-            "rules",
-            "report",
-            "noise",
-            "bounds",
-            "launch",
-        ),
-        *(
-            "data",
-            "models",
-            "methods",
-        ),  # what its measured objects hand from one to the other
-    },
-    "report": {"metrics", "certificates", "rules", "noise", "bounds"},
-    "app": {
-        *(
-            "certification",
-            "models",
-            "data",
-            "noise",
-            "report",
-            "certificates",
-            "bounds",
-        ),
-        *("metrics", "launch"),  # what an assessment measures and plans
+        "models",
+        "noise",
+        "rules",
     },
     "launch": {
-        "training",
-        "certification",
-        "report",
-        "certificates",
-        "rules",
-        "noise",
         "bounds",
-        "models",
-        "methods",
+        "certificates",
+        "certification",
         "data",
+        "methods",
+        "models",
+        "noise",
+        "report",
+        "rules",
+        "training",
+    },
+    "app": {
+        "bounds",
+        "certificates",
+        "certification",
+        "data",
+        "launch",
+        "metrics",
+        "models",
+        "noise",
+        "report",
+    },
+    "papers": {
+        "bounds",
+        "certificates",
+        "certification",
+        "data",
+        "launch",
+        "methods",
+        "metrics",
+        "models",
+        "noise",
+        "report",
+        "rules",
+        "training",
     },
     "testing": {
-        *(
-            "methods",
-            "models",
-            "data",
-            "certificates",
-            "rules",
-            "certification",
-            "report",
-            "metrics",
-        ),
-        *("attacks", "noise", "bounds"),
+        "attacks",
+        "bounds",
+        "certificates",
+        "certification",
+        "data",
+        "methods",
+        "metrics",
+        "models",
+        "noise",
+        "report",
+        "rules",
     },
 }
-ROOMS = {*ALLOWED, "cli"}
 
-# Names of the public face and the room that each comes from, as `randsmooth/__init__.pyi` lists them.
-FACE = {
-    alias.name: (node.module or alias.name).split(".")[0]
-    for node in ast.parse((ROOT / "__init__.pyi").read_text()).body
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-}
-
-PARSED = {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+# The command line imports anything, and nothing imports it.
+MAY_IMPORT["cli"] = {*MAY_IMPORT}
 
 
-def room(path: Path) -> str:
-    """The folder under src/randsmooth that a file is in, or the name of the module itself."""
-    return path.relative_to(ROOT).with_suffix("").parts[0]
+def module_of(path: Path) -> str:
+    """Return the name by which a file is imported."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
 
 
-def imports(path: Path) -> Iterator[str]:
-    """Every module that is imported, wherever that stands: at the top, in a function, under TYPE_CHECKING."""
-    for node in ast.walk(PARSED[path]):
+FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def exported_by(stub: Path) -> dict[str, str]:
+    """Return the names that a room exports lazily -> where they are, by its .pyi file."""
+    package = module_of(stub)
+    places = {}
+    for node in ast.parse(stub.read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            module = f"{package}.{node.module}" if node.module else package
+            for alias in node.names:
+                places[f"{package}.{alias.name}"] = f"{module}.{alias.name}"
+    return places
+
+
+EXPORTED: dict[str, str] = {}
+for stub in ROOT.rglob("__init__.pyi"):
+    EXPORTED |= exported_by(stub)
+
+
+def file_with(name: str) -> str:
+    """Return the module that defines a name of ours, or that the name means."""
+    while name not in FILES and name in EXPORTED:
+        name = EXPORTED[name]
+    return name if name in FILES else name.rpartition(".")[0]
+
+
+def imported_by(path: Path) -> Iterator[str]:
+    """Yield the modules of ours that a file imports, wherever that stands."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "randsmooth"
-        ):
-            yield f"randsmooth.{node.attr}"  # `import randsmooth`, then randsmooth.X
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            if name.split(".")[0] == "randsmooth":
+                yield file_with(name)
 
 
-def home(module: str) -> str | None:
-    """The room that `module` of ours belongs to; None for the package itself and its version."""
+IMPORTS = {module: {*imported_by(path)} - {module} for module, path in FILES.items()}
+
+
+def room_of(module: str) -> str | None:
+    """Return the room of a module; None where it stands at the top."""
     parts = module.split(".")
-    if len(parts) == 1 or parts[1] == "__version__":
-        return None
-    return FACE.get(parts[1], parts[1])
+    return parts[1] if len(parts) > 1 and parts[1] in MAY_IMPORT else None
 
 
-def ours(path: Path) -> set[str]:
-    found = {
-        home(module) for module in imports(path) if module.split(".")[0] == "randsmooth"
-    }
-    return {there for there in found if there is not None} - {room(path)}
+def test_a_room_imports_those_of_its_row_alone() -> None:
+    for module, imported in IMPORTS.items():
+        if module in ("randsmooth", "randsmooth.__main__"):
+            continue
+        room = room_of(module)
+        allowed = {room, None} | MAY_IMPORT.get(room or "", set())
+        beyond = {other for other in imported if room_of(other) not in allowed}
+        assert not beyond, f"{module} imports {beyond}"
 
 
-def may_import(here: str) -> set[str]:
-    """What the files of a room may import."""
-    if here in ("__init__", "__main__", "cli"):
-        return ROOMS | LEAVES
-    if here in LEAVES:
-        return {"errors", "escape", "documents", "notes"} | URLS
-    assert here in ALLOWED, f"{here} has no row in the table"
-    return ALLOWED[here] | LEAVES
-
-
-def test_no_arrow_but_those_of_the_table() -> None:
-    assert {
-        path: beyond
-        for path in PARSED
-        if (beyond := ours(path) - may_import(room(path)))
-    } == {}
+def test_every_folder_has_a_row() -> None:
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert folders == {*MAY_IMPORT}
 
 
 def test_no_reader_is_told_to_run_what_a_file_says() -> None:
-    """Functions that run code whatever they are told are banned by the linter (pyproject.toml)."""
-    told = re.compile(r"weights_only=(?!True\b)|allow_pickle=(?!False\b)|pickle_module")
-    assert not [path for path in PARSED if told.search(path.read_text())]
+    """Functions that run code whatever they are told are banned by the linter.
+
+    See pyproject.toml.
+    """
+    running = re.compile(
+        r"weights_only=(?!True\b)|allow_pickle=(?!False\b)|pickle_module"
+    )
+    for path in FILES.values():
+        assert not running.search(path.read_text()), path

@@ -118,8 +118,13 @@ class Method(ABC):
             """Noise samples per image."""
 
     def __post_init__(self) -> None:
-        record_of(type(self))(**vars(self))
+        record_of(type(self))(**self.hyperparameters())
         self.check()
+
+    def hyperparameters(self) -> dict[str, Any]:
+        """Return the value of each field by its name."""
+        names = [field.name for field in dataclasses.fields(self)]
+        return {name: getattr(self, name) for name in names}
 
     def check(self) -> None:  # noqa: B027 most need not override it
         """Raise Problem for hyperparameters that do not go together; their types and ranges have been checked."""

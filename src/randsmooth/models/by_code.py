@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import inspect
 import pkgutil
 import sys
 import traceback
@@ -76,11 +77,8 @@ def _made(
     found, where = module, module.__file__ or module.__name__
     for part in name.split("."):
         if not hasattr(found, part):
-            names = [
-                each
-                for each, value in vars(module).items()
-                if callable(value) and each[0] != "_"
-            ]
+            callables = inspect.getmembers(module, callable)
+            names = [called for called, _ in callables if not called.startswith("_")]
             raise unknown(f"name in {where}", name, names)
         found = getattr(found, part)
     if not is_model(found) and callable(found):

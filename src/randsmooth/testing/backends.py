@@ -82,7 +82,7 @@ def _check_describes_itself(kind: Any) -> None:
         isinstance(kind, type) and issubclass(kind, Backend),
         "is no subclass of randsmooth.certification.backends.Backend",
     )
-    require(vars(kind).get("__doc__"), "has no docstring")
+    require(kind.__doc__, "has no docstring")
     require(
         is_one_line(kind.name) and is_one_line(kind.runs),
         "needs a `name`, and `runs`, which says what it runs",

@@ -28,6 +28,10 @@ SIGMA = 0.5
 # The relative error of a loss in float32 that is summed in another order.
 LOSS_ERROR = 1e-4
 
+IS_NO_FROZEN_DATACLASS = (
+    "is no frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it"
+)
+
 
 def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
     """Check a training method: its dataclass, its loss and its schedule.
@@ -52,9 +56,10 @@ def check_method(method: str | type[Method], **hyperparameters: Any) -> None:
     entry, kind = named_entry("method", method, METHODS)
     with contract_of(entry):
         _check_is_class_of_methods(kind)
-        _check_is_frozen_dataclass(kind)
+        _check_fields_are_given_by_keyword(kind)
         _check_has_docstring_and_source(kind)
         made = kind(**hyperparameters)
+        _check_is_frozen(made)
         _check_noises_per_image(made)
         _check_refuses_wrong_hyperparameters(made)
         _check_loss(made)
@@ -73,17 +78,24 @@ def _check_is_class_of_methods(kind: Any) -> None:
     )
 
 
-def _check_is_frozen_dataclass(kind: type[Method]) -> None:
-    parameters = vars(kind).get("__dataclass_params__")
-    by_keyword = all(field.kw_only for field in dataclasses.fields(kind))
-    require(
-        parameters is not None and parameters.frozen and by_keyword,
-        "is no frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it",
+def _check_fields_are_given_by_keyword(kind: type[Method]) -> None:
+    by_keyword = dataclasses.is_dataclass(kind) and all(
+        field.kw_only for field in dataclasses.fields(kind)
     )
+    require(by_keyword, IS_NO_FROZEN_DATACLASS)
+
+
+def _check_is_frozen(method: Any) -> None:
+    """Check that nothing can be set, which a base class that is frozen does not ensure."""
+    try:
+        method.a_name_that_it_does_not_have = 0
+    except dataclasses.FrozenInstanceError:
+        return
+    require(False, IS_NO_FROZEN_DATACLASS)
 
 
 def _check_has_docstring_and_source(kind: type[Method]) -> None:
-    docstring = vars(kind).get("__doc__") or ""
+    docstring = kind.__doc__ or ""
     written_by_dataclass = docstring.startswith(f"{kind.__name__}(")
     require(
         docstring and not written_by_dataclass,
@@ -280,7 +292,7 @@ def _check_images_stay_together(method: Method) -> None:
     over the images, when every image comes twice.
     """
     several = method
-    if "m" in vars(method):
+    if "m" in method.hyperparameters():
         # With one copy of each image, no copy can be mistaken for another's.
         changed: dict[str, Any] = {"m": max(2, method.m)}
         several = dataclasses.replace(method, **changed)

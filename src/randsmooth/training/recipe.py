@@ -132,7 +132,8 @@ class Recipe(Optimisation, Reading):
 
         Hyperparameters that are the method's defaults are left out.
         """
-        defaults = vars(type(self.build_method()))
+        fields = dataclasses.fields(self.build_method())
+        defaults = {field.name: field.default for field in fields}
         changed = [
             f"{name}={value}"
             for name, value in self.hyperparameters.items()
