@@ -1,13 +1,14 @@
-"""Places as users write them: a path on this machine, or the URL of a file or folder that fsspec knows.
+"""Places as users write them: a path on this machine, or a URL that fsspec knows.
 
-What is at a URL is read from a copy on this machine; what is to lie there is made here, then sent whole. The stores of
-fsspec ask again where a server is busy. It is loaded when a URL is opened, not before.
+What is at a URL is read from a copy on this machine; what is to lie there is made here, then
+sent whole. The stores of fsspec ask again where a server is busy. It is loaded when a URL is
+opened, not before.
 """
 
 import hashlib
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -19,64 +20,102 @@ from randsmooth.errors import GO_ON_OR_BEGIN_ANEW, BadValue, OutputExists, Unrea
 from randsmooth.extras import needs
 
 Place = Path | str
-"""A path, or as text a URL that fsspec knows, such as s3://bucket/gaussian.parquet. Text without :// is a path."""
+"""A path, or as text a URL that fsspec knows, such as s3://bucket/gaussian.parquet.
+
+Text without :// is a path.
+"""
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
 # A user's name and password before the host; keys of S3 may hold slashes.
 USER_INFO = re.compile(
     r"(?:(?<=\bs3://)|(?<=\bs3a://))[^\s/@:]+:[^\s@]*@|(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@"
 )
+
+# A name and its value in the query of a URL.
 IN_QUERY = re.compile(r"([?&;#])([^=&;\s#]+)=([^&;\s#'\"]+)")
-SIGNS = re.compile(r"^sig$|keyid$", re.IGNORECASE)  # beside what names a secret
+
+# What stands in place of a secret.
 HIDDEN = "***"
-# Names of secrets, in any part of a name, and as one of its words.
+
+# Names of what gives access in a query, beside those of secrets.
+ACCESS_IN_QUERY = re.compile(r"^sig$|keyid$", re.IGNORECASE)
+
+# What names a secret in any part of a name, and as one of its words.
 SECRET = re.compile(
     r"token(?!i[sz]|s)|secret|passw|passphrase|credential|api_?key|signature",
     re.IGNORECASE,
 )
 SECRET_WORDS = {
-    *("pwd", "auth", "oauth", "authorization", "pat", "jwt", "bearer"),
-    *("sas", "cookie", "cookies"),
+    "auth",
+    "authorization",
+    "bearer",
+    "cookie",
+    "cookies",
+    "jwt",
+    "oauth",
+    "pat",
+    "pwd",
+    "sas",
 }
 WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
-COPIES, UNSENT = "copies", "unsent"  # folders of the cache
-WITH_COMPANIONS = (
-    ".xml",
-    ".onnx",
-)  # files that need others beside them, whose names begin alike
-LAST = "config.json"  # of a model folder: what is there before it is not yet a model
-# Stores of objects: one appears whole when all of it has arrived, and has no folder that must be made first.
-OF_OBJECTS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci", "memory"}
+# Folders of the cache: for copies of what is at URLs, and for what waits to be sent there.
+COPIES = "copies"
+UNSENT = "unsent"
+
+# Files that need others beside them, whose names begin alike.
+WITH_COMPANIONS = (".xml", ".onnx")
+
+# The file of a model folder that is sent last: what is there before it is no model yet.
+SENT_LAST = "config.json"
+
+# Protocols of stores of objects: one appears whole when all of it has arrived, and has no
+# folder that must be made first.
+OBJECT_STORES = {
+    "s3",
+    "s3a",
+    "gs",
+    "gcs",
+    "az",
+    "abfs",
+    "abfss",
+    "oss",
+    "oci",
+    "memory",
+}
 
 
 def is_url(place: object) -> bool:
-    """Whether `place` is text with a protocol before it.
+    """Return whether `place` is text with a protocol before it.
 
     Example:
-        >>> is_url("s3://bucket/a.parquet"), is_url("runs/a.parquet"), is_url("C:/runs/a.parquet")
-        (True, False, False)
+        >>> places = "s3://bucket/a.parquet", "runs/a.parquet", "C:/runs/a.parquet"
+        >>> [is_url(place) for place in places]
+        [True, False, False]
     """
     return isinstance(place, str) and URL.match(place) is not None
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether what is called so is not to be told: a token, a password, a key.
+    """Return whether a name is that of a secret: a token, a password, a key.
 
     Example:
-        >>> [names_a_secret(name) for name in ("hf_token", "pwd", "authKey", "pat", "path", "keyword", "tokenizer")]
-        [True, True, True, True, False, False, False]
+        >>> [names_a_secret(name) for name in ("hf_token", "pwd", "authKey", "pat")]
+        [True, True, True, True]
+        >>> [names_a_secret(name) for name in ("path", "keyword", "tokenizer")]
+        [False, False, False]
     """
+    if SECRET.search(name):
+        return True
     words = [word.lower() for word in WORD.findall(name)]
-    return (
-        bool(SECRET.search(name))
-        or bool(SECRET_WORDS.intersection(words))
-        or words[-1:] == ["key"]
-    )
+    return not SECRET_WORDS.isdisjoint(words) or words[-1:] == ["key"]
 
 
 def without_credentials(text: str) -> str:
-    """`text` with stars in place of what gives access in the URLs in it: names, passwords, tokens, signatures.
+    """Return `text` with stars in place of what gives access in the URLs in it.
+
+    That is names, passwords, tokens and signatures.
 
     Example:
         >>> without_credentials("https://me:word@host/a.csv?version=3&sig=af31")
@@ -86,49 +125,61 @@ def without_credentials(text: str) -> str:
     """
     if "://" not in text:
         return text
+    without_user = USER_INFO.sub(f"{HIDDEN}@", text)
+    return IN_QUERY.sub(_hide_secret, without_user)
 
-    def told(found: re.Match[str]) -> str:
-        mark, name, _ = found.groups()
-        hidden = names_a_secret(name) or SIGNS.search(name)
-        return f"{mark}{name}={HIDDEN}" if hidden else found[0]
 
-    return IN_QUERY.sub(told, USER_INFO.sub(f"{HIDDEN}@", text))
+def _hide_secret(setting: re.Match[str]) -> str:
+    """Return a name and its value in a query, with stars for a value that gives access."""
+    mark, name, _ = setting.groups()
+    if names_a_secret(name) or ACCESS_IN_QUERY.search(name):
+        return f"{mark}{name}={HIDDEN}"
+    return setting[0]
 
 
 def place_of(text: Place) -> Place:
-    """A URL as it is, and whatever else as a path.
+    """Return a URL as it is, and whatever else as a path.
 
     Example:
         >>> place_of("s3://bucket/a.parquet"), place_of("runs/a.parquet").name
         ('s3://bucket/a.parquet', 'a.parquet')
     """
-    return text if is_url(text) else Path(text)
+    if is_url(text):
+        return text
+    return Path(text)
 
 
 def name_of(place: Place) -> str:
-    """The last part of a place.
+    """Return the last part of a place.
 
     Example:
         >>> name_of("s3://bucket/runs/model/"), name_of(Path("runs/model"))
         ('model', 'model')
     """
-    return _path_in(str(place)).name if is_url(place) else Path(place).name
+    if is_url(place):
+        return _path_in(str(place)).name
+    return Path(place).name
 
 
 def beside(place: Place, name: str) -> Place:
-    """The place of a file called `name` in the same folder.
+    """Return the place of a file called `name` in the same folder.
 
     Example:
-        >>> beside("s3://bucket/runs/a.parquet", "a.tsv"), beside(Path("runs/a.parquet"), "a.tsv").as_posix()
-        ('s3://bucket/runs/a.tsv', 'runs/a.tsv')
+        >>> beside("s3://bucket/runs/a.parquet", "a.tsv")
+        's3://bucket/runs/a.tsv'
+        >>> beside(Path("runs/a.parquet"), "a.tsv").as_posix()
+        'runs/a.tsv'
     """
     if is_url(place):
-        return f"{str(place).rstrip('/').rpartition('/')[0]}/{name}"
+        folder = str(place).rstrip("/").rpartition("/")[0]
+        return f"{folder}/{name}"
     return Path(place).with_name(name)
 
 
 def unsent_path(url: str) -> Path:
-    """Where what is to be written to `url` is made on this machine, with the journal of its run.
+    """Return where on this machine is made what is to be written to `url`.
+
+    The journal of its run lies there, too.
 
     Example:
         >>> unsent_path("s3://bucket/runs/a.parquet").parts[-5:]
@@ -138,15 +189,19 @@ def unsent_path(url: str) -> Path:
 
 
 def with_urls(text: str) -> str:
-    """`text` in which the paths of copies are the URLs that they are copies of."""
+    """Return `text` with the URLs of copies in place of their paths."""
     root = re.escape(str(cache_folder(COPIES)))
-    return re.sub(
-        root + r"[/\\][^/\\\s]+[/\\]([A-Za-z][A-Za-z0-9+.-]+)[/\\]", r"\1://", text
-    )
+    version = r"[/\\][^/\\\s]+"
+    protocol = r"[/\\]([A-Za-z][A-Za-z0-9+.-]+)[/\\]"
+    return re.sub(root + version + protocol, r"\1://", text)
 
 
 def kind_at(url: str) -> str | None:
-    """ "file", "directory", or None where there is nothing. Unreachable where that cannot be known."""
+    """Return "file" or "directory", or None where there is nothing.
+
+    Raises:
+        Unreachable: that cannot be known.
+    """
     with _opened(url, "read") as (fs, path):
         try:
             return str(fs.info(path)["type"])
@@ -155,7 +210,10 @@ def kind_at(url: str) -> str | None:
 
 
 def check_there(url: str) -> str:
-    """The kind of what is at `url`, "file" or "directory". Unreachable where there is nothing.
+    """Return the kind of what is at `url`: "file" or "directory".
+
+    Raises:
+        Unreachable: there is nothing, or it cannot be known.
 
     Example:
         >>> check_there("memory://bucket/nothing")
@@ -163,7 +221,8 @@ def check_there(url: str) -> str:
         ...
         randsmooth.errors.Unreachable: there is nothing at memory://bucket/nothing
     """
-    if (kind := kind_at(url)) is None:
+    kind = kind_at(url)
+    if kind is None:
         raise Unreachable(f"there is nothing at {without_credentials(url)}")
     return kind
 
@@ -171,10 +230,11 @@ def check_there(url: str) -> str:
 def fetched(
     place: Place, wanted: Callable[[PurePosixPath], bool] = lambda path: True
 ) -> Path:
-    """`place` itself if it is a path; of a URL, file or folder, the path of a copy that is up to date.
+    """Return the path of a copy of what is at a URL, which is up to date.
 
-    Copies are kept in the folder `copies` of $RANDSMOOTH_CACHE or of the user's cache folder; it may be removed at any
-    time. A copy is made again when what is at the URL has changed.
+    A path is returned as it is. Copies of files and folders are kept in the folder `copies`
+    of $RANDSMOOTH_CACHE or of the user's cache folder; it may be removed at any time. A copy
+    is made again when what is at the URL has changed.
 
     Args:
         place: a path or a URL.
@@ -196,125 +256,164 @@ def fetched(
     url = str(place).rstrip("/")
     kind = check_there(url)
     if kind == "file" and url.endswith(WITH_COMPANIONS):
+        folder = url.rpartition("/")[0]
         stem = PurePosixPath(url).stem
-        return _copy(
-            url.rpartition("/")[0], "directory", lambda path: str(path).startswith(stem)
-        ) / name_of(url)
+        copy = _copy(folder, "directory", lambda path: str(path).startswith(stem))
+        return copy / name_of(url)
     return _copy(url, kind, wanted)
 
 
 def _copy(url: str, kind: str, wanted: Callable[[PurePosixPath], bool]) -> Path:
-    """The path of a copy of the wanted files, which is named by what the store says of them and so never changes."""
+    """Return the path of a copy of the wanted files.
+
+    It is named by what the store says of them, and so never changes.
+    """
     with _opened(url, "read") as (fs, root):
-        found = (
-            fs.find(root, detail=True) if kind == "directory" else {root: fs.info(root)}
-        )
-        names = {
-            path: PurePosixPath(path).relative_to(root)
-            for path in found
-            if not path.endswith("/")
-        }
-        names = {
-            path: name for path, name in names.items() if not name.parts or wanted(name)
-        }
-        facts = f"{url} {[sorted(found[path].items()) for path in names]}"
-        version = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        facts_of_paths = _facts_of_paths(fs, root, kind)
+        names = _names_below(root, facts_of_paths, wanted)
+
+        facts = [sorted(facts_of_paths[path].items()) for path in names]
+        version = hashlib.sha256(f"{url} {facts}".encode()).hexdigest()[:16]
         copy = cache_folder(COPIES) / version / _protocol(url) / _path_in(url)
         if not copy.exists():
             copy.parent.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=copy.parent, prefix=".making-") as scrap:
                 making = Path(scrap) / copy.name
-                for name in names.values():
-                    (making / name).parent.mkdir(parents=True, exist_ok=True)
-                if kind == "directory":
-                    making.mkdir(exist_ok=True)
-                fs.get(list(names), [str(making / name) for name in names.values()])
-                with suppress(
-                    OSError
-                ):  # where another process was faster, its copy is as good
+                _get(fs, names, making, is_folder=kind == "directory")
+                # Where another process was faster, its copy is as good.
+                with suppress(OSError):
                     making.replace(copy)
     return copy
+
+
+def _facts_of_paths(fs: Any, root: str, kind: str) -> dict[str, Any]:
+    """Return what the store says of a file, or of each file of a folder, by its path."""
+    if kind == "directory":
+        return dict(fs.find(root, detail=True))
+    return {root: fs.info(root)}
+
+
+def _names_below(
+    root: str, paths: Iterable[str], wanted: Callable[[PurePosixPath], bool]
+) -> dict[str, PurePosixPath]:
+    """Return each wanted path in a store -> the same below `root`: empty for a file."""
+    names = {}
+    for path in paths:
+        if path.endswith("/"):
+            continue
+        name = PurePosixPath(path).relative_to(root)
+        if not name.parts or wanted(name):
+            names[path] = name
+    return names
+
+
+def _get(
+    fs: Any, names: Mapping[str, PurePosixPath], target: Path, *, is_folder: bool
+) -> None:
+    """Copy files of a store below `target`, which is the file itself where it is none.
+
+    Args:
+        fs: the store.
+        names: path in the store -> path below `target`.
+        target: the file or folder to make.
+        is_folder: whether it is a folder, which may have no files.
+    """
+    for name in names.values():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+    if is_folder:
+        target.mkdir(exist_ok=True)
+    fs.get(list(names), [str(target / name) for name in names.values()])
 
 
 @contextmanager
 def delivered(
     out: Place, *, folder: bool = False, resume: bool = False, overwrite: bool = False
 ) -> Iterator[Path]:
-    """The path at which the file or folder `out` is to be made. If `out` is a URL, what is finished is then sent there.
+    """Give the path at which the file or folder `out` is to be made.
 
-    What is made, and the journal of an unfinished run, wait in the folder `unsent` of $RANDSMOOTH_CACHE or of the
-    user's cache folder, under the path that the URL names: there another run with `resume` finds them, or else has a
-    copy of what is at the URL. Each file is sent whole, read back and compared by its digest, and all are removed here
-    in the end. Whether the URL can be written to is tried first. A model is not complete without its config.json, which
-    is sent last.
+    If `out` is a URL, what is finished is then sent there. What is made, and the journal of
+    an unfinished run, wait in the folder `unsent` of $RANDSMOOTH_CACHE or of the user's
+    cache folder, under the path that the URL names: there another run with `resume` finds
+    them, or else has a copy of what is at the URL. Each file is sent whole, read back and
+    compared by its digest, and all are removed here in the end. Whether the URL can be
+    written to is tried first. A model is not complete without its config.json, which is
+    sent last.
 
     Raises:
-        Problem: there is a folder in place of a file, or a file in place of a folder; something is at the URL and
-            neither flag is given; the URL cannot be written to; or another run on this machine writes to it.
+        BadValue: there is a folder in place of a file, or a file in place of a folder.
+        OutputExists: something is at the URL, and neither flag is given.
+        Unreachable: the URL cannot be written to.
+        Busy: another run on this machine writes to it.
     """
-    kind = (
-        kind_at(str(out))
-        if is_url(out)
-        else "directory"
-        if Path(out).is_dir()
-        else None
-    )
+    kind = _kind_of(out)
+    name = without_credentials(str(out))
     if kind == "directory" and not folder:
-        named = without_credentials(str(out))
         raise BadValue(
-            f"{named} is a folder: name the file to write, such as {named}/certificates.parquet"
+            f"{name} is a folder: name the file to write, such as "
+            f"{name}/certificates.parquet"
         )
     if kind == "file" and folder:
-        raise BadValue(f"{without_credentials(str(out))} is a file: name a folder")
+        raise BadValue(f"{name} is a file: name a folder")
     if not is_url(out):
         yield Path(out)
         return
-    url, local = str(out).rstrip("/"), unsent_path(str(out))
-    _check_writable(url, kind is not None and not (resume or overwrite))
+
+    url = str(out).rstrip("/")
+    _check_writable(url, exists=kind is not None and not (resume or overwrite))
+    local = unsent_path(url)
     with claimed(local, output=without_credentials(url), kind="sending"):
-        if (
-            resume
-            and kind
-            and not (
-                local.exists() or local.with_name(local.name + ".partial").exists()
-            )
-        ):
-            (shutil.copytree if folder else shutil.copyfile)(fetched(url), local)
+        if resume and kind is not None and not _is_begun(local):
+            copy = shutil.copytree if folder else shutil.copyfile
+            copy(fetched(url), local)
         yield local
-        made = (
-            {
-                path.relative_to(local).as_posix()
-                for path in local.rglob("*")
-                if path.is_file()
-            }
-            if folder
-            else {"."}
-        )
-        for name in sorted(made, key=lambda name: (name == LAST, name)):
-            _send(local / name, f"{url}/{name}" if folder else url)
         if folder:
-            _discard_others(url, made)
+            _send_folder(local, url)
             shutil.rmtree(local)
         else:
+            _send(local, url)
             local.unlink()
 
 
+def _kind_of(out: Place) -> str | None:
+    """Return what is in the place of an output.
+
+    A file on this machine counts as nothing: who writes there looks at it.
+    """
+    if is_url(out):
+        return kind_at(str(out))
+    return "directory" if Path(out).is_dir() else None
+
+
+def _is_begun(local: Path) -> bool:
+    """Return whether a run has begun on an output, or finished it without sending it."""
+    return local.exists() or local.with_name(f"{local.name}.partial").exists()
+
+
+def _send_folder(local: Path, url: str) -> None:
+    """Write the files of a folder to `url`, and remove others that are there."""
+    files = [path for path in local.rglob("*") if path.is_file()]
+    names = sorted(path.relative_to(local).as_posix() for path in files)
+    names.sort(key=lambda name: name == SENT_LAST)
+    for name in names:
+        _send(local / name, f"{url}/{name}")
+    _discard_others(url, {*names})
+
+
 def _send(local: Path, url: str) -> None:
-    """Write the file `local` to `url`, whole or not at all, and read it back to compare its digest.
+    """Write the file `local` to `url`, whole or not at all, and compare what is there.
 
     Raises:
         Unreachable: that was refused; the file is still here.
     """
     try:
         with _opened(url, "written") as (fs, path), local.open("rb") as here:
-            target = path if _protocol(url) in OF_OBJECTS else f"{path}.sending"
+            target = path if _protocol(url) in OBJECT_STORES else f"{path}.sending"
             fs.put_file(str(local), target)
             with fs.open(target, "rb") as there:
-                if (
-                    hashlib.file_digest(here, "sha256").digest()
-                    != hashlib.file_digest(there, "sha256").digest()
-                ):
-                    raise OSError("what was stored is not what was sent")
+                sent = hashlib.file_digest(here, "sha256").digest()
+                stored = hashlib.file_digest(there, "sha256").digest()
+            if stored != sent:
+                raise OSError("what was stored is not what was sent")
             if target != path:
                 fs.mv(target, path)
     except Unreachable as error:
@@ -324,7 +423,10 @@ def _send(local: Path, url: str) -> None:
 
 
 def _discard_others(url: str, names: set[str]) -> None:
-    """Remove the files at `url` that are not among `names`, as far as that is allowed: some too many harm nobody."""
+    """Remove the files at `url` that are not among `names`, as far as that is allowed.
+
+    Some too many harm nobody.
+    """
     with suppress(Unreachable), _opened(url, "written") as (fs, root):
         for path in fs.find(root):
             if PurePosixPath(path).relative_to(root).as_posix() not in names:
@@ -332,7 +434,12 @@ def _discard_others(url: str, names: set[str]) -> None:
 
 
 def _check_writable(url: str, exists: bool) -> None:
-    """Write a few bytes beside `url` and remove them. Problem where that is refused, or where something `exists`."""
+    """Write a few bytes beside `url` and remove them.
+
+    Raises:
+        OutputExists: something `exists` there.
+        Unreachable: to write is refused.
+    """
     if exists:
         raise OutputExists(
             f"{without_credentials(url)} exists",
@@ -342,16 +449,21 @@ def _check_writable(url: str, exists: bool) -> None:
     with _opened(url, "written") as (fs, path):
         probe = f"{path}.probe"
         fs.pipe_file(probe, b"May randsmooth write here?\n")
-        with suppress(Exception):  # it may be allowed to write and not to remove
+        # It may be allowed to write and not to remove.
+        with suppress(Exception):
             fs.rm_file(probe)
 
 
 @contextmanager
 def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
-    """The file system of a URL, which remembers no listing, and the path in it, which is to be `what`, read or written.
+    """Give the file system of a URL, which remembers no listing, and the path in it.
 
-    The folder of what is to be written is made, where a store has folders. What the store refuses in the block is told
-    in a sentence: each protocol has errors of its own.
+    The folder of what is to be written is made, where a store has folders. What the store
+    refuses in the block is told in a sentence: each protocol has errors of its own.
+
+    Args:
+        url: a file or folder.
+        what: "read" or "written".
     """
     named = without_credentials(url)
     with needs(f"{named} (files at URLs)"):
@@ -364,29 +476,30 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
         fs.invalidate_cache()
     except Exception as error:
         raise Unreachable(
-            f"{shown(named)} cannot be opened: {_said(error)}; fsspec knows s3://, gs://, az://, https://, sftp:// and "
-            "others, some by packages of their own"
+            f"{shown(named)} cannot be opened: {_reason(error)}; fsspec knows s3://, "
+            "gs://, az://, https://, sftp:// and others, some by packages of their own"
         ) from error
     try:
-        if what == "written" and _protocol(url) not in OF_OBJECTS:
+        if what == "written" and _protocol(url) not in OBJECT_STORES:
             fs.makedirs(path.rpartition("/")[0], exist_ok=True)
         yield fs, path.rstrip("/")
     except Exception as error:
-        asked = "is there such a place, may this user do that, does the store answer?"
         raise Unreachable(
-            f"{named} could not be {what}: {_said(error)}; {asked}"
+            f"{named} could not be {what}: {_reason(error)}; is there such a place, may "
+            "this user do that, does the store answer?"
         ) from error
 
 
-def _said(error: Exception) -> str:
-    """What an error says, whose text may hold the URL."""
+def _reason(error: Exception) -> str:
+    """Return what an error says, whose text may hold the URL."""
     return shown(without_credentials(str(error))) or type(error).__name__
 
 
 def _path_in(url: str) -> PurePosixPath:
-    """The path that a URL names below its protocol; bucket or host come first, and nothing leads out of it.
+    """Return the path that a URL names below its protocol.
 
-    It says nobody's name nor password, and of a query nothing: it becomes the name of a file.
+    Bucket or host come first, and nothing leads out of it. It says nobody's name nor
+    password, and of a query nothing: it becomes the name of a file.
     """
     plain = USER_INFO.sub("", url)
     if _protocol(url) in ("http", "https"):
