@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics, report
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.logs.paths import REPOSITORIES
+from randsmooth.certificates.logs.repositories import REPOSITORIES
 from randsmooth.errors import Problem
 from randsmooth.metrics import Comparison
 from randsmooth.papers.find_certificates import ARCHS

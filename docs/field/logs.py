@@ -23,7 +23,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.logs.budgets import ROUNDED
 from randsmooth.certificates.logs.inferred import COMMON_ALPHA
-from randsmooth.certificates.logs.paths import split_at_repository
+from randsmooth.certificates.logs.repositories import split_at_repository
 from randsmooth.data.registry import HOME
 from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian

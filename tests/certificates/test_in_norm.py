@@ -20,7 +20,7 @@ from randsmooth.certificates import (
     write_parquet,
     write_tsv,
 )
-from randsmooth.certificates.files import check_file
+from randsmooth.certificates.checking import check_file
 from randsmooth.certificates.header import Header
 from randsmooth.metrics.radii import asked_radii, largest_possible
 from randsmooth.noise import (

@@ -19,8 +19,9 @@ from randsmooth.certificates import (
     read,
     write_tsv,
 )
-from randsmooth.certificates.logs import lines
-from randsmooth.certificates.logs.paths import CLASSES, DATASETS
+from randsmooth.certificates.logs import text as log_text
+from randsmooth.certificates.logs.paths import DATASETS
+from randsmooth.certificates.logs.repositories import CLASSES
 from randsmooth.cli import certificate_files
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
@@ -326,8 +327,8 @@ def test_what_a_file_is_comes_before_the_columns_it_lacks(tmp_path: Path) -> Non
 def test_what_is_no_log_takes_neither_time_nor_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "MOST_LINES", 1000)
-    monkeypatch.setattr(lines, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(log_text, "MOST_LINES", 1000)
+    monkeypatch.setattr(log_text, "MOST_BYTES", 10**6)
     floods = {
         "lacks idx": "\t".join(map(str, range(100_000))) + "\n",
         "101 cells instead of 6": f"{HEAD}\n" + "\t" * 500_000 + "\n",

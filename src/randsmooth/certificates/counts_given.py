@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.certificates.evidence import ABSTAIN, NO_LABEL, Ints
-from randsmooth.certificates.logs.lines import read_text
+from randsmooth.certificates.logs.text import read_text
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, WrongFile
 from randsmooth.rules import MOST_SAMPLES

@@ -1,26 +1,24 @@
 """What the path of a log says: repository, sigma, data set, method and settings."""
 
-import csv
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
+from randsmooth.certificates.logs.notations import NUMBER, Settings, notation
+from randsmooth.certificates.logs.repositories import (
+    CLASSES,
+    KNOWN,
+    Repository,
+    split_at_repository,
+)
 from randsmooth.escape import printable, shortened
 
-HERE = resources.files("randsmooth.certificates.logs")
-KNOWN = tomllib.loads(HERE.joinpath("known.toml").read_text(encoding="utf-8"))
-CLASSES: dict[str, int] = KNOWN["classes"]
 DATASETS: dict[str, str] = {name: name for name in CLASSES} | KNOWN["dataset_aliases"]
 
 # The data sets whose files are called by the corruption.
 CORRUPTED = ("cifar10c", "mnistc")
-
-NUMBER = r"\d+(?:\.\d+)?"
 
 # How a part of a path writes sigma, noise, n and alpha.
 FACTS = {
@@ -36,7 +34,7 @@ ARCH = re.compile(
 )
 SEVERITY = re.compile(r"severity_(\d)")
 
-# Which of several runs a log is of: `noise_0.50_4490`, and folders that are but a number.
+# Which of several runs a log is of: `noise_0.50_4490`, and folders that are a number alone.
 RUN = re.compile(r"_?(\d+)(?:_o)?")
 
 # The suffixes of logs; `sigma_0.25` has none.
@@ -51,87 +49,7 @@ PHRASES = {
     "method": "method",
 }
 
-# By what the released codes divide the size of an attack.
-PIXEL_RANGE = 256.0
-
-Settings = dict[str, float | str]
 T = TypeVar("T")
-
-
-def _read_notations() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Read the notations of settings, and the method that each names.
-
-    A group is called as the setting is here; `*_256` is a size in 1/256 of a pixel's
-    range, {X} a number, as in known.toml.
-    """
-    with HERE.joinpath("notations.csv").open(encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
-    return tuple(
-        (re.compile(line["form"].replace("{X}", NUMBER), re.IGNORECASE), line["method"])
-        for line in lines
-    )
-
-
-NOTATIONS = _read_notations()
-
-
-@dataclass(frozen=True)
-class Repository:
-    """A repository of certification logs.
-
-    Attributes:
-        name: OWNER/NAME on GitHub.
-        method: the one that it is about, which a log is of whose path names none.
-        shared: folder -> what all logs below it share and their paths do not say.
-    """
-
-    name: str
-    method: str
-    shared: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
-
-
-REPOSITORIES = tuple(Repository(**facts) for facts in KNOWN["repositories"])
-NOWHERE = Repository("", "")
-
-
-def split_at_repository(parts: Sequence[str]) -> tuple[Repository, list[str]]:
-    """Return the repository that a path lies in, or NOWHERE, and the parts below the repository's folder.
-
-    The folder is called OWNER+NAME, or NAME as a clone is, or NAME-main as an archive; a
-    NAME must have one of the folders below it that these repositories have, as
-    `smoothmix` is also the name of a method. Without a repository, all parts are given
-    back.
-
-    Example:
-        >>> found, below = split_at_repository(["logs", "smoothmix", "data", "certify", "mnist", "log"])
-        >>> found.name, below
-        ('jh-jeong/smoothmix', ['data', 'certify', 'mnist', 'log'])
-    """
-    for place, part in enumerate(parts):
-        below = list(parts[place + 1 :])
-        folder = re.sub("-(main|master)$", "", part.lower())
-        known_top = bool(below) and below[0] in KNOWN["tops"]
-        for repository in REPOSITORIES:
-            owner, _, name = repository.name.lower().partition("/")
-            cloned = folder == name and known_top
-            if cloned or folder == f"{owner}+{name}":
-                return repository, below
-    return NOWHERE, list(parts)
-
-
-def in_repository(path: Path) -> Path:
-    """Return `path` as it lies in its repository, `OWNER+NAME/data/...`; itself where it lies in none.
-
-    A user may stand in the clone.
-
-    Example:
-        >>> print(in_repository(Path("smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25")))
-        locuslab+smoothing/data/certify/cifar10/resnet110/noise_0.25/test/sigma_0.25
-    """
-    repository, below = split_at_repository(path.absolute().parts)
-    if repository is NOWHERE:
-        return path
-    return Path(repository.name.replace("/", "+"), *below)
 
 
 @dataclass(frozen=True)
@@ -140,17 +58,22 @@ class PathFacts:
 
     Attributes:
         sigma: of the certification.
-        training_sigma: that of the training: where the path names both, or in a repository, where one is of both.
+        training_sigma: that of the training: where the path names both, or in a
+            repository, where one is of both.
         n: samples per image.
         alpha: probability that a certificate is wrong.
-        dataset, split, method: by their names here; the split of corrupted images is the corruption and its severity.
+        dataset, split, method: by their names here; the split of corrupted images is
+            the corruption and its severity.
         arch: the architecture.
         settings: hyperparameters, by their names here.
         run: which of several runs with the same settings, such as its seed.
         repository: OWNER/NAME of the released repository that the path lies in.
-        by_repository: which of these facts all logs there share, so that the path need not say them.
-        other_parts: parts of the path that say something else, such as a variation of the method.
-        filed_by_user: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user filed it.
+        by_repository: which of these facts all logs there share, so that the path need
+            not say them.
+        other_parts: parts of the path that say something else, such as a variation of
+            the method.
+        filed_by_user: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user
+            filed it.
 
     Example:
         >>> print(path_facts(Path("cifar10-sigma0.5/macer.tsv")).in_words())
@@ -189,7 +112,10 @@ class PathFacts:
         }
 
     def in_words(self) -> str:
-        """Return the facts in one phrase, `sigma 0.5, data set cifar10 as the path says`; empty without any."""
+        """Return the facts in one phrase; empty without any.
+
+        It is like `sigma 0.5, data set cifar10 as the path says`.
+        """
         by_path = [name for name in PHRASES if name not in self.by_repository]
         shared = [name for name in PHRASES if name in self.by_repository]
         phrases = [
@@ -199,7 +125,7 @@ class PathFacts:
         return "; ".join(phrase for phrase in phrases if phrase)
 
     def _phrase(self, names: Iterable[str], source: str) -> str:
-        """Return these facts in words, and their `source`; empty where none of them is known."""
+        """Return these facts in words, and their `source`; empty if none is known."""
         values = {name: getattr(self, name) for name in names}
         words = [
             f"{PHRASES[name]} {_fact_in_words(value)}"
@@ -231,15 +157,18 @@ def path_facts(path: Path) -> PathFacts:
     """Return the facts in `path`.
 
     It is like `cifar10-sigma0.5/macer.tsv`, or as the released repositories lay out
-    theirs. Where both `noise_` and `sigma_` occur, the first is of the training and the second
-    of the certification.
+    theirs. Where both `noise_` and `sigma_` occur, the first is of the training and the
+    second of the certification.
 
     Example:
-        >>> facts = path_facts(Path("logs/cifar10/noise_0.50/consistency/num_2/lbd_10.0/N_1000.tsv"))
+        >>> folder = Path("logs/cifar10/noise_0.50/consistency/num_2/lbd_10.0")
+        >>> facts = path_facts(folder / "N_1000.tsv")
         >>> facts.dataset, facts.sigma, facts.n, facts.method, facts.settings
         ('cifar10', 0.5, 1000, 'consistency', {'m': 2, 'lbd': 10.0})
-        >>> path_facts(Path("jh-jeong+smoothmix/data/certify/mnist/cohen/noise_0.25_393")).model
-        {'method': 'gaussian', 'run': '393', 'repository': 'jh-jeong/smoothmix', 'sigma': 0.25}
+        >>> clone = Path("jh-jeong+smoothmix/data/certify")
+        >>> facts = path_facts(clone / "mnist/cohen/noise_0.25_393")
+        >>> facts.method, facts.run, facts.repository, facts.training_sigma
+        ('gaussian', '393', 'jh-jeong/smoothmix', 0.25)
     """
     parts = [*path.parts[:-1], stem_of(path)]
     user_folder = USER_FOLDER.fullmatch(path.parent.name)
@@ -289,7 +218,10 @@ def path_facts(path: Path) -> PathFacts:
 def _sigmas_in(
     parts: Sequence[str], repository: Repository, shared: Mapping[str, Any]
 ) -> tuple[float | None, float | None]:
-    """Return the sigma of the certification and that of the training, as far as the path or its repository says."""
+    """Return the sigma of the certification and that of the training.
+
+    They are None as far as neither the path nor its repository says them.
+    """
     sigma = _only_one({float(text) for text in _texts_in(parts, "sigma")})
     noise = _only_one({float(text) for text in _texts_in(parts, "noise")})
     if sigma is not None:
@@ -305,18 +237,21 @@ def _texts_in(parts: Sequence[str], fact: str) -> list[str]:
 
 
 def _arch_in(parts: Sequence[str]) -> str:
-    """Return the one architecture that the path names; empty where it names none, or several."""
+    """Return the one architecture that the path names; empty if it names none or
+    several.
+    """
     matches = [ARCH.fullmatch(part) for part in parts]
     return _only_one({match[1].lower() for match in matches if match}) or ""
 
 
 def _dataset_in(parts: Sequence[str]) -> str:
-    """Return the one data set that the path names; empty where it names none, or several."""
+    """Return the one data set that the path names; empty if it names none or several."""
     return _only_one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
 
 
 def method_named(name: str) -> str:
-    """Return the name that a method has here, for the `name` that a log or a paper gives it.
+    """Return the name that a method has here, for the `name` that a log or a paper
+    gives it.
 
     Example:
         >>> method_named("Cohen"), method_named("consistency")
@@ -336,7 +271,10 @@ def _only_one(values: set[T]) -> T | None:
 
 
 def _split(parts: Sequence[str], dataset: str) -> str:
-    """Return the split that the path names; of corrupted images, the corruption and its severity."""
+    """Return the split that the path names.
+
+    Of corrupted images it is the corruption and its severity.
+    """
     if dataset not in CORRUPTED:
         return _only_one({part for part in parts if part in ("train", "test")}) or ""
     matches = [SEVERITY.fullmatch(part) for part in parts]
@@ -346,7 +284,10 @@ def _split(parts: Sequence[str], dataset: str) -> str:
 
 
 def _method(parts: Sequence[str], repository_method: str) -> str:
-    """Return the one method that the path names. Consistency stands before what it is added to."""
+    """Return the one method that the path names.
+
+    Consistency stands before what it is added to.
+    """
     named = {_method_in(part, repository_method) for part in parts} - {""}
     if named == {"consistency", "smoothadv"}:
         return "smoothadv+consistency"
@@ -357,7 +298,7 @@ def _method(parts: Sequence[str], repository_method: str) -> str:
 
 def _method_in(part: str, repository_method: str) -> str:
     """Return the method that a part names; "ours" is the method of the repository."""
-    method = _notation(part)[1]
+    method = notation(part).method
     if method:
         return method
     name = repository_method if part.lower() == "ours" else method_named(part)
@@ -367,7 +308,10 @@ def _method_in(part: str, repository_method: str) -> str:
 def _settings(
     parts: Sequence[str], dataset: str
 ) -> tuple[Settings, str, tuple[str, ...]]:
-    """Return the settings, the run and the other parts, from the data set or method on: anything may stand before."""
+    """Return the settings, the run and the parts that say something else.
+
+    They are read from the data set or method on: anything may stand before.
+    """
     left = _from_first_known(parts)
     if dataset in CORRUPTED:
         # The split says the corruption, by which the file is called, and its severity.
@@ -378,14 +322,13 @@ def _settings(
     others = list[str]()
     for part in left:
         rest = part
-        for form in FACTS.values():
-            rest = form.sub("", rest)
-        given = _notation(rest)[0]
-        settings |= given
+        for pattern in FACTS.values():
+            rest = pattern.sub("", rest)
+        settings_of_part = notation(rest).settings
         run = RUN.fullmatch(rest)
-        if given:
-            continue
-        if run:
+        if settings_of_part:
+            settings |= settings_of_part
+        elif run:
             runs.append(run[0].strip("_"))
         elif not (_says_nothing_more(rest) or ARCH.fullmatch(rest)):
             others.append(rest.strip("_"))
@@ -393,16 +336,22 @@ def _settings(
 
 
 def _from_first_known(parts: Sequence[str]) -> Sequence[str]:
-    """Return the parts from the first that names a data set, method or setting; none where no part does."""
+    """Return the parts from the first that names a data set, method or setting.
+
+    There is none where no part does.
+    """
     for place, part in enumerate(parts):
         names_data = part.lower() in DATASETS or part == "ablation"
-        if names_data or _method_in(part, "") or _notation(part)[0]:
+        if names_data or _method_in(part, "") or notation(part).settings:
             return parts[place:]
     return []
 
 
 def _says_nothing_more(part: str) -> bool:
-    """Return whether a part is empty, or says a data set or method, which are read elsewhere."""
+    """Return whether a part is empty, or says what is read elsewhere.
+
+    That is a data set or a method.
+    """
     plain = part.lower()
     known = (
         KNOWN["plain"],
@@ -411,55 +360,3 @@ def _says_nothing_more(part: str) -> bool:
         KNOWN["method_aliases"],
     )
     return not plain or any(plain in names for names in known)
-
-
-@lru_cache(maxsize=4096)
-def _notation(part: str) -> tuple[Settings, str]:
-    """Return the settings that a part of a path gives and the method that it names; nothing where it is no notation.
-
-    Example:
-        >>> _notation("pgd_255.0_10_10")
-        ({'eps': 0.99609375, 'T': 10, 'warmup': 10}, '')
-        >>> _notation("smix_1.0_8_m1")
-        ({'alpha': 1.0, 'T': 8, 'start': 1.0}, 'smoothmix')
-        >>> _notation("mnist")
-        ({}, '')
-    """
-    for form, method in NOTATIONS:
-        match = form.fullmatch(part)
-        if match is None:
-            continue
-        groups = {
-            name: text for name, text in match.groupdict().items() if text is not None
-        }
-        if "attack" in groups and "several" not in groups:
-            # One noise an image, by the names of such logs.
-            groups["m"] = "1"
-        settings = [
-            _setting(name, text, groups)
-            for name, text in groups.items()
-            if name != "several"
-        ]
-        return dict(settings), method
-    return {}, ""
-
-
-def _setting(
-    name: str, text: str, groups: Mapping[str, str]
-) -> tuple[str, float | str]:
-    """Return the name here and the value of one group."""
-    if name == "more":
-        return name, "self-training"
-    if not text.replace(".", "", 1).isdigit():
-        return name, text if name == "pretrained" else text.lower().replace("_", " ")
-
-    value = float(text) if "." in text else int(text)
-    if name == "start_steps":
-        # How far SmoothMix moves the clean end: that many steps of size alpha.
-        return "start", value * float(groups["alpha"])
-    if name == "deferred":
-        # So many epochs pass without MACER's robustness term.
-        return "lbd_from", value + 1
-    if name.endswith("_256"):
-        return name.removesuffix("_256"), value / PIXEL_RANGE
-    return name, value

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates.evidence import ABSTAIN, Floats, Ints
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.logs.lines import NUMBER, P_LOWER, SIGMA_COLUMNS, Lines
-from randsmooth.certificates.logs.paths import CLASSES, path_facts, stem_of
+from randsmooth.certificates.logs.first_line import P_LOWER, SIGMA_COLUMNS
+from randsmooth.certificates.logs.lines import NUMBER, Lines
+from randsmooth.certificates.logs.paths import path_facts, stem_of
+from randsmooth.certificates.logs.repositories import CLASSES
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import WrongFile
 from randsmooth.escape import LONG_PART, printable, shortened

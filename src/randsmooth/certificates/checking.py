@@ -1,0 +1,151 @@
+"""Whether a file of certificates is as it was written, in one sentence."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.certificates.files import read
+from randsmooth.certificates.header import Header, guarantee_of
+from randsmooth.certificates.journal import UNFINISHED, Journal
+from randsmooth.certificates.selection import images_planned
+from randsmooth.errors import WrongFile
+
+# Relative and absolute: radii of another processor or another library agree to this.
+RADIUS_TOLERANCE = 1e-9
+
+
+def check_file(path: Path | str) -> str:
+    """Check a certificate table, a journal or a log.
+
+    Returns:
+        What was found to be right, in one sentence.
+
+    Raises:
+        ForeignFile: a Parquet file that holds no certificates.
+        Problem: the file is damaged or cut short, or its columns contradict each other.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii, write_tsv
+        >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
+        >>> check_file("log.tsv")
+        'log: 2 images; ...'
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return _check_table(path)
+    if path.suffix == UNFINISHED:
+        return _check_journal(path)
+    return (
+        f"log: {len(read(path))} images; it has no digest, "
+        "each of its numbers is possible "
+        "and `correct` fits label and predict"
+    )
+
+
+def _check_table(path: Path) -> str:
+    """Check a Parquet file: also the columns that follow from the counts."""
+    # Logs need no Arrow.
+    from randsmooth.certificates.parquet import read_parquet
+
+    table = read_parquet(path)
+    derived = table.derived()
+    stored = _stored_columns(path, derived)
+    for name, column in stored.items():
+        _check_derived(path, name, column, derived[name], table.idx)
+
+    header = table.header
+    part = ""
+    if header.shard is not None:
+        part = f"shard {header.shard} of {header.selection}: "
+    data = f"{part}{len(table)} images of {header.dataset or 'unnamed data'}"
+    return (
+        f"certificate table: {data}, rule {header.rule}, {header.noise_words}; "
+        "header and "
+        f"evidence are as they were written, and {', '.join(stored)} follow from the "
+        "counts"
+        f"{_unchecked(header)}"
+    )
+
+
+def _stored_columns(
+    path: Path, derived: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return those columns of a Parquet file that can be `derived` from its counts."""
+    from randsmooth.certificates.parquet import check_numeric, open_parquet
+
+    with open_parquet(path) as file:
+        names = [name for name in derived if name in file.schema_arrow.names]
+        for name in names:
+            check_numeric(file, name, path)
+        columns = file.read(names).columns
+    return {
+        name: column.to_numpy() for name, column in zip(names, columns, strict=True)
+    }
+
+
+def _check_derived(
+    path: Path,
+    name: str,
+    column: NDArray[Any],
+    right: NDArray[Any],
+    idx: NDArray[np.int64],
+) -> None:
+    """Raise Problem for the first value of a column that does not follow from the
+    counts.
+
+    Args:
+        column: (N,) as it stands in the file.
+        right: (N,) as it follows from the counts.
+        idx: (N,) positions of the images.
+    """
+    wrong = column != right
+    if right.dtype.kind == column.dtype.kind == "f":
+        wrong = ~np.isclose(column, right, rtol=RADIUS_TOLERANCE, atol=RADIUS_TOLERANCE)
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        row = rows[0]
+        raise WrongFile(
+            f"{path} holds {name}={column[row]} for image {idx[row]}, "
+            "whose counts give "
+            f"{right[row]}: it was changed. Readers go by the counts",
+            file=path,
+        )
+
+
+def _unchecked(header: Header) -> str:
+    """Return what cannot be checked of counts of another program; empty for ours."""
+    if not header.source:
+        return ""
+    facts = {
+        "seed": header.seed,
+        "model": header.model,
+        "images": header.data,
+        "n0": header.n0,
+    }
+    unknown = ", ".join(name for name, value in facts.items() if value is None)
+    guarantee = guarantee_of(header).rstrip(".")
+    return f". Not checked: {guarantee}; not known are {unknown}"
+
+
+def _check_journal(path: Path) -> str:
+    """Check the journal of a run that is not finished."""
+    journal = Journal.read(path)
+    if journal is None:
+        return "journal of a run that stopped before its first line"
+    header = journal.header
+    images = f"{len(journal.rows)}"
+    planned = images_planned(header.selection, header.shard)
+    if planned:
+        images += f" of {planned}"
+    noun = "image" if len(journal.rows) == 1 else "images"
+    torn = ""
+    if journal.size < path.stat().st_size:
+        torn = "; the unfinished one behind them does not count"
+    return (
+        f"journal of a run under way: {images} {noun} of "
+        f"{header.dataset or 'unnamed data'}; "
+        f"every line is as it was written{torn}"
+    )

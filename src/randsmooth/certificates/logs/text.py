@@ -1,0 +1,52 @@
+"""The text in a file that another program or an editor wrote."""
+
+from pathlib import Path
+
+from randsmooth.contents import HEAD, stands_for
+from randsmooth.documents import read_file, shown
+from randsmooth.errors import WrongFile
+
+MOST_BYTES = 2**28
+
+# ImageNet has 1.28 million training images, a line each.
+MOST_LINES = 2 * 10**6
+
+# How a file begins that holds something else.
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+GZIP = b"\x1f\x8b"
+
+
+def read_text(path: Path) -> str:
+    """Return the text in the file at `path`, with one kind of line break.
+
+    Raises:
+        WrongFile: it is too large, or no text in UTF-8.
+    """
+    content = read_file(path, MOST_BYTES)
+    instead = stands_for(content[:HEAD]) if content else None
+    if instead:
+        raise WrongFile(f"{path} {instead}", file=path)
+    if content.startswith(UTF_16):
+        raise WrongFile(
+            f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8",
+            file=path,
+        )
+    if content.startswith(GZIP):
+        raise WrongFile(
+            f"{path} is compressed by gzip: unpack it first (gunzip)", file=path
+        )
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise WrongFile(
+            f"{path} is no text in UTF-8 ({shown(error)})", file=path
+        ) from None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.count("\n") > MOST_LINES:
+        raise WrongFile(
+            f"{path} has more than {MOST_LINES:,} lines, "
+            "which is more than any file of "
+            "ours",
+            file=path,
+        )
+    return text
