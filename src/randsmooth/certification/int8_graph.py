@@ -21,7 +21,7 @@ from randsmooth.certification.backends.file_backends import OpenVINO
 from randsmooth.documents import shown
 from randsmooth.errors import WrongModel
 from randsmooth.models import BaseClassifier
-from randsmooth.models.adapters.graph_file import KEY, WEIGHTS, hash_of
+from randsmooth.models.adapters.graph_file import RECORD, WEIGHTS, hash_of
 
 
 def write_int8_graph(
@@ -52,7 +52,7 @@ def write_int8_graph(
     # The graph is written once for its weights, and again with their hash.
     openvino.save_model(graph, path, compress_to_fp16=False)
     facts = {**record, WEIGHTS: f"sha256:{hash_of(weights)}"}
-    graph.set_rt_info(json.dumps(facts), [KEY])
+    graph.set_rt_info(json.dumps(facts), [RECORD])
     openvino.save_model(graph, path, compress_to_fp16=False)
     return [weights, path]
 
