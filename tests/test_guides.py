@@ -18,7 +18,7 @@ from PIL import Image
 import randsmooth
 from pages import DOCS, PAGES, ROOT, blocks, commands, prose, run
 from randsmooth import data, models
-from randsmooth.app import assessing, explaining
+from randsmooth.app import assessing, attacking
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.cli import command
 from randsmooth.cli.main import app
@@ -168,10 +168,10 @@ def test_the_commands_of_the_readme_run_in_order(
     for name, value in QUICKSTART.items():
         monkeypatch.setattr(quickstart, name, value)
     monkeypatch.setattr(
-        assessing, "ATTACKED", 1
+        assessing, "MOST_ATTACKED", 1
     )  # each attack takes thousands of answers
-    monkeypatch.setattr(explaining, "OUTWARDS", (2.0,))
-    monkeypatch.setattr(explaining, "STEPS", 2)
+    monkeypatch.setattr(attacking, "OUTWARDS", (2.0,))
+    monkeypatch.setattr(attacking, "STEPS_OF_SEARCH", 2)
     for block in blocks(ROOT / "README.md"):
         if block.language == "python":
             (workplace / block.text.split()[1]).write_text(block.text)

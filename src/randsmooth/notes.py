@@ -179,6 +179,22 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         RESUME,
     ),
     "another_arithmetic": "{table} was certified in {differences}",
+    # Of what the page on one image leaves out.
+    "attack_not_asked": "No attack was tried, as was asked for.",
+    "attack_off_the_grid": (
+        "No attack was tried: the certificate is about images on the grid k/255, between "
+        "whose points attacks search."
+    ),
+    "nothing_to_attack": "Nothing is certified, so there is nothing to attack.",
+    "comparison_not_asked": "No training images are compared, as was asked for.",
+    "training_data_not_named": (
+        "The model does not name a data set, so that no training images are compared: "
+        "name it (dataset)."
+    ),
+    "training_data_not_here": (
+        "The training images of {dataset} are not on this machine (RANDSMOOTH_DATA), so "
+        "none are compared."
+    ),
     # Of what other packages announce.
     "name_taken": (
         "{entry} {name!r} of the package {package} is left out, since randsmooth has a "

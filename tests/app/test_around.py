@@ -12,7 +12,7 @@ from certification.half_spaces import IMAGES, SIGMA, SIGNED, HalfSpace
 from models.refusing import refusal
 from randsmooth import SmoothedClassifier, data
 from randsmooth.app import nearest, radius_by_samples
-from randsmooth.app.explaining import attempt
+from randsmooth.app.attacking import attempt
 from randsmooth.app.image_certificate import limit
 from randsmooth.noise import Gaussian
 

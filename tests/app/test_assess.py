@@ -23,8 +23,9 @@ from chromium import chromium
 from models.refusing import refusal
 from nasty import NASTY
 from randsmooth import metrics
-from randsmooth.app import Assessment, assessing
-from randsmooth.app.assessment_page import FILES, advice, assessment_page, figure
+from randsmooth.app import Assessment, Candidate, assessing
+from randsmooth.app.assessment_figure import figure
+from randsmooth.app.assessment_page import FILES, advice, assessment_page
 from randsmooth.noise import Uniform
 
 ONE = metrics.share([True] * 64)
@@ -49,7 +50,8 @@ def quick() -> Iterator[None]:
     """Less time for the plan and for attacks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assessing, "PLAN_SECONDS", 0.05)
-        patch.setattr(assessing, "SECONDS", 1.0)
+        patch.setattr(assessing, "SECONDS_FOR_CERTIFICATES", 1.0)
+        patch.setattr(assessing, "SECONDS_FOR_ATTACKS", 1.0)
         yield
 
 
@@ -209,7 +211,7 @@ def test_the_noise_that_is_stated_is_that_of_the_certificates_and_one_class_for_
 def test_better_than_guessing_is_better_than_the_largest_class() -> None:
     """Of pilots from populations with shares of many sizes: one class for all is chosen in few, by 1 / K in most."""
     rng, K, runs = np.random.default_rng(0), 10, 1000
-    useful = assessing.Candidate(
+    useful = Candidate(
         rs.noise.Gaussian(0.1), ONE, metrics.mean([0.2] * 64, (0.0, 1.0)), 1000, 0.2
     )
 
@@ -217,7 +219,7 @@ def test_better_than_guessing_is_better_than_the_largest_class() -> None:
         taken = 0
         for _ in range(runs):
             right = rng.random(64) < largest
-            constant = assessing.Candidate(
+            constant = Candidate(
                 rs.noise.Gaussian(0.5), metrics.mean(right, (0.0, 1.0)), ONE, 1000, 1.0
             )
             taken += assessing.choose([constant, useful], guess) is constant
@@ -249,11 +251,11 @@ def test_too_few_samples_are_no_flaw_of_the_model(
         "Is 100% what you know",
     ):
         assert part in page, part
-    monkeypatch.setattr(assessing, "SECONDS", 1e-9)
+    monkeypatch.setattr(assessing, "SECONDS_FOR_CERTIFICATES", 1e-9)
     assert (
         assessed(sigmas=[0.25], n=None).table.header.n == 200
     )  # as no time allows more
-    monkeypatch.setattr(assessing, "LONGER", 1e12)
+    monkeypatch.setattr(assessing, "TIMES_LONGER_FOR_RADIUS", 1e12)
     assert (
         assessed(sigmas=[0.25], n=None).table.header.n == 500
     )  # the least that reaches 0.5

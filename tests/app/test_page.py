@@ -15,7 +15,7 @@ from chromium import chromium
 from models.refusing import refusal
 from nasty import NASTY
 from randsmooth.app import Explanation, explanation_page
-from randsmooth.app.page import examples
+from randsmooth.app.wording import examples
 from randsmooth.noise import (
     Gaussian,
     GaussianPerCoordinate,

@@ -188,7 +188,8 @@ def test_codes_tell_values_and_nothing_else() -> None:
 
 def test_a_table_of_categories_is_assessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assessing, "PLAN_SECONDS", 0.05)
-    monkeypatch.setattr(assessing, "SECONDS", 0.1)
+    monkeypatch.setattr(assessing, "SECONDS_FOR_CERTIFICATES", 0.1)
+    monkeypatch.setattr(assessing, "SECONDS_FOR_ATTACKS", 0.1)
     found = rs.assess(MODEL, FRAME, sigmas=["0.5std"], n=200, take=20)
     assert (
         found.held == ("city",)

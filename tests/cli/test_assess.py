@@ -20,7 +20,8 @@ NETWORK = "from torch import nn\n\n\ndef MyNetwork():\n    return nn.Sequential(
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Less time for the plan and for attacks."""
     monkeypatch.setattr(assessing, "PLAN_SECONDS", 0.05)
-    monkeypatch.setattr(assessing, "SECONDS", 0.1)
+    monkeypatch.setattr(assessing, "SECONDS_FOR_CERTIFICATES", 0.1)
+    monkeypatch.setattr(assessing, "SECONDS_FOR_ATTACKS", 0.1)
 
 
 def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:

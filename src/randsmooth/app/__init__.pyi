@@ -1,9 +1,8 @@
-from .assessing import Assessment as Assessment
-from .assessing import Candidate as Candidate
 from .assessing import assess as assess
+from .assessment import Assessment as Assessment
+from .assessment import Candidate as Candidate
 from .assessment_page import write_assessment as write_assessment
 from .explaining import explain as explain
-from .explaining import nearest as nearest
 from .hosting import serve as serve
 from .image_certificate import Attempt as Attempt
 from .image_certificate import Attempts as Attempts
@@ -16,5 +15,6 @@ from .live_certificates import Limits as Limits
 from .live_certificates import Moment as Moment
 from .live_certificates import Served as Served
 from .live_certificates import ServingOptions as ServingOptions
+from .neighbours import nearest as nearest
 from .page import explanation_page as explanation_page
 from .page import write_explanation as write_explanation

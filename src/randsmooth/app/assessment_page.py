@@ -1,4 +1,4 @@
-"""The page on a model that was assessed: first for the person who decides, then its figures."""
+"""The page of an assessment: first for whoever decides, then its figures."""
 
 import math
 from pathlib import Path
@@ -7,302 +7,172 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth import metrics
-from randsmooth.app.assessing import PILOT_N, PLAN_N, Assessment
-from randsmooth.app.page import filled, in_norm, said, ticks, unit_of_features
+from randsmooth.app.assessing import PILOT_N, PLAN_N
+from randsmooth.app.assessment import Assessment
+from randsmooth.app.assessment_figure import figure, in_percent
+from randsmooth.app.page import filled
+from randsmooth.app.wording import percent
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
 from randsmooth.certification.run_notes import HARDLY_BETTER
 from randsmooth.escape import printable, shortened
-from randsmooth.metrics import Estimate
-from randsmooth.noise import printed_radius
-from randsmooth.report import Axes, Line, draw
-from randsmooth.report.charts import BASELINE, PALETTE, Look
+from randsmooth.report import draw
 
-FILES = PAGE, FIGURE, TABLE = (
-    "assessment.html",
-    "assessment.png",
-    "certificates.parquet",
-)
-POINTS = 200  # of each curve
-SHOWN = 5  # features of the nearest change, those that move most
-RHO = 0.001  # probability with which more certificates may be false than is said
-TONES = (
-    "clean",
-    "asked",
-    "proved",
-    "attacked",
-)  # of the lines of the figure, as the style sheet has them
-ALIKE = 0.9  # share of the answers
-COSTS, LOST = (
-    0.1,
-    0.5,
-)  # shares of the clean accuracy: what noise may cost, and what says that it was not learnt
+PAGE = "assessment.html"
+FIGURE = "assessment.png"
+TABLE = "certificates.parquet"
+FILES = (PAGE, FIGURE, TABLE)
+
+# Features of the nearest change that are shown: those that move most.
+MOST_FEATURES = 5
+# Characters of the name of the model, and of the data set.
+LONGEST_NAME = 60
+# The probability that more certificates are false than the page says.
+RHO = 0.001
+# A vote that names one class in more than this share of its answers names it for all.
+ONE_CLASS_SHARE = 0.9
+# Noise is costly if it costs more than this share of the clean accuracy, and was not
+# learnt if it costs more than that one.
+COSTLY_LOSS = 0.1
+UNLEARNT_LOSS = 0.5
 
 
 def assessment_page(
-    found: Assessment, *, command: str | None = None, predict: str | None = None
+    assessment: Assessment, *, command: str | None = None, predict: str | None = None
 ) -> str:
-    """The page as HTML with everything inlined; arguments as of `write_assessment`."""
-    header, n = found.table.header, len(found.table)
-    content: dict[str, Any] = {
-        "found": found,
-        "n": n,
-        "command": command,
-        "predict": predict,
-        "at": (found.reach / 2, found.reach),
-    }
-    name, dataset = (
-        shortened(printable(str(each)), 60) for each in (found.name, header.dataset)
-    )
-    content |= {
-        "name": name,
-        "dataset": dataset,
-        "values": math.prod(found.shape),
-        "advice": advice(found),
-    }
-    content |= {
-        "chart": _in_percent(figure(found)),
-        "most_false": most_failures(n, header.alpha or 0.0, RHO),
-    }
-    content |= {
-        "attacked": _attacked(found),
-        "notes": [("note", note) for note in found.notes],
-    }
+    """Return the page as HTML with everything inlined.
+
+    The arguments are those of `write_assessment`.
+    """
+    header = assessment.table.header
+    n = len(assessment.table)
     return filled(
-        "assessment.html.j2", percent=percent, pilot_n=PILOT_N, plan_n=PLAN_N, **content
+        "assessment.html.j2",
+        assessment=assessment,
+        n=n,
+        command=command,
+        predict=predict,
+        at=(assessment.reach / 2, assessment.reach),
+        name=shortened(printable(str(assessment.name)), LONGEST_NAME),
+        dataset=shortened(printable(str(header.dataset)), LONGEST_NAME),
+        values=math.prod(assessment.shape),
+        advice=advice(assessment),
+        chart=in_percent(figure(assessment)),
+        most_false=most_failures(n, header.alpha or 0.0, RHO),
+        attacked=_nearest_change(assessment),
+        notes=[("note", note) for note in assessment.notes],
+        percent=percent,
+        pilot_n=PILOT_N,
+        plan_n=PLAN_N,
     )
 
 
 def write_assessment(
-    found: Assessment,
+    assessment: Assessment,
     folder: Path | str,
     *,
     command: str | None = None,
     predict: str | None = None,
 ) -> None:
-    """Write the page, its figure as a PNG and the certificates into `folder`, each all or nothing.
+    """Write the page, its figure as a PNG and the certificates, each all or nothing.
 
-    The page shows `command`, which made it, and `predict`, which answers a new image in the same way.
+    Args:
+        assessment: what `assess` returned.
+        folder: where the files are written.
+        command: what made the page, to be shown on it.
+        predict: a command that answers a new image in the same way, to be shown on it.
 
     Example:
         >>> import tempfile
         >>> import randsmooth as rs
         >>> from torch import nn
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> found = rs.assess(model, "digits", sigmas=[0.25], take=20, n=200)
+        >>> assessment = rs.assess(model, "digits", sigmas=[0.25], take=20, n=200)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_assessment(found, folder)
+        ...     write_assessment(assessment, folder)
         ...     sorted(file.name for file in Path(folder).iterdir())
         ['assessment.html', 'assessment.png', 'certificates.parquet']
     """
     folder = Path(folder)
-    write_atomically(
-        folder / PAGE, assessment_page(found, command=command, predict=predict).encode()
-    )
-    draw([figure(found)], folder / FIGURE)
-    write_parquet(found.table, folder / TABLE)
+    page = assessment_page(assessment, command=command, predict=predict)
+    write_atomically(folder / PAGE, page.encode())
+    draw([figure(assessment)], folder / FIGURE)
+    write_parquet(assessment.table, folder / TABLE)
 
 
-def percent(estimate: Estimate | float) -> str:
-    """A share in whole percent, of which only all is 100% and only none is 0%.
+def advice(assessment: Assessment) -> str:
+    """Return what stands in the way of certificates.
 
-    Example:
-        >>> percent(0.974), percent(0.9996), percent(0.001), percent(1.0)
-        ('97%', '>99%', '<1%', '100%')
+    Returns:
+        "guesses"; "one class" for all; "unlearnt", of the noise; "costly"; or "" for
+        nothing.
     """
-    value = estimate.value if isinstance(estimate, Estimate) else estimate
-    return (
-        "<1%"
-        if 0.0 < value < 0.005
-        else ">99%"
-        if 0.995 <= value < 1.0
-        else f"{value:.0%}"
-    )
-
-
-def advice(found: Assessment) -> str:
-    """What stands in the way: "guesses", "one class" for all, "unlearnt" (the noise), "costly", or "" for nothing."""
-    clean, voted = found.clean.value, found.certified[0.0].value
-    if clean <= found.guess + HARDLY_BETTER * (1.0 - found.guess):
+    clean = assessment.clean.value
+    guess = assessment.guess
+    if clean <= guess + HARDLY_BETTER * (1.0 - guess):
         return "guesses"
-    picked = np.bincount(found.table.predict[found.table.predict >= 0], minlength=1)
-    if (
-        picked.max() > ALIKE * picked.sum()
-        and (found.table.label == picked.argmax()).mean() < 0.5
-    ):
+    if _names_one_class(assessment):
         return "one class"
-    if voted < (1.0 - LOST) * clean:
+    voted = assessment.certified[0.0].value
+    if voted < (1.0 - UNLEARNT_LOSS) * clean:
         return "unlearnt"
-    return (
-        "costly"
-        if min(voted, found.chosen.accuracy.value) < (1.0 - COSTS) * clean
-        else ""
-    )
+    once = assessment.chosen.accuracy.value
+    if min(voted, once) < (1.0 - COSTLY_LOSS) * clean:
+        return "costly"
+    return ""
 
 
-def figure(found: Assessment) -> Axes:
-    """Clean accuracy, accuracy under noise, certified accuracy by radius, and what the attacks left, in percent."""
-    table, changed = found.table, found.changed
-    far = float(np.max(table.radius * table.correct, initial=found.radius))
-    marked = [_mark(found)[0]] if len(found.attempts) == 1 else []
-    end = 1.1 * min(max([far, *changed.values(), *marked]), 3.0 * far)
-    x = np.linspace(0.0, end, POINTS)
-    shares = metrics.certified_shares(table, x)
-    low, high = metrics.share_interval(np.round(shares * len(table)), len(table))
-    high = np.where(
-        x > metrics.farthest(table), 0.0, high
-    )  # beyond what so many samples can certify
-    ends, (alone, noisy) = (
-        np.array([0.0, end]),
-        ([100.0 * e.value] * 2 for e in (found.clean, found.chosen.accuracy)),
-    )
-    band: dict[str, Any] = {"low": 100.0 * low, "high": 100.0 * high}
-    few = (
-        f" (by {found.chosen.n:,} samples, to {printed_radius(found.chosen.farthest)})"
-        if found.reach < found.radius
-        else ""
-    )
-    once = f"once under {said(found.noise)}: {percent(found.chosen.accuracy)}"
-    model = "model" if found.features else "network"
-    lines = [
-        Line(
-            f"{model} alone: {percent(found.clean)}",
-            ends,
-            alone,
-            look=Look(BASELINE, "dash"),
-        ),
-        Line(once, ends, noisy, look=Look(PALETTE[4], "dot")),
-        Line(
-            f"right and certified{few}",
-            x,
-            100.0 * shares,
-            "step",
-            look=Look(PALETTE[0], "solid"),
-            **band,
-        ),
-    ]
-    if found.attempts:
-        lines.append(_under_attack(found, x, shares[0]))
-    across = f"{in_norm(found.noise)} norm of the change"
-    if found.features:
-        across = f"change ({unit_of_features(found.noise)})"
-    return Axes(
-        f"{found.name} on {table.header.dataset}",
-        across,
-        f"{found.inputs} (%)",
-        lines,
-        y_range=(0.0, 102.0),
-        x_range=(0.0, end),
-    )
+def _names_one_class(assessment: Assessment) -> bool:
+    """Return whether the vote names one class for nearly all, mostly wrongly."""
+    table = assessment.table
+    answers = table.predict[table.predict >= 0]
+    counts = np.bincount(answers, minlength=1)
+    share_of_labels = float((table.label == counts.argmax()).mean())
+    return bool(counts.max() > ONE_CLASS_SHARE * counts.sum()) and share_of_labels < 0.5
 
 
-def _under_attack(found: Assessment, x: NDArray[np.float64], right: float) -> Line:
-    """What the attacks left of the share that is `right`, at the radii `x`; of one image alone a mark, and no curve."""
-    look = Look(PALETTE[1], "solid")
-    if len(found.attempts) == 1:
-        distance, name = _mark(found)
-        return Line(
-            name,
-            np.array([min(distance, x[-1])]),
-            np.array([100.0 * right]),
-            "points",
-            look=look,
-        )
-    distances = np.array([found.changed.get(row, np.inf) for row in found.attempts])
-    left = right * (distances[None] > x[:, None]).mean(axis=1)
-    return Line(
-        f"right under attack ({len(distances)})", x, 100.0 * left, "step", look=look
-    )
-
-
-def _mark(found: Assessment) -> tuple[float, str]:
-    """Where the search around the only image that was attacked ended, and what it came to."""
-    ((row, tried),) = found.attempts.items()
-    if row in found.changed:
-        distance = found.changed[row]
-        return distance, f"one attacked: changed at {distance:.2f}"
-    return (
-        tried.farthest,
-        f"one attacked: unchanged to {printed_radius(tried.farthest)}",
-    )
-
-
-def _in_percent(axes: Axes) -> dict[str, Any]:
-    """The figure for a box of 100 by 100, with y downwards: points of lines and bands, and marks of both axes."""
-    assert axes.x_range is not None
-    end = axes.x_range[1]
-
-    def points(x: Any, y: Any) -> str:
-        return " ".join(
-            f"{100.0 * a / end:.2f},{100.0 - b:.2f}" for a, b in zip(x, y, strict=True)
-        )
-
-    lines = []
-    for line, tone in zip(axes.lines, TONES, strict=False):
-        edge = (
-            []
-            if line.low is None or line.high is None
-            else [*line.low, *reversed(line.high)]
-        )
-        band = points([*line.x, *reversed(line.x)], edge) if edge else ""
-        dots = [
-            (100.0 * a / end, 100.0 - b) for a, b in zip(line.x, line.y, strict=True)
-        ]
-        alone = line.kind == "points"
-        curve = "" if alone else points(line.x, line.y)
-        lines.append(
-            {
-                "name": line.name,
-                "points": curve,
-                "dots": dots if alone else [],
-                "band": band,
-                "tone": tone,
-            }
-        )
-    marks = [(100.0 * value / end, text) for value, text in ticks(end)]
-    return {
-        "lines": lines,
-        "x": marks,
-        "y": [(100.0 - y, f"{y}") for y in range(0, 101, 25)],
-        "across": axes.x,
-    }
-
-
-def _attacked(found: Assessment) -> dict[str, Any]:
-    """How many searches changed answers, and the nearest change there was, with its row."""
-    changed = found.changed
+def _nearest_change(assessment: Assessment) -> dict[str, Any]:
+    """Count the searches that changed answers, and return the nearest change."""
+    changed = assessment.changed
     if not changed:
         return {"changed": 0}
-    row = min(changed, key=lambda each: changed[each])
-    tried = found.attempts[row]
-    best = (
-        tried.inside if row in found.failed or tried.outside is None else tried.outside
-    )
-    facts = {
+    row = min(changed, key=lambda row: changed[row])
+    attempts = assessment.attempts[row]
+    best = attempts.inside
+    if row not in assessment.failed and attempts.outside is not None:
+        best = attempts.outside
+    return {
         "changed": len(changed),
         "row": row,
         "best": best,
-        "radius": float(found.table.radius[row]),
+        "radius": float(assessment.table.radius[row]),
+        "moved": _moved(assessment, row, best.point) if assessment.features else [],
     }
-    return facts | {"moved": _moved(found, row, best.point) if found.features else []}
 
 
 def _moved(
-    found: Assessment, row: int, point: NDArray[np.float32]
+    assessment: Assessment, row: int, point: NDArray[np.float32]
 ) -> list[tuple[str, float, float]]:
-    """The features that a change moves most, counted as its length is: each with its name, before and after."""
-    before, after = found.pictures[row].ravel(), point.ravel()
-    names = found.columns or tuple(f"feature {place}" for place in range(len(before)))
-    held = getattr(found.table.header.smoothing, "held", ())
+    """Return the features that a change moves most, each as its length is counted.
+
+    Returns:
+        The name of each, with its values before and after.
+    """
+    before = assessment.pictures[row].ravel()
+    after = point.ravel()
+    names = assessment.columns or tuple(f"feature {i}" for i in range(len(before)))
+    held = getattr(assessment.table.header.smoothing, "held", ())
     free = [place for place in range(len(names)) if place not in held]
-    unit = np.broadcast_to(
-        getattr(found.noise, "unit", 1.0),
-        found.shape if len(free) == len(names) else (len(free),),
-    )
-    order = np.argsort(-np.abs(after - before)[free] / unit.ravel(), kind="stable")[
-        :SHOWN
+
+    # A unit for each feature that may change.
+    shape = assessment.shape
+    if len(free) < len(names):
+        shape = (len(free),)
+    unit = np.broadcast_to(getattr(assessment.noise, "unit", 1.0), shape).ravel()
+    lengths = np.abs(after - before)[free] / unit
+    largest = np.argsort(-lengths, kind="stable")[:MOST_FEATURES]
+    return [
+        (names[place], float(before[place]), float(after[place]))
+        for place in [free[i] for i in largest.tolist()]
     ]
-    most = [free[place] for place in order.tolist()]
-    return [(names[place], float(before[place]), float(after[place])) for place in most]

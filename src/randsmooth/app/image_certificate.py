@@ -10,6 +10,7 @@ from randsmooth import bounds
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification import Certified, Watched
 from randsmooth.noise import Noise
+from randsmooth.notes import Note
 
 BUDGETS = (100, 1_000, 10_000, 100_000, 1_000_000)
 
@@ -138,7 +139,7 @@ class Explanation:
         copies: some of the noisy copies.
         neighbours: distances to the images of a data set; None without one.
         attempts: attacks on the certificate; None where there were none.
-        left_out: sentences that say what is missing, and why.
+        left_out: notes that say what is missing, and why.
         notes: what lies between a noisy copy and its label besides a network, such as a denoiser.
 
     Example:
@@ -157,7 +158,7 @@ class Explanation:
     copies: NoisyCopies = field(repr=False)
     neighbours: Neighbours | None = field(repr=False)
     attempts: Attempts | None = field(repr=False)
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Note, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

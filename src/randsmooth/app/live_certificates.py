@@ -14,7 +14,9 @@ from pydantic import PositiveFloat, PositiveInt
 from torch import Tensor
 
 from randsmooth import data, models
-from randsmooth.app.page import HELPERS, called, curve, vote_of
+from randsmooth.app.drawing import curve, vote_of
+from randsmooth.app.page import HELPERS
+from randsmooth.app.wording import class_name
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
@@ -303,7 +305,7 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
             image=x.numpy(),
             moment=moment,
             look=look,
-            called=partial(called, classes),
+            class_name=partial(class_name, classes),
             vote=vote_of(look, classes),
             chart=curve(samples, radii, last=moment.settings.n),
         )

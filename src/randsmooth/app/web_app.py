@@ -8,7 +8,7 @@ from typing import Any
 
 from randsmooth.app.guard import KINDS, sigmas
 from randsmooth.app.live_certificates import LEAST, Served, as_data, refusal, shown
-from randsmooth.app.page import in_norm
+from randsmooth.app.wording import norm_words
 from randsmooth.errors import Problem
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
@@ -37,7 +37,7 @@ def make_app(served: Served) -> Any:
     gr = gradio()
     limits, name = served.limits, shortened(printable(served.name), 60)
     with gr.Blocks(title=f"{name}, certified", analytics_enabled=False) as app:
-        seen = {"noise": served.settings.smoothing, "in_norm": in_norm}
+        seen = {"noise": served.settings.smoothing, "norm_words": norm_words}
         gr.HTML(
             str(
                 web.fragment(

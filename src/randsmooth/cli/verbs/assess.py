@@ -160,12 +160,12 @@ def assess(settings: Assess) -> None:
 
 def lines(found: app.Assessment) -> Iterator[str]:
     """The figures for a person to read."""
-    from randsmooth.app.page import said  # here, since it needs torch
+    from randsmooth.app.wording import noise_words  # here, since it needs torch
 
     yield f"clean         {found.clean}"
     for each in found.candidates:
         mark = " <- taken" if each is found.chosen and len(found.candidates) > 1 else ""
-        yield f"under noise   {each.accuracy}  {said(each.noise)}{mark}"
+        yield f"under noise   {each.accuracy}  {noise_words(each.noise)}{mark}"
     most, n = found.chosen.farthest, found.chosen.n
     for r, accuracy in found.certified.items():
         few = f"-, since {n:,} samples prove at most {printed_radius(most)}"

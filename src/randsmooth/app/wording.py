@@ -1,0 +1,216 @@
+"""What pages say of a noise, of lengths in its norm, and of shares."""
+
+import math
+from collections.abc import Sequence
+
+from randsmooth.escape import printable, shortened
+from randsmooth.metrics import Estimate
+from randsmooth.noise import (
+    NORMS,
+    OWN_UNITS,
+    Gaussian,
+    Noise,
+    PerFeature,
+    linf_radius,
+    printed_radius,
+    round_down,
+)
+
+# Steps from black to white in an image file.
+LEVELS = 255
+# Characters of the name of a class in a sentence.
+LONGEST_NAME = 40
+# Decimal places of a share: as many as tell it from 1, but from 4 to 9.
+FEWEST_PLACES = 4
+MOST_PLACES = 9
+# Less than any difference that matters, more than what floats are rounded by.
+ROUNDING = 1e-9
+
+
+def class_name(classes: Sequence[str], k: int) -> str:
+    """Return the name of class `k`, fit for a sentence."""
+    name = classes[k] if 0 <= k < len(classes) else str(k)
+    return shortened(printable(name), LONGEST_NAME)
+
+
+def noise_words(noise: Noise) -> str:
+    """Return the noise in words.
+
+    Example:
+        >>> noise_words(Gaussian(0.5))
+        'σ = 0.5'
+    """
+    if isinstance(noise, PerFeature):
+        return f"σ = {noise.times:g} {NORMS[noise.norm].label}"
+    if isinstance(noise, Gaussian):
+        return f"σ = {noise.sigma:g}"
+    return noise.text
+
+
+def norm_words(noise: Noise) -> str:
+    """Return the norm of radii, to be said before a length or a radius."""
+    if noise.norm in OWN_UNITS:
+        return "weighted L2"
+    return NORMS[noise.norm].label
+
+
+def length_unit(noise: Noise) -> str:
+    """Return the unit of a length, to be said after it.
+
+    It is empty unless each coordinate has a unit of its own.
+
+    Example:
+        >>> import numpy as np
+        >>> length_unit(PerFeature(np.array([0.5, 10.0]), 0.25))
+        ' (in standard deviations of each feature)'
+        >>> length_unit(Gaussian(0.5))
+        ''
+    """
+    if noise.norm in OWN_UNITS:
+        return f" (in {NORMS[noise.norm].label})"
+    return ""
+
+
+def within(noise: Noise, radius: float) -> str:
+    """Return, for a sentence, which changes are no larger than a radius.
+
+    Example:
+        >>> from randsmooth.noise import Ablation, Uniform
+        >>> within(Uniform(0.6), 0.592), within(Ablation(45), 3.0)
+        ('with L1 norm below 0.59', 'in at most 3 places')
+    """
+    if noise.norm == "l0":
+        return f"in at most {radius:.0f} places"
+    units = ""
+    if noise.norm in OWN_UNITS:
+        units = f", in {NORMS[noise.norm].label},"
+    return f"with {_unweighted(noise)} norm below {printed_radius(radius)}{units}"
+
+
+def _unweighted(noise: Noise) -> str:
+    """Return the norm of radii, to be said where the units are said beside it."""
+    return norm_words(noise).removeprefix("weighted ")
+
+
+def examples(noise: Noise, radius: float, d: int) -> str:
+    """Return changes that are smaller than the radius as it is printed.
+
+    They are of an image of `d` values in 255 steps from black to white. There are none,
+    and "" is returned, if the place matters.
+
+    In L2 a change of all d values by c has the norm c sqrt(d), one of a single value by
+    c the norm c, and one of k values from black to white sqrt(k). In L1 these are c d,
+    c and k.
+
+    Example:
+        >>> from randsmooth.noise import Ablation, Gaussian, Uniform
+        >>> examples(Gaussian(0.5), 0.62, 64)
+        'every value by 19.7 of 255 levels, or a single value by 158 of 255 levels'
+        >>> examples(Uniform(2.0), 1.5, 64)
+        'a single value from black to white'
+        >>> examples(Ablation(45), 3.0, 64)
+        '3 pixels, to any colours'
+    """
+    if noise.norm == "l0":
+        return f"{radius:.0f} pixels, to any colours"
+    if noise.norm not in ("l1", "l2"):
+        return ""
+    radius = float(printed_radius(radius))
+    # The largest k with k < radius, or sqrt(k) < radius.
+    most_values = radius if noise.norm == "l1" else radius**2
+    whole_values = min(d, math.ceil(most_values) - 1)
+    few = _change_of_few(whole_values, radius)
+
+    # Rounded down to a tenth of a level.
+    tenths = math.floor(LEVELS * float(linf_radius(radius, d)) * 10 - ROUNDING)
+    if noise.norm == "l1" or tenths < 1:
+        return few
+    if whole_values == d:
+        return "every value from black to white"
+    return f"every value by {tenths / 10:.1f} of {LEVELS} levels, or {few}"
+
+
+def _change_of_few(whole_values: int, radius: float) -> str:
+    """Return a change of so many values from black to white, or of less than one."""
+    if whole_values > 1:
+        return f"{whole_values} values from black to white"
+    if whole_values == 1:
+        return "a single value from black to white"
+    levels = max(0, math.floor(LEVELS * radius - ROUNDING))
+    return f"a single value by {levels} of {LEVELS} levels"
+
+
+def unit_of_features(noise: Noise) -> str:
+    """Return the norm of a change of features, and its unit.
+
+    Example:
+        >>> unit_of_features(Gaussian(0.5))
+        "L2 norm, in the features' own units"
+    """
+    if noise.norm == "l0":
+        return "features that change"
+    unit = "the features' own units"
+    if noise.norm in OWN_UNITS:
+        unit = NORMS[noise.norm].label
+    return f"{_unweighted(noise)} norm, in {unit}"
+
+
+def examples_of_features(noise: Noise, radius: float, d: int) -> str:
+    """Return changes of `d` features that are smaller than `radius`.
+
+    Example:
+        >>> import numpy as np
+        >>> examples_of_features(PerFeature(np.ones(25), times=0.5), 0.5, 25)
+        'one feature by 0.50 of its standard deviation, or each of the 25 by 0.10 of ...'
+        >>> examples_of_features(Gaussian(0.5), 0.5, 25)
+        'one feature by 0.50, or each of the 25 by 0.10'
+    """
+    if noise.norm == "l0":
+        return f"{radius:.0f} features, to any values"
+    one = printed_radius(radius)
+    if noise.norm == "linf":
+        return f"each of the {d} features by {one}"
+    radius_of_each = radius / d if noise.norm == "l1" else float(linf_radius(radius, d))
+    each = printed_radius(radius_of_each)
+    if noise.norm not in OWN_UNITS:
+        return f"one feature by {one}, or each of the {d} by {each}"
+    if isinstance(noise, PerFeature):
+        return (
+            f"one feature by {one} of its standard deviation, or each of the {d} by "
+            f"{each} of its own"
+        )
+    return (
+        f"one feature by {one} of that of the noise, or each of the {d} by {each} of it"
+    )
+
+
+def share_rounded_down(share: float) -> str:
+    """Return a lower bound on a probability, not above it.
+
+    It has as many digits as tell it from 1.
+
+    Example:
+        >>> share_rounded_down(0.97316), share_rounded_down(0.9999309)
+        ('0.9731', '0.999930')
+    """
+    places = FEWEST_PLACES
+    if share > 0.999:
+        # One more than the nines after the point.
+        distance = max(ROUNDING, 1.0 - share)
+        places = min(MOST_PLACES, 1 - math.floor(math.log10(distance)))
+    return str(round_down(share, places))
+
+
+def percent(estimate: Estimate | float) -> str:
+    """Return a share in whole percent, of which only all is 100% and only none is 0%.
+
+    Example:
+        >>> percent(0.974), percent(0.9996), percent(0.001), percent(1.0)
+        ('97%', '>99%', '<1%', '100%')
+    """
+    share = estimate.value if isinstance(estimate, Estimate) else estimate
+    if 0.0 < share < 0.005:
+        return "<1%"
+    if 0.995 <= share < 1.0:
+        return ">99%"
+    return f"{share:.0%}"
