@@ -24,9 +24,8 @@ rs.certificates.write_parquet(rs.from_counts(counts, sigma=0.5), "counts.parquet
 JUDGED = ("--sigma", "0.5", "--n", "1000", "--alpha", "0.001")
 ALL_VERBS = """
 import json
-from randsmooth.cli.verbs import DATA_VERBS, VERBS
-groups = ([], VERBS), (["data"], DATA_VERBS)
-print(json.dumps([[*group, verb] for group, verbs in groups for verb in verbs]))
+from randsmooth.cli.verbs import VERBS
+print(json.dumps([verb.name.split() for verb in VERBS]))
 """
 # Every module of the package can be imported, but for those that need a package of an extra that is not there.
 ALL_MODULES = """

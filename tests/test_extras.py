@@ -22,9 +22,8 @@ DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}
 BROUGHT = {
     "markupsafe",
     "pydantic_core",
-    "click",
     "starlette",
-}  # by jinja2, pydantic, typer and gradio
+}  # by jinja2, pydantic and gradio
 
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
 JUDGED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]

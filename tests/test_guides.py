@@ -148,7 +148,7 @@ def test_the_commands_of_the_guides_are_understood(
     run: Callable[[object, object], None] = lambda verb, settings: understood.append(  # noqa: E731
         settings
     )
-    monkeypatch.setattr(command, "_run", run)
+    monkeypatch.setattr(command, "run_verb", run)
     for path, name in IDS.items():
         for line, words in commands(path):
             understood.clear()

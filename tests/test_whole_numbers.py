@@ -5,7 +5,8 @@ from typing import Any
 
 from models.refusing import refusal
 from randsmooth import CertificationSettings, TrainingSettings
-from randsmooth.cli.settings import read_config, validate
+from randsmooth.cli.config_files import read_config
+from randsmooth.cli.settings import validate
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.frozen_record import whole_number
 

@@ -135,8 +135,10 @@ def foreign(site: Path) -> Iterator[str]:
 def undescribed(site: Path) -> Iterator[str]:
     """The public names and the options of the command line that have no entry of their own."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
-    from commands import every_verb, options_of
+    from commands import options_of
     from reference import PLACES, ROOMS
+
+    from randsmooth.cli.verbs import VERBS
 
     for place in dict.fromkeys(PLACES.values()):
         room = place.split(".")[1]
@@ -144,13 +146,12 @@ def undescribed(site: Path) -> Iterator[str]:
         if place not in read(page).anchors:
             yield f"api/{page.name} does not describe {place}"
     there = read(site / "command-line.html").anchors
-    for name, verb in every_verb().items():
+    for verb in VERBS:
+        words = verb.name.replace(" ", "-")
         for option in options_of(verb):
-            if (
-                f"cmdoption-randsmooth-{name.replace(' ', '-')}-{option.lstrip('-')}"
-                not in there
-            ):
-                yield f"command-line.html does not describe {option} of {name}"
+            anchor = f"cmdoption-randsmooth-{words}-{option.lstrip('-')}"
+            if anchor not in there:
+                yield f"command-line.html does not describe {option} of {verb.name}"
 
 
 def main() -> None:

@@ -1,41 +1,36 @@
 """```{verbs}```: every verb of the command line with its options, as the program itself knows them."""
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
+import click
 from docutils import nodes
 from reference import parsed, restructured
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from randsmooth.cli.command import make_command
-from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+from randsmooth.cli.verbs import VERBS, Verb
 
 
 class Verbs(SphinxDirective):
     """A section for each verb."""
 
     def run(self) -> list[nodes.Node]:
-        return [self._section(name, verb) for name, verb in every_verb().items()]
+        return [self._section(verb) for verb in VERBS]
 
-    def _section(self, name: str, verb: Verb) -> nodes.section:
-        label = f"randsmooth-{name.replace(' ', '-')}"
+    def _section(self, verb: Verb) -> nodes.section:
+        label = f"randsmooth-{verb.name.replace(' ', '-')}"
         section = nodes.section(ids=[label], names=[label])
-        section += nodes.title("", "", nodes.literal("", f"randsmooth {name}"))
-        section += parsed(self, [*described(name, verb)])
+        section += nodes.title("", "", nodes.literal("", f"randsmooth {verb.name}"))
+        section += parsed(self, [*described(verb)])
         return section
 
 
-def every_verb() -> dict[str, Verb]:
-    """Each verb by its name, such as "certify" and "data list"."""
-    return {**VERBS, **{f"data {name}": verb for name, verb in DATA_VERBS.items()}}
-
-
 def options_of(verb: Verb) -> list[str]:
-    """The options of a verb, such as --sigma."""
-    command = make_command("verb", verb.load())
+    """Return the options of a verb, such as --sigma."""
+    command = make_command(verb)
     return [
         option
         for parameter in command.params
@@ -61,24 +56,23 @@ class Description:
     epilog: list[str]
 
     @classmethod
-    def of(cls, name: str, verb: Verb) -> Self:
-        run = verb.load()
-        command = make_command(name.rpartition(" ")[2], run)
+    def of(cls, verb: Verb) -> Self:
+        command = make_command(verb)
         paragraphs = []
-        for paragraph in inspect.cleandoc(run.__doc__ or "").split("\n\n"):
-            text, _, example = " ".join(paragraph.split()).partition("Example: ")
+        for paragraph in (command.help or "").split("\n\n"):
+            text, _, example = paragraph.partition("Example: ")
             paragraphs.append((text, example))
         parameters = []
         with command.make_context(
-            f"randsmooth {name}", [], resilient_parsing=True
+            f"randsmooth {verb.name}", [], resilient_parsing=True
         ) as context:
             usage = " ".join(
-                [f"randsmooth {name}", *command.collect_usage_pieces(context)]
+                [f"randsmooth {verb.name}", *command.collect_usage_pieces(context)]
             )
             for parameter in command.get_params(context):
                 spelled, help = parameter.get_help_record(context) or ("", "")
-                if parameter.param_type_name == "argument":
-                    spelled = str(parameter.metavar or parameter.name)
+                if isinstance(parameter, click.Argument):
+                    spelled = parameter.human_readable_name
                 parameters.append((spelled, " ".join(help.split())))
         epilog = [
             " ".join(paragraph.split())
@@ -92,9 +86,9 @@ class Description:
         )
 
 
-def described(name: str, verb: Verb) -> Iterator[str]:
-    """The lines of a verb's section, in reStructuredText."""
-    said = Description.of(name, verb)
+def described(verb: Verb) -> Iterator[str]:
+    """Return the lines of a verb's section, in reStructuredText."""
+    said = Description.of(verb)
     for text, example in said.paragraphs:
         yield from [restructured(text), ""]
         if example:
@@ -104,7 +98,7 @@ def described(name: str, verb: Verb) -> Iterator[str]:
         "",
         f"   {said.usage}",
         "",
-        f".. program:: randsmooth {name}",
+        f".. program:: randsmooth {verb.name}",
         "",
     ]
     for spelled, help in said.parameters:

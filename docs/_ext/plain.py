@@ -6,10 +6,16 @@ writes docs/_reference: the command line, and the tables of each page that asks 
 what the build would make. Pages link to them.
 """
 
+from __future__ import annotations
+
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from randsmooth.cli.verbs import Verb
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent
@@ -45,21 +51,21 @@ def in_one(name: str, asked: list[str]) -> str:
 
 
 def command_line() -> str:
-    """Every verb with its options."""
-    from commands import every_verb
+    """Return every verb with its options."""
+    from randsmooth.cli.verbs import VERBS
 
     parts = ["# Command line", MADE]
-    for name, verb in every_verb().items():
-        parts += [f"## randsmooth {name}", *of_verb(name, verb)]
+    for verb in VERBS:
+        parts += [f"## randsmooth {verb.name}", *of_verb(verb)]
     return "\n\n".join(parts) + "\n"
 
 
-def of_verb(name: str, verb: object) -> Iterator[str]:
-    """The parts of a verb's section."""
+def of_verb(verb: Verb) -> Iterator[str]:
+    """Return the parts of a verb's section."""
     from commands import Description
     from tables import table
 
-    said = Description.of(name, verb)
+    said = Description.of(verb)
     for text, example in said.paragraphs:
         if text:
             yield text

@@ -17,7 +17,8 @@ from tables import meanings
 from randsmooth.certificates import Header
 from randsmooth.certificates.header import Machine
 from randsmooth.cli.verbs.certify import Certify
-from randsmooth.cli.verbs.train import Train, TrainDenoiser
+from randsmooth.cli.verbs.train import Train
+from randsmooth.cli.verbs.train_denoiser import TrainDenoiser
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 MODELS: dict[str, tuple[str, type[BaseModel]]] = {

@@ -94,7 +94,7 @@ def settings(method: str) -> str:
 
 def main_presets(method: str) -> str:
     """The presets of main tables, with their values, schedules and sources."""
-    from randsmooth.cli.verbs.listings import values_by_sigma
+    from randsmooth.cli.verbs.methods import values_by_sigma
     from randsmooth.training.presets import PRESETS
 
     def schedule(preset: Any) -> str:

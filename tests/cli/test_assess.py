@@ -46,7 +46,7 @@ def test_a_model_is_assessed_into_a_folder(cli: Run, made: Path) -> None:
     assert [Path(file).exists() for file in told["files"]] == [True] * 3
     assert len(certificates.read(Path("a/certificates.parquet"))) == 10
     assert (
-        f"randsmooth assess {made / 'model'} digits --take 10 --n 200 --out a --sigma 0.25"
+        f"randsmooth assess {made / 'model'} digits --sigma 0.25 --take 10 --n 200 --out a"
         in Path("a/assessment.html").read_text()
     )
     assert "--overwrite" in cli.refused(

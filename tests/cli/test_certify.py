@@ -16,8 +16,8 @@ from randsmooth.certificates import Precision
 from randsmooth.certification import Engine, backends, engine
 from randsmooth.certification.backends import BackendChoice, processors
 from randsmooth.cli.command import settings_of
-from randsmooth.cli.verbs import VERBS
-from randsmooth.cli.verbs.certify import suspicions
+from randsmooth.cli.suspicions import suspicions
+from randsmooth.cli.verbs import verb_named
 from randsmooth.cli.wording import spelling
 from randsmooth.errors import Problem
 from untrained import another
@@ -302,5 +302,5 @@ def test_a_refused_run_says_the_same(made: Path, cli: Run) -> None:
             with pytest.raises(Problem) as python:
                 run(what, out=Path(out), **before | flags)
             code, _, err = cli(verb, what, "--out", out, *options(before | flags))
-            said = python.value.words(spelling(settings_of(VERBS[verb].load())))
+            said = python.value.words(spelling(settings_of(verb_named(verb).load())))
             assert (code, err) == (2, f"randsmooth: {said}\n") and named in err, flags

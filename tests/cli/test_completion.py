@@ -11,16 +11,20 @@ from openness.plugin import POINTS, announce
 # Prints what bash is offered for the last word of each command line, and the help of some verbs.
 OFFERS = """
 import contextlib, io, json, os, sys
-os.environ |= {"_RANDSMOOTH_COMPLETE": "complete_bash", "COMP_WORDS": "", "COMP_CWORD": "0"}
+os.environ |= {"_RANDSMOOTH_COMPLETE": "bash_complete", "COMP_WORDS": "", "COMP_CWORD": "0"}
 from randsmooth.cli.main import main
 lines, verbs = map(json.loads, sys.argv[1:])
 def said(words, line):
     os.environ |= {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    sys.argv, out = words, io.StringIO()
+    sys.argv, out = words, io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
         main()
-    return out.getvalue().split()
-offered = {line: said(["randsmooth"], f"randsmooth {line}") for line in lines}
+    out.flush()
+    return out.buffer.getvalue().decode().split()
+offered = {
+    line: [word.partition(",")[2] for word in said(["randsmooth"], f"randsmooth {line}")]
+    for line in lines
+}
 del os.environ["_RANDSMOOTH_COMPLETE"]
 print(json.dumps([offered, {verb: said(["randsmooth", verb, "--help"], "") for verb in verbs}]))
 """

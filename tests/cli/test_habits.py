@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from cli.processes import Run
-from randsmooth.cli.command import GROUPS, settings_of
+from randsmooth.cli.command import HEADINGS, settings_of
 from randsmooth.cli.settings import Given
-from randsmooth.cli.verbs import DATA_VERBS, VERBS
+from randsmooth.cli.verbs import VERBS, verb_named
 from randsmooth.cli.wording import spelling
 from randsmooth.errors import Setting
 
@@ -45,19 +45,21 @@ def test_answers_for_programs(cli: Run, made: Path) -> None:
 
 
 def test_every_verb_is_quiet_and_answers_programs(cli: Run) -> None:
-    verbs = {**VERBS, **{f"data {name}": verb for name, verb in DATA_VERBS.items()}}
-    for name, verb in verbs.items():
-        assert name in SILENT or "format" in settings_of(verb.load()).model_fields, name
-        assert "--quiet" in cli(*name.split(), "--help").out, name
+    for verb in VERBS:
+        fields = settings_of(verb.load()).model_fields
+        assert verb.name in SILENT or "format" in fields, verb.name
+        assert "--quiet" in cli(*verb.name.split(), "--help").out, verb.name
 
 
 def test_help_has_each_option_once_below_its_heading(cli: Run) -> None:
     said = cli("certify", "--help").out
     assert [
-        line.rstrip(":") for line in said.splitlines() if line.rstrip(":") in GROUPS
-    ] == [*GROUPS]
-    fields = settings_of(VERBS["certify"].load()).model_fields
-    for option in (name for name, field in fields.items() if not Given.of(field).place):
+        line.rstrip(":") for line in said.splitlines() if line.rstrip(":") in HEADINGS
+    ] == [*HEADINGS]
+    fields = settings_of(verb_named("certify").load()).model_fields
+    for option in (
+        name for name, field in fields.items() if not Given.of(field).by_place
+    ):
         assert (
             said.count(f"\n  --{option.replace('_', '-')} ")
             + said.count(f"\n  --{option}\n")
@@ -66,7 +68,7 @@ def test_help_has_each_option_once_below_its_heading(cli: Run) -> None:
 
 
 def test_errors_say_settings_as_they_were_given(cli: Run) -> None:
-    spell = spelling(settings_of(VERBS["certify"].load()))
+    spell = spelling(settings_of(verb_named("certify").load()))
     for setting, option in (
         (Setting("n", 5), "--n 5"),
         (Setting("resume", True), "--resume"),

@@ -11,7 +11,7 @@ import pytest
 from cli.processes import Run
 from randsmooth import metrics
 from randsmooth.certificates import Header, from_evidence, read, write_parquet
-from randsmooth.cli.verbs import compare
+from randsmooth.cli.verbs import leaderboard
 
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
 
@@ -130,7 +130,7 @@ def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(
 def test_many_logs_are_read_with_progress(
     cli: Run, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare, "MANY", 9)
+    monkeypatch.setattr(leaderboard, "FILES_WITH_PROGRESS", 9)
     assert (
         "reading certificates  " in (told := cli("leaderboard", runs)).err
         and told.code == 0

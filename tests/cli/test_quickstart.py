@@ -25,7 +25,7 @@ def test_the_time_is_said_before_the_first_training(
 ) -> None:
     monkeypatch.setattr(verb, "_trained_and_certified", stop)
     with pytest.raises(Trained):
-        verb.quickstart(verb.Quickstart(out=tmp_path / "out", device="cpu"))
+        verb.run(verb.Quickstart(out=tmp_path / "out", device="cpu"))
     said = capsys.readouterr().err
     assert said.startswith("note: this takes ") and said.rstrip().endswith(
         "on this machine now"
@@ -69,7 +69,7 @@ def test_an_earlier_one_is_refused_or_gone_on_with_before_anything_is_timed(
     )
     monkeypatch.setattr(verb, "_trained_and_certified", stop)
     with pytest.raises(Trained):
-        verb.quickstart(verb.Quickstart(out=path.parent, device="cpu", resume=True))
+        verb.run(verb.Quickstart(out=path.parent, device="cpu", resume=True))
 
 
 MOST = 150_000  # bytes of one

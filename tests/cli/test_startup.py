@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from fresh import commands
-from randsmooth.cli.command import make_command, paragraphs, settings_of
+from randsmooth.cli.command import make_command, settings_of
 from randsmooth.cli.settings import Settings
-from randsmooth.cli.verbs import DATA_VERBS, VERBS
+from randsmooth.cli.verbs import VERBS
 
 HEAVY = {
     *("pandas", "scipy", "pyarrow", "jinja2", "plotly", "matplotlib", "rich"),
@@ -22,7 +22,7 @@ HEAVY = {
 }
 
 LIGHT = (
-    [f"{name} --help" for name in (*VERBS, *(f"data {name}" for name in DATA_VERBS))]
+    [f"{verb.name} --help" for verb in VERBS]
     + """\
 --help|--version|data|data list|data describe mnist|reproduce --list|completion bash
 certifi|data lst|--colour|certify --colour|methods amplfy|completion tcsh|cite --format ris|reproduce|reproduce nosuch
@@ -64,11 +64,9 @@ def test_help_listings_and_errors_load_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_every_verb_and_option_is_explained() -> None:
-    for name, verb in {**VERBS, **DATA_VERBS}.items():
+    for verb in VERBS:
         run = verb.load()
-        assert verb.help == paragraphs(run.__doc__ or "").split("\n\n")[0] != "", name
-        assert issubclass(settings_of(run), Settings), name
-        for parameter in make_command(name, run).params:
-            assert getattr(parameter, "help", None), (
-                f"{name} does not say what {parameter.name} is"
-            )
+        assert verb.summary and run.__doc__, verb.name
+        assert issubclass(settings_of(run), Settings), verb.name
+        for parameter in make_command(verb).params:
+            assert getattr(parameter, "help", None), (verb.name, parameter.name)

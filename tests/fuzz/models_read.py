@@ -16,9 +16,10 @@ from fuzz.harness import Files, Reader, not_finite, written
 from randsmooth import data, models
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.scheduler import count_classes
-from randsmooth.cli.settings import Settings, read_config, validate
+from randsmooth.cli.config_files import read_config
+from randsmooth.cli.settings import Settings, validate
 from randsmooth.cli.verbs.certify import Certify
-from randsmooth.cli.verbs.compare import Evaluate
+from randsmooth.cli.verbs.evaluate import Evaluate
 from randsmooth.cli.verbs.train import Train
 from randsmooth.models import Classifier, Denoiser, OnnxModel, weights_hash
 from randsmooth.progress import Silent

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from randsmooth import data
-from randsmooth.cli.settings import pairs, read_config, validate
+from randsmooth.cli.config_files import read_config
+from randsmooth.cli.settings import pairs, validate
 from randsmooth.cli.verbs.train import Train
 from randsmooth.errors import Problem
 from randsmooth.notes import Note

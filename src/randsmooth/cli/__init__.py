@@ -1,1 +1,1 @@
-"""The command line: `main` finds verbs, `verbs` has them, `command` makes one of settings."""
+"""The command line: `main` finds a verb, `verbs` has them all, `command` makes one of its settings."""

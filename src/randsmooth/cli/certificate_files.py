@@ -1,12 +1,19 @@
-"""Certificate files as the verbs read them: what a log does not say is filled in, another budget is applied."""
+"""Certificate files as the verbs read them.
+
+What a log does not say is filled in, and another budget or norm is applied.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from randsmooth import bounds, certificates, data
+from pydantic import BeforeValidator
+
+from randsmooth import bounds, certificates, data, report
 from randsmooth.certificates import Certificates, Header, check_budget
+from randsmooth.cli.settings import Argument, Given, Settings, option, words
 from randsmooth.errors import (
     BadValue,
     MissingValue,
@@ -19,7 +26,76 @@ from randsmooth.noise import check_sigma
 from randsmooth.rules import check_samples
 from randsmooth.urls import Place, fetched
 
+P = TypeVar("P", bound=Place)
 T = TypeVar("T")
+
+FILES = (
+    "Parquet files of `randsmooth certify` (of an unfinished run its journal, "
+    "OUT.parquet.partial), or TSV logs as the literature publishes them."
+)
+Radii = Annotated[
+    list[float] | None,
+    BeforeValidator(words),
+    Given(by_commas=True, metavar="R,R,..."),
+]
+
+
+class Judged(Settings):
+    """How certificate files are judged.
+
+    Attributes:
+        radii: Radii of the certified accuracies, such as 0,0.5,1. (default: every 0.25
+            in L2; in other norms up to eight)
+        norm: Radii in this norm that follow by proof from those of the noise: l1
+            (Gaussian: the same numbers; uniform, laplace and splitting have it), l2,
+            linf. (default: the noise's own)
+        dimension: How many numbers make up an input, such as 3072 for 32x32 RGB; linf
+            takes it. (default: what the data set's name says)
+        sigma: Standard deviation sigma of the noise that TSV logs were made with.
+            (default: what their paths say, such as noise_0.50)
+        n: Judge as if n samples per image had been drawn: a random subset is taken. For
+            TSV logs: the n that they were made with. (default: all samples; for logs,
+            what their paths or radii show)
+        alpha: Judge at this alpha, the probability that an image's certificate is
+            wrong. For TSV logs: the alpha that they were made with. (default: that of
+            each file; logs are judged at 0.001, whatever alpha their radii show)
+    """
+
+    radii: Radii = None
+    norm: Literal["l1", "l2", "linf", "l0", "ellipsoid", "deviations"] | None = None
+    dimension: int | None = None
+    sigma: float | None = None
+    n: int | None = None
+    alpha: float | None = None
+
+
+class Compared(Judged):
+    """How certificate files are judged beside each other.
+
+    Attributes:
+        baseline: Name of the row that the others are compared with. (default: the
+            Gaussian one, or the first of two)
+    """
+
+    files: Argument[list[Place]] = option(FILES, ...)
+    baseline: str | None = None
+
+    def read_tables(self) -> list[Certificates]:
+        """Return the tables in the files, judged as asked for."""
+        return load(
+            self.files,
+            sigma=self.sigma,
+            n=self.n,
+            alpha=self.alpha,
+            norm=self.norm,
+            dimension=self.dimension,
+        )
+
+    def rendered(self, tables: Sequence[Certificates], format: str) -> str:
+        """Return the table of metrics."""
+        return report.render(
+            tables, radii=self.radii, format=format, baseline=self.baseline
+        )
 
 
 def load(
@@ -31,45 +107,44 @@ def load(
     norm: str | None = None,
     dimension: int | None = None,
 ) -> list[Certificates]:
-    """The tables at `places`, files or URLs, at another n or alpha, with radii in another norm, where asked for.
+    """Return the tables at files or URLs, at another budget or in another norm.
+
+    Args:
+        places: files or URLs.
+        sigma: of the tables that do not say theirs, as logs do not.
+        n: samples an image to judge at; of logs the n that they were made with.
+        alpha: to judge at; of logs the alpha that they were made with.
+        norm: of the radii; default: the noise's own.
+        dimension: how many numbers make up an input.
 
     Raises:
-        Problem: no file, unreadable ones, of which each is named, a budget that tables cannot be judged at, or a
-            norm in which nothing is proved of them.
+        Problem: there is no file, files cannot be read, each of which is named, tables
+            cannot be judged at the budget, or nothing is proved of them in the norm.
     """
     if not places:
         raise MissingValue("no certificate file given")
     check_asked(sigma, n, alpha)
-    files = _all(fetched, places)
-    tables = _all(certificates.read, files)
-    known = {
-        table.header.sigma
-        for table in tables
-        if table.is_log or table.header.sigma is not None
-    }
-    if sigma is not None and not known & {None, sigma}:
-        raise BadValue(
-            f"{tables[0].name} was certified at {tables[0].header.noise_words}",
-            field="sigma",
-            value=sigma,
-            fix=(Setting("sigma", sigma), " is for TSV logs, which do not say"),
-        )
+    files = _of_each(fetched, places)
+    tables = _of_each(certificates.read, files)
+    if sigma is not None:
+        _check_sigma_is_asked(tables, sigma)
+    some_are_silent = not all(map(_says_its_noise, tables))
+    named = dict(zip(files, _named_apart(tables, files), strict=True))
 
-    silent = [table.sigmas is None and table.header.sigma is None for table in tables]
-
-    def judged(file: Path, table: Certificates) -> Certificates:
-        says_itself = table.sigmas is not None or table.header.sigma is not None
-        # The sigma that is given is that of the tables that do not say theirs, if there are some.
-        given = None if says_itself and any(silent) else sigma
+    def judged(file: Path) -> Certificates:
+        table = named[file]
+        # Where some tables do not say their sigma, the one given is theirs alone.
+        given = None if some_are_silent and _says_its_noise(table) else sigma
         whole = certificates.infer(table, file, sigma=given, n=n, alpha=alpha)
-        asked = not table.is_log and (n, alpha) != (None, None)
-        return in_norm(whole.at(n=n, alpha=alpha) if asked else whole, norm, dimension)
+        if not table.is_log and (n, alpha) != (None, None):
+            whole = whole.at(n=n, alpha=alpha)
+        return in_norm(whole, norm, dimension)
 
-    return _all(judged, files, _by_path(tables, files))
+    return _of_each(judged, files)
 
 
 def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None:
-    """Raise Problem for a sigma, or for an n and alpha, that no log can have been made with."""
+    """Raise Problem for a sigma, or an n and an alpha, that no log can have."""
     if sigma is not None:
         check_sigma(sigma)
     if alpha is not None:
@@ -80,15 +155,37 @@ def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None
         check_budget(1, n, alpha)
 
 
-def _all(
-    make: Callable[..., T], files: Sequence[Place], *more: Sequence[object]
-) -> list[T]:
-    """What `make` makes of each of the `files`, and of what `more` says; Problem names all that it refuses."""
+def _check_sigma_is_asked(tables: Sequence[Certificates], sigma: float) -> None:
+    """Raise Problem where `sigma` is of none of the tables, and all of them say theirs."""
+    known = {
+        table.header.sigma
+        for table in tables
+        if table.is_log or table.header.sigma is not None
+    }
+    if not known & {None, sigma}:
+        raise BadValue(
+            f"{tables[0].name} was certified at {tables[0].header.noise_words}",
+            field="sigma",
+            value=sigma,
+            fix=(Setting("sigma", sigma), " is for TSV logs, which do not say"),
+        )
+
+
+def _says_its_noise(table: Certificates) -> bool:
+    return table.sigmas is not None or table.header.sigma is not None
+
+
+def _of_each(make: Callable[[P], T], files: Sequence[P]) -> list[T]:
+    """Return what `make` makes of each of the files.
+
+    Raises:
+        Problem: it refuses files; each of them is named.
+    """
     made = []
     faults: list[Problem] = []
-    for file, *known in zip(files, *more, strict=True):
+    for file in files:
         try:
-            made.append(make(file, *known))
+            made.append(make(file))
         except (Problem, OSError) as error:
             faults.append(about(file, error))
     if len(faults) > 1:
@@ -99,59 +196,67 @@ def _all(
     return made
 
 
-def _by_path(
+def _named_apart(
     tables: Sequence[Certificates], files: Sequence[Path]
 ) -> list[Certificates]:
-    """The tables, those of one name called by the fewest last parts of their paths that tell them all apart."""
-    folders = [file.absolute().parent.parts for file in files]
+    """Return the tables, those of one name with the folders that tell them apart."""
+    folders: dict[str, list[tuple[str, ...]]] = {}
+    for table, file in zip(tables, files, strict=True):
+        folders.setdefault(table.name, []).append(file.absolute().parent.parts)
 
-    def called(name: str, folder: tuple[str, ...]) -> str:
-        among = {
-            where
-            for table, where in zip(tables, folders, strict=True)
-            if table.name == name
-        }
-        depth = next(
-            d
-            for d in count()
-            if len({where[max(0, len(where) - d) :] for where in among}) == len(among)
-        )
-        return "/".join([*folder[max(0, len(folder) - depth) :], name])
+    renamed = []
+    for table, file in zip(tables, files, strict=True):
+        depth = _depth_that_differs(folders[table.name])
+        last = _last(file.absolute().parent.parts, depth)
+        renamed.append(table.renamed("/".join([*last, table.name])))
+    return renamed
 
-    return [
-        table.renamed(called(table.name, folder))
-        for table, folder in zip(tables, folders, strict=True)
-    ]
+
+def _depth_that_differs(folders: Sequence[tuple[str, ...]]) -> int:
+    """Return how many last parts tell all folders apart that differ at all.
+
+    Example:
+        >>> _depth_that_differs([("runs", "a", "tables"), ("runs", "b", "tables")])
+        2
+    """
+    different = {*folders}
+    depth = 0
+    while len({_last(folder, depth) for folder in different}) < len(different):
+        depth += 1
+    return depth
+
+
+def _last(folder: tuple[str, ...], depth: int) -> tuple[str, ...]:
+    return folder[max(0, len(folder) - depth) :]
 
 
 def in_norm(
     table: Certificates, norm: str | None, dimension: int | None = None
 ) -> Certificates:
-    """The table with radii in `norm`, of inputs of so many numbers; as many as its data set has where none are given.
+    """Return the table with radii in `norm`, of inputs of `dimension` numbers.
+
+    By default an input has as many as the data set says.
 
     Raises:
-        Problem: as `Certificates.in_norm`, or nothing says how many numbers an input has.
+        Problem: as `Certificates.in_norm`, or nothing says the dimension.
     """
     if norm is None or norm == table.norm:
         return table
     certificates.require_reachable(table)
-    shape = (
-        ()
-        if norm != "linf"
-        else _shape_of(table.header)
-        if dimension is None
-        else (dimension,)
-    )
+    shape: tuple[int, ...] = ()
+    if norm == "linf":
+        shape = _shape_of(table.header) if dimension is None else (dimension,)
     return table.in_norm(norm, shape=shape)
 
 
 def _shape_of(header: Header) -> tuple[int, ...]:
-    """Of an input, by the name of its data set; empty where the noise tells it."""
+    """Return the shape of an input of the data set; empty where the noise tells it."""
     if "std" in (header.distribution or {}):
         return ()
     dataset = header.dataset or ""
     if dataset not in data.DATASETS or header.resize or header.crop:
         raise MissingValue(
-            "radii in linf take how many numbers make up an input: give --dimension, such as 3072"
+            "radii in linf take how many numbers make up an input: give --dimension, "
+            "such as 3072"
         )
     return data.DATASETS[dataset].shape

@@ -1,279 +1,311 @@
-"""The command of a verb: an option for each of its settings, `--config`, `--save-config`, and its exit codes."""
+"""The command of a verb: an argument or an option for each of its settings.
+
+Every verb also has --quiet, and most have --config and --save-config.
+"""
+
+from __future__ import annotations
 
 import inspect
-import pkgutil
 import signal
 import sys
-import tomllib
 import typing
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import typer
+import click
 from pydantic.fields import FieldInfo
-from typer.core import TyperCommand
 
-from randsmooth.cli.main import APPEARANCE
-from randsmooth.cli.options import check_no_secrets
+from randsmooth.cli.completion import (
+    choices_of,
+    names_of_other_packages,
+    offer_for,
+)
+from randsmooth.cli.config_files import read_config, write_config
+from randsmooth.cli.kept_secrets import check_no_secrets
 from randsmooth.cli.output import INTERRUPTED, on_ctrl_c
 from randsmooth.cli.settings import (
     Given,
     Settings,
     as_given,
+    holds_several,
     kinds_in,
-    read_config,
+    option_named,
     validate,
-    write_config,
 )
-from randsmooth.cli.wording import spelling
-from randsmooth.errors import Problem, SeveralProblems, each_problem
+from randsmooth.cli.verbs import Verb
+from randsmooth.cli.wording import worded_for
 from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.frozen_record import is_whole
 from randsmooth.progress import quietly
 
-CONFIG = typer.Option(
-    "--config",
+Run = Callable[[Any], None]
+
+CONFIG = click.Option(
+    ["--config"],
     metavar="FILE",
     help="Read settings from a YAML file; options given here win.",
 )
-QUIET = typer.Option(
-    "--quiet", help="Print the answer and errors alone: no progress, no notes."
-)
-SAVE_CONFIG = typer.Option(
-    "--save-config",
+SAVE_CONFIG = click.Option(
+    ["--save-config"],
     metavar="FILE",
     help="Write the settings to a YAML file for --config.",
 )
-
-OPTIONS = tomllib.loads(
-    Path(__file__).with_name("help_and_completion.toml").read_text(encoding="utf-8")
+QUIET = click.Option(
+    ["--quiet"],
+    is_flag=True,
+    help="Print the answer and errors alone: no progress, no notes.",
 )
-GROUPS, REGISTRIES, MORE = OPTIONS["groups"], OPTIONS["registries"], OPTIONS["more"]
+
+# Heading in the help -> the settings below it, in their order. A heading stands where
+# two settings or more of a verb are below it; all others are plain options.
+HEADINGS: dict[str, tuple[str, ...]] = {
+    "What": (
+        "dataset",
+        "split",
+        "noise",
+        "sigma",
+        "model_arg",
+        "num_classes",
+        "identity",
+        "denoiser",
+        "ensemble",
+        "image_column",
+        "label_column",
+        "resize",
+        "crop",
+    ),
+    "How sure": ("alpha", "rule", "bound", "label_aware", "sound", "seed"),
+    "How many": ("n0", "n", "take", "skip", "shard", "batch"),
+    "Where": (
+        "device",
+        "backend",
+        "precision",
+        "devices",
+        "nodes",
+        "workers",
+        "ray",
+        "dask",
+        "slurm",
+        "array",
+        "parallel",
+        "partition",
+        "time",
+        "gpus",
+        "cpus",
+        "mem",
+        "account",
+        "qos",
+        "constraint",
+        "setup",
+        "slurm_arg",
+    ),
+    "Output": (
+        "out",
+        "title",
+        "format",
+        "plan",
+        "resume",
+        "accept_changes",
+        "overwrite",
+        "config",
+        "save_config",
+        "quiet",
+        "help",
+    ),
+}
 
 
-class VerbCommand(TyperCommand):
-    """A command whose help lists arguments by name alone, and options with their types, in groups."""
+class VerbCommand(click.Command):
+    """A command whose help has its options below headings."""
 
-    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        heads = {name: head for head, names in GROUPS.items() for name in names.split()}
-        shown: dict[str, list[tuple[str, str]]] = {
-            head: [] for head in ("Arguments", "Options", *GROUPS)
-        }
-        for parameter in sorted(
-            self.get_params(ctx),
-            key=lambda each: [*heads, each.name].index(str(each.name)),
-        ):
-            name, help = parameter.get_help_record(ctx) or ("", "")
-            help = " ".join(
-                filter(None, [help, _from_other_packages(str(parameter.name))])
-            )
-            if parameter.param_type_name == "argument":
-                shown["Arguments"].append((str(parameter.metavar), help))
-            else:
-                shown[heads.get(str(parameter.name), "Options")].append((name, help))
-        for head in [head for head in GROUPS if len(shown[head]) == 1]:
-            shown["Options"] += shown.pop(head)  # which needs no heading of its own
-        for head, lines in shown.items():
-            if lines:
-                with formatter.section(head):
-                    formatter.write_dl(lines)
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write a section for each heading that has options."""
+        rows = {}
+        for parameter in self.get_params(ctx):
+            if not isinstance(parameter, click.Argument):
+                name = parameter.opts[-1].removeprefix("--").replace("-", "_")
+                rows[name] = parameter.get_help_record(ctx) or ("", "")
+        for heading, lines in _below_headings(rows).items():
+            with formatter.section(heading):
+                formatter.write_dl(lines)
 
 
-def make_command(verb: str, run: Callable[[Any], None]) -> Any:
-    """The command that gathers the settings of `run`, the function of `verb`, and calls it."""
+def _below_headings(
+    rows: dict[str, tuple[str, str]],
+) -> dict[str, list[tuple[str, str]]]:
+    """Return the rows of a help, by the names of their options, below headings."""
+    grouped = {}
+    for heading, names in HEADINGS.items():
+        present = [name for name in names if name in rows]
+        if len(present) > 1:
+            grouped[heading] = [rows[name] for name in present]
+
+    headed = {name for heading in grouped for name in HEADINGS[heading]}
+    others = [row for name, row in rows.items() if name not in headed]
+    if not others:
+        return grouped
+    return {"Options": others} | grouped
+
+
+def make_command(verb: Verb) -> click.Command:
+    """Return the command that gathers the settings of a verb and runs it."""
+    run = verb.load()
     settings = settings_of(run)
 
-    def callback(**given: Any) -> None:
-        config, save, quiet = (
-            given.pop(name, None) for name in ("config", "save_config", "quiet")
-        )
-        stated = {
-            key: value for key, value in given.items() if value not in (None, [], ())
-        }
-        try:
-            with quietly() if quiet else nullcontext(), needs(f"randsmooth {verb}"):
-                chosen = validate(
-                    settings,
-                    verb,
-                    (read_config(config, verb) if config else {}) | stated,
-                )
-                if save:
-                    check_no_secrets(chosen, "--save-config")
-                    write_config(chosen, verb, save)
-                _run(run, chosen)
-        except Problem as error:
-            spell = spelling(settings)
-            raise SeveralProblems(
-                *(Problem(problem.words(spell)) for problem in each_problem(error))
-            ) from error
+    def callback(
+        *,
+        quiet: bool,
+        config: str | None = None,
+        save_config: str | None = None,
+        **given: Any,
+    ) -> None:
+        values = _stated(given)
+        with (
+            worded_for(settings),
+            quietly() if quiet else nullcontext(),
+            needs(f"randsmooth {verb.name}"),
+        ):
+            if config is not None:
+                values = read_config(Path(config), verb.name) | values
+            chosen = validate(settings, verb.name, values)
+            if save_config is not None:
+                check_no_secrets(chosen, "--save-config")
+                write_config(chosen, verb.name, Path(save_config))
+            run_verb(run, chosen)
 
-    parameters = [
-        _parameter(name, field, settings)
+    parameters: list[click.Parameter] = [
+        parameter_of(name, field, settings)
         for name, field in settings.model_fields.items()
     ]
     if settings.in_files:
-        parameters += [
-            _keyword("config", Path, CONFIG),
-            _keyword("save_config", Path, SAVE_CONFIG),
-        ]
-    parameters.append(_keyword("quiet", bool, QUIET))
-    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    callback.__annotations__ = {
-        parameter.name: parameter.annotation for parameter in parameters
-    }
-    app = typer.Typer(**APPEARANCE)
-    app.command(
-        verb,
-        cls=VerbCommand,
+        parameters += [CONFIG, SAVE_CONFIG]
+    parameters.append(QUIET)
+    return VerbCommand(
+        verb.name.split()[-1],
+        params=parameters,
+        callback=callback,
         help=paragraphs(run.__doc__ or ""),
         epilog=settings.epilog() or None,
-    )(callback)
-    return typer.main.get_command(app)
+    )
 
 
-def settings_of(run: Callable[[Any], None]) -> type[Settings]:
-    """The class of the settings that a verb's function takes."""
+def settings_of(run: Run) -> type[Settings]:
+    """Return the class of the settings that a verb's function takes."""
     settings: type[Settings] = typing.get_type_hints(run)["settings"]
     return settings
 
 
-def _run(run: Callable[[Any], None], settings: Settings) -> None:
-    """Run a verb; an interruption or a failure of the system says how it goes on."""
-    resumes = (
-        "the same command with --resume goes on"
-        if "resume" in type(settings).model_fields
-        else ""
-    )
-    goes_on = settings.goes_on or resumes
-    way = (
-        f"{goes_on}: what is finished is kept"
-        if goes_on
-        else "run the same command again"
-    )
+def _stated(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that the command line names: click has () for no words."""
+    values = {}
+    for name, value in given.items():
+        if isinstance(value, tuple):
+            value = list(value) or None
+        if value is not None:
+            values[name] = value
+    return values
+
+
+def run_verb(run: Run, settings: Settings) -> None:
+    """Run a verb; where it is interrupted or the system fails, say how it goes on."""
     on_ctrl_c(signal.default_int_handler)
     try:
-        run(settings)
+        with _told_how_to_go_on(settings):
+            run(settings)
     except KeyboardInterrupt:
-        say(
-            f"\nrandsmooth: interrupted{f'; {way}' if goes_on else ''}", file=sys.stderr
-        )
-        raise typer.Exit(INTERRUPTED) from None
+        raise SystemExit(INTERRUPTED) from None
+
+
+@contextmanager
+def _told_how_to_go_on(settings: Settings) -> Iterator[None]:
+    """Say after Ctrl-C how the run goes on, and note it on an error of the system."""
+    way_on = settings.way_on
+    if not way_on and "resume" in type(settings).model_fields:
+        way_on = "the same command with --resume goes on"
+    if way_on:
+        way_on += ": what is finished is kept"
+    try:
+        yield
+    except KeyboardInterrupt:
+        ending = f"; {way_on}" if way_on else ""
+        say(f"\nrandsmooth: interrupted{ending}", file=sys.stderr)
+        raise
     except OSError as error:
-        error.add_note(way)
+        error.add_note(way_on or "run the same command again")
         raise
 
 
 def paragraphs(docstring: str) -> str:
-    """A docstring with each paragraph on one line, for the terminal to break."""
-    return "\n\n".join(
-        " ".join(part.split()) for part in inspect.cleandoc(docstring).split("\n\n")
-    )
+    """Return a docstring with each paragraph on one line, for the terminal to break."""
+    parts = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(" ".join(part.split()) for part in parts)
 
 
-def _parameter(
+def parameter_of(
     name: str, field: FieldInfo, settings: type[Settings]
-) -> inspect.Parameter:
-    given = Given.of(field)
-    silent = (
-        field.is_required()
-        or field.default is None
-        or field.default is False
-        or field.default in ([], {})
-    )
-    help = (field.description or "") + (
-        "" if silent else f" (default: {field.default})"
-    )
-    choices = (
-        typing.get_args(field.annotation)
-        if typing.get_origin(field.annotation) is Literal
-        else ()
-    )
-    offer = _completed(name, choices)
-    whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
-    kind = (
-        str if whole or choices else given.kind or _typed(field.annotation)
-    )  # the settings name all choices
-    if given.place:
-        place = typer.Argument(
-            metavar=name.upper(), help=help, show_default=False, autocompletion=offer
-        )
-        return _keyword(name, kind, place)
-    shape = (
-        "INTEGER"
-        if whole
-        else "PATH"
-        if Path in kinds_in(field.annotation)
-        else given.metavar
-    )
-    shape = f"<{'|'.join(choices)}>" if choices else shape
-    flag = as_given(name, settings)
-    return _keyword(
-        name,
-        kind,
-        typer.Option(
-            flag, metavar=shape, help=help, show_default=False, autocompletion=offer
-        ),
-    )
+) -> click.Parameter:
+    """Return the argument or the option of click that gives a setting.
 
-
-def _typed(annotation: Any) -> Any:
-    """The type that the command line takes: paths as text, since as paths URLs would lose a slash."""
-    if Path not in kinds_in(annotation):
-        return annotation
-    return (
-        list[str]
-        if any(typing.get_origin(kind) is list for kind in kinds_in(annotation))
-        else str
-    )
-
-
-def _completed(
-    setting: str, choices: Sequence[str] = ()
-) -> Callable[[str], list[str]] | None:
-    """What a shell offers for a setting that is chosen by name; None leaves it to offer files."""
-    if not choices and setting not in {*REGISTRIES, *MORE}:
-        return None
-    return lambda incomplete: [
-        name for name in choices or names(setting) if name.startswith(incomplete)
-    ]
-
-
-def names(setting: str) -> list[str]:
-    """What a setting can be, as far as it is chosen by name; nothing for any other.
-
-    Example:
-        >>> names("backend")[-1], names("out")
-        ('auto', [])
+    All but flags are texts: the settings themselves read numbers, as from YAML.
     """
-    if setting == "preset":
-        from randsmooth.training.presets import PRESETS
+    given = Given.of(field)
+    several = holds_several(field) and not given.by_commas
+    help = help_of(name, field)
+    offer = offer_for(name, field)
+    if given.by_place:
+        return click.Argument(
+            [name],
+            nargs=-1 if several else 1,
+            required=False,  # a file of --config may have it
+            help=help,
+            shell_complete=offer,
+        )
 
-        return list(dict.fromkeys(preset.name for preset in PRESETS))
-    return [*_registry(setting), *MORE.get(setting, ())]
-
-
-def _from_other_packages(setting: str) -> str:
-    """A sentence on the names that other packages bring, for help; empty where there are none."""
-    registry = _registry(setting)
-    others = [
-        f"{name} ({registry.credit(name)})"
-        for name in registry
-        if registry.credit(name)
-    ]
-    return f"Also {', '.join(others)}." if others else ""
-
-
-def _registry(setting: str) -> Any:
-    """The registry that has the names of a setting; an empty mapping for a setting that has none."""
-    return pkgutil.resolve_name(REGISTRIES[setting]) if setting in REGISTRIES else {}
-
-
-def _keyword(name: str, annotation: Any, info: Any) -> inspect.Parameter:
-    """A parameter that is None unless given, so that a configuration file can fill it."""
-    optional = Annotated[annotation | None, info]
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=optional
+    flag = as_given(name, settings)
+    if field.annotation is bool:
+        if field.default is True:
+            flag += "/" + option_named(f"no_{name}")
+        return click.Option([flag, name], is_flag=True, default=None, help=help)
+    return click.Option(
+        [flag, name],
+        multiple=several,
+        metavar=given.metavar or shape_of(field),
+        help=help,
+        shell_complete=offer,
     )
+
+
+def help_of(name: str, field: FieldInfo) -> str:
+    """Return what the help says of a setting, with the default that it has."""
+    sentences = [field.description or ""]
+    is_optional = not field.is_required()
+    if (
+        is_optional
+        and field.default not in (None, [], {})
+        and field.default is not False
+    ):
+        sentences.append(f"(default: {field.default})")
+    others = names_of_other_packages(name)
+    if others:
+        sentences.append(others)
+    return " ".join(sentences)
+
+
+def shape_of(field: FieldInfo) -> str:
+    """Return the word that stands for the value of a setting in help."""
+    kinds = kinds_in(field.annotation)
+    choices = choices_of(field)
+    if choices:
+        return f"<{'|'.join(choices)}>"
+    if is_whole(field.annotation):
+        return "INTEGER"
+    if Path in kinds:
+        return "PATH"
+    if float in kinds:
+        return "NUMBER"
+    return "TEXT"

@@ -1,18 +1,19 @@
-"""The command line: `randsmooth VERB`, whose help and errors import none of the verbs, and its exit codes."""
+"""The entry of the command line: finds a verb, and turns errors into exit codes.
 
-import os
+No verb is imported for the help of all verbs, nor for an error in a verb's name.
+"""
+
 import sys
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
+from click.shell_completion import CompletionItem
 
 from randsmooth import __version__
 from randsmooth.cli.output import (
     BAD_INPUT,
-    COMPLETION,
     FAILURE,
     INTERRUPTED,
     explained,
@@ -20,99 +21,89 @@ from randsmooth.cli.output import (
     on_ctrl_c,
     one_line,
 )
-from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+from randsmooth.cli.verbs import VERBS, Verb
 from randsmooth.errors import Problem, check_known, each_problem
 from randsmooth.escape import say
 from randsmooth.notes import Note
 
-# Plain help: Rich's panels cost more to import than everything that the help itself needs.
-APPEARANCE: dict[str, Any] = {
-    "add_completion": False,
-    "rich_markup_mode": None,
-    "pretty_exceptions_enable": False,
-    "context_settings": {
-        "help_option_names": ["-h", "--help"],
-        "max_content_width": 110,
-    },
-}
-USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[
-    1
-]  # of whose kinds typer exports only this one
-OF_VERBS: dict[str, Any] = {
-    **APPEARANCE,
-    "subcommand_metavar": "VERB [ARGS]...",
-    "no_args_is_help": True,
+CONTEXT: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 110,
 }
 
 
-class AllVerbs(TyperGroup):
-    """`randsmooth VERB`: imports a verb when that verb is asked for. `commands` holds the groups below it."""
+class VerbGroup(click.Group):
+    """Verbs by their names, each imported when somebody asks for it."""
 
-    verbs: ClassVar[Mapping[str, Verb]] = VERBS
-    lists = False  # for a shell, which asks what there is
+    def __init__(self, verbs: Sequence[Verb], **settings: Any) -> None:
+        super().__init__(
+            context_settings=CONTEXT,
+            subcommand_metavar="VERB [ARGS]...",
+            no_args_is_help=True,
+            **settings,
+        )
+        self.verbs = {verb.name.split()[-1]: verb for verb in verbs}
 
-    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the verbs, then those of the groups."""
         return [*self.verbs, *self.commands]
 
-    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
-        """The command of a verb, built from its settings. Raises Problem for a name that is not a verb's."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """Return the command of a verb. Problem for a name that no verb has."""
+        check_known("verb", self.list_commands(ctx), cmd_name)
         if cmd_name in self.commands:
             return self.commands[cmd_name]
-        check_known("verb", self.list_commands(ctx), cmd_name)
-        if self.lists:
-            return TyperCommand(cmd_name, help=self.verbs[cmd_name].help)
         from randsmooth.cli.command import make_command
 
-        return make_command(cmd_name, self.verbs[cmd_name].load())
+        return make_command(self.verbs[cmd_name])
 
-    def shell_complete(self, ctx: typer.Context, incomplete: str) -> Any:  # type: ignore[override]
-        """The verbs that begin like `incomplete`, which are not imported for this, or the options."""
-        self.lists = True
-        try:
-            return super().shell_complete(ctx, incomplete)
-        finally:
-            self.lists = False
+    def summaries(self) -> list[tuple[str, str]]:
+        """Return each verb's name, and each group's, with what it does."""
+        of_verbs = [(name, verb.summary) for name, verb in self.verbs.items()]
+        of_groups = [(name, group.help or "") for name, group in self.commands.items()]
+        return of_verbs + of_groups
 
-    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        lines = {name: verb.help for name, verb in self.verbs.items()}
-        lines |= {name: command.help or "" for name, command in self.commands.items()}
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write a line for each verb."""
         with formatter.section("Verbs"):
-            formatter.write_dl([*lines.items()])
+            formatter.write_dl(self.summaries())
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the verbs that begin like `incomplete`, or options."""
+        verbs = [
+            CompletionItem(name, help=summary)
+            for name, summary in self.summaries()
+            if name.startswith(incomplete)
+        ]
+        # A group of click would make the command of every verb to ask if it is hidden.
+        return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
 
-class DataVerbs(AllVerbs):
-    """`randsmooth data VERB`"""
-
-    verbs = DATA_VERBS
-
-
-app = typer.Typer(
+app = VerbGroup(
+    [verb for verb in VERBS if " " not in verb.name],
     name="randsmooth",
-    cls=AllVerbs,
-    help="Train classifiers whose robustness can be proved, certify them, and judge them fairly.",
-    epilog="Start with `randsmooth quickstart`. Exit codes: 0 done, 2 bad input, 1 failure.",
-    **OF_VERBS
-    | {
-        "add_completion": COMPLETION in os.environ
-    },  # only a shell that asks needs what it loads
+    help="Train classifiers whose robustness can be proved, certify them, and judge "
+    "them fairly.",
+    epilog="Start with `randsmooth quickstart`. "
+    "Exit codes: 0 done, 2 bad input, 1 failure.",
 )
-app.add_typer(
-    typer.Typer(**OF_VERBS),
-    cls=DataVerbs,
-    name="data",
-    help="List and describe the named data sets.",
+app.add_command(
+    VerbGroup(
+        [verb for verb in VERBS if verb.name.startswith("data ")],
+        name="data",
+        help="List and describe the named data sets.",
+    )
 )
-
-
-@app.callback(invoke_without_command=True)
-def version(
-    show: bool = typer.Option(
-        False, "--version", help="Print the version and stop.", is_eager=True
-    ),
-) -> None:
-    if show:
-        say(f"randsmooth {__version__}")
-        raise typer.Exit
+click.version_option(
+    __version__,
+    prog_name="randsmooth",
+    message="%(prog)s %(version)s",
+    help="Print the version and stop.",
+)(app)
 
 
 def main() -> None:
@@ -120,23 +111,19 @@ def main() -> None:
     on_ctrl_c()
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show  # type: ignore[assignment]  # its last arguments are Python's own
+            # The last arguments of Python's own function are not ours to use.
+            warnings.showwarning = _show  # type: ignore[assignment]
             sys.exit(app(standalone_mode=False))
-    except (KeyboardInterrupt, typer.Abort):  # where a verb begins, or has ended
+    except (KeyboardInterrupt, click.Abort):
+        # While a verb is being loaded, or has ended.
         sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))
-    except USAGE_ERROR as error:
-        sys.exit(_stop(_misused(error), BAD_INPUT))
+    except click.UsageError as error:
+        sys.exit(_stop(_misuse(error), BAD_INPUT))
     except Problem as error:
-        sys.exit(
-            _stop(
-                "\n".join(
-                    f"randsmooth: {one_line(problem)}"
-                    for problem in each_problem(error)
-                ),
-                BAD_INPUT,
-            )
-        )
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        lines = [f"randsmooth: {one_line(problem)}" for problem in each_problem(error)]
+        sys.exit(_stop("\n".join(lines), BAD_INPUT))
+    except BrokenPipeError:
+        # The reader of our output went away, as `| head` does.
         sys.exit(FAILURE)
     except (OSError, RuntimeError) as error:
         sys.exit(_stop(f"randsmooth: {one_line(explained(error))}", FAILURE))
@@ -144,15 +131,18 @@ def main() -> None:
         on_ctrl_c()
 
 
-def _misused(error: Any) -> str:
-    """What is said of an option that there is not, or that lacks its value; the help where nothing was given at all."""
-    said = str(error.format_message()).replace(
-        "Value error, ", ""
-    )  # pydantic's words for a value of a list
-    if said.startswith("Usage:"):
-        return said
+def _misuse(error: click.UsageError) -> str:
+    """Return what is wrong with the words; the help where there were none."""
+    message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return message
+    if isinstance(error, click.NoSuchOption):
+        message = f"no such option: {error.option_name}"
+        if error.possibilities:
+            message += f" (did you mean {' or '.join(error.possibilities)}?)"
     path = error.ctx.command_path if error.ctx else "randsmooth"
-    return f"randsmooth: {said[0].lower()}{one_line(said[1:].rstrip('.'))}; see `{path} --help`"
+    sentence = message[0].lower() + message[1:].rstrip(".")
+    return f"randsmooth: {one_line(sentence)}; see `{path} --help`"
 
 
 def _show(
@@ -162,14 +152,12 @@ def _show(
     lineno: int,
     *more: Any,
 ) -> None:
-    """Print a note of ours as one line of words, and any other warning as Python does."""
+    """Print a note of ours as one line, and any other warning as Python does."""
     if issubclass(category, Note):
         note(message)
-    else:
-        say(
-            warnings.formatwarning(message, category, filename, lineno).rstrip(),
-            file=sys.stderr,
-        )
+        return
+    text = warnings.formatwarning(message, category, filename, lineno)
+    say(text.rstrip(), file=sys.stderr)
 
 
 def _stop(message: str, code: int) -> int:

@@ -1,4 +1,4 @@
-"""What the command line says: notes, failures of the system with the way out, answers, and the exit codes."""
+"""What the command line prints: answers, notes and failures; and its exit codes."""
 
 import os
 import signal
@@ -15,24 +15,32 @@ from randsmooth.progress import is_quiet
 FAILURE = 1
 BAD_INPUT = 2
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
-COMPLETION = "_RANDSMOOTH_COMPLETE"  # set by a shell that asks how to complete a line, or for the script that asks
-LONGEST = 8_000  # characters of an error; the longest of ours, which lists the presets, has fewer
+
+# The longest error of ours, which lists the presets, is shorter.
+MOST_CHARACTERS_OF_AN_ERROR = 8_000
+
 Answers = list[dict[str, Any]]
 
 
 def note(text: object) -> None:
-    """Print something that a user may want to know, on one line of stderr, unless asked to be quiet."""
+    """Print a note for the user on one line of stderr, unless asked to be quiet."""
     if not is_quiet():
         say(f"note: {one_line(text)}", file=sys.stderr)
 
 
-def on_ctrl_c(act: Callable[..., Any] = lambda *_: os._exit(INTERRUPTED)) -> None:
-    """Have Ctrl-C, and SIGTERM as `timeout` sends it, call `act`; by default they end the process, which has no lock.
+def _exit_at_once(*_: object) -> None:
+    os._exit(INTERRUPTED)
 
-    A `KeyboardInterrupt` while modules are loaded, or while Python ends, would print tracebacks of other packages.
+
+def on_ctrl_c(handler: Callable[..., Any] = _exit_at_once) -> None:
+    """Have Ctrl-C, and SIGTERM as `timeout` sends it, call `handler`.
+
+    By default they end the process, which holds no lock then. A `KeyboardInterrupt`
+    while modules are loaded, or while Python ends, would print tracebacks of other
+    packages.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, act)
+        signal.signal(number, handler)
 
 
 def say_lines(lines: Iterable[str]) -> None:
@@ -42,79 +50,87 @@ def say_lines(lines: Iterable[str]) -> None:
 
 
 def one_line(text: object) -> str:
-    """`text` on one printable line, with its middle left out where it is very long because it quotes a file.
+    """Return `text` on one printable line, without its middle where it is very long.
 
-    What it gives to be pasted follows on lines of its own.
+    Code that it gives to be pasted follows on lines of its own.
     """
-    from randsmooth.urls import (
-        with_urls,
-    )  # here, since --help needs neither URLs nor locks, which take long to load
+    # Help needs neither URLs nor locks, which take long to load.
+    from randsmooth.urls import with_urls
 
-    said, begins, code = str(text).partition(CODE)
-    return (
-        shortened(printable(with_urls(said)), LONGEST)
-        + begins
-        + "\n".join(map(printable, code.splitlines()))
-    )
+    sentence, mark, code = str(text).partition(CODE)
+    line = shortened(printable(with_urls(sentence)), MOST_CHARACTERS_OF_AN_ERROR)
+    return line + mark + "\n".join(map(printable, code.splitlines()))
 
 
 def explained(error: OSError | RuntimeError) -> str:
-    """`error` in a sentence, with the way on that a verb noted, if any."""
-    if (
-        not isinstance(error, OSError) or error.errno is None
-    ):  # another library's, which says it in its own words
+    """Return `error` in a sentence, with the way on that a verb noted, if any."""
+    if not isinstance(error, OSError) or error.errno is None:
+        # Another library raised it, in its own words.
         return f"{type(error).__name__}: {error}"
-    at = error.filename if isinstance(error.filename, str) else "a file"
-    return f"{at}: {error.strerror}; mend that, then {getattr(error, '__notes__', ['try again'])[0]}"
+    place = error.filename if isinstance(error.filename, str) else "a file"
+    ways_on = getattr(error, "__notes__", ["try again"])
+    return f"{place}: {error.strerror}; mend that, then {ways_on[0]}"
 
 
 @contextmanager
 def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
-    """Be the one run that writes `paths`, of which the first stands for all of them; no folder is left empty.
+    """Be the one run that writes `paths`, of which the first stands for all.
+
+    A folder that is made for them is not left empty.
 
     Raises:
-        Problem: another run is writing them, or without `overwrite` one of them exists.
+        Problem: another run writes them, or one exists without `overwrite`.
     """
     from randsmooth.atomic import claimed, sweep
 
     folder = paths[0].parent
-    made = not folder.exists()
+    is_new = not folder.exists()
     try:
         with claimed(paths[0]):
-            if there := [path for path in paths if not overwrite and path.exists()]:
-                raise OutputExists(
-                    f"{there[0]} exists; use --overwrite or another --out"
-                )
+            _check_free(paths, overwrite=overwrite)
             for path in paths:
                 sweep(path)
             yield
     finally:
-        if made:
-            with suppress(OSError):  # something was written
+        if is_new:
+            # It is not empty where something was written.
+            with suppress(OSError):
                 folder.rmdir()
 
 
-def show_answers(answers: Answers, format: str) -> None:
-    """Print answers about images, one a line, as text, CSV or JSON; an abstention has no label and radius 0."""
-    from randsmooth.noise import printed_radius
+def _check_free(paths: Sequence[Path], *, overwrite: bool) -> None:
+    """Raise Problem for the first path that exists, unless it may be overwritten."""
+    if overwrite:
+        return
+    for path in paths:
+        if path.exists():
+            raise OutputExists(f"{path} exists; use --overwrite or another --out")
 
+
+def show_answers(answers: Answers, format: str) -> None:
+    """Print answers about images, one a line, as text, CSV or JSON.
+
+    An abstention has no label and radius 0.
+    """
     if format == "json":
         say(to_json(answers, indent=1))
     elif format == "csv":
-        say(
-            to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]),
-            end="",
-        )
+        rows = [list(answer.values()) for answer in answers]
+        say(to_csv([list(answers[0]), *rows]), end="")
     else:
         for answer in answers:
-            radius = printed_radius(answer["radius"])
-            image, label = (
-                answer[key] and shortened(printable(answer[key]), LONG)
-                for key in ("image", "label")
-            )
-            norm = f" ({answer['norm'].upper()})" if "norm" in answer else ""
-            say(
-                f"{image}  abstains"
-                if label is None
-                else f"{image}  {label}  radius {radius}{norm}"
-            )
+            say(_answer_line(answer))
+
+
+def _answer_line(answer: dict[str, Any]) -> str:
+    """Return what a person reads of an answer about an image."""
+    from randsmooth.noise import printed_radius
+
+    image = shortened(printable(answer["image"]), LONG)
+    if answer["label"] is None:
+        return f"{image}  abstains"
+    label = shortened(printable(answer["label"]), LONG)
+    line = f"{image}  {label}  radius {printed_radius(answer['radius'])}"
+    if "norm" in answer:
+        line += f" ({answer['norm'].upper()})"
+    return line

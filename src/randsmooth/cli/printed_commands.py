@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Secret
+
+from randsmooth.cli.settings import Given, Settings, as_given
 from randsmooth.documents import parse_yaml
+from randsmooth.urls import without_credentials
 
 if TYPE_CHECKING:
     from randsmooth.launch import Step
@@ -74,3 +78,71 @@ def as_yaml(value: Any) -> str:
     if is_word and parse_yaml(value, "the value") == value:
         return str(value)
     return json.dumps(value)
+
+
+def words_of(
+    verb: str, settings: Settings, *, without: Collection[str] = ()
+) -> list[str]:
+    """Return the words of the command that gives these settings, after `randsmooth`.
+
+    Defaults are left out, and so are the settings in `without`; stars stand in place
+    of secrets.
+    """
+    given = settings.model_dump(exclude={*without}, exclude_defaults=True)
+    if given.get("model_arg"):
+        given["model_arg"] = with_stars(given["model_arg"])
+    if given.get("noise"):
+        given["noise"] = settings.noise.text  # type: ignore[attr-defined]
+
+    arguments: list[str] = []
+    options: dict[str, Any] = {}
+    repeated: list[str] = []
+    for name, field in type(settings).model_fields.items():
+        if name not in given:
+            continue
+        value = given[name]
+        option = as_given(name, type(settings))
+        if Given.of(field).by_place:
+            arguments += map(str, value if isinstance(value, list) else [value])
+        elif Given.of(field).by_commas:
+            options[option.removeprefix("--")] = ",".join(map(_short, value))
+        elif isinstance(value, list):
+            for part in value:
+                repeated += [option, str(part)]
+        else:
+            options[option.removeprefix("--")] = value
+    words = command_words(verb, arguments, options) + repeated
+    return [without_credentials(word) for word in words]
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def with_stars(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a model as a command that is kept gives them.
+
+    Example:
+        >>> with_stars({"depth": 20, "token": Secret("abc")})
+        {'depth': 20, 'secret:token': '**********'}
+    """
+    written = {}
+    secret = {}
+    for name, value in sorted(arguments.items()):
+        if isinstance(value, Secret):
+            secret[f"secret:{name}"] = str(value)
+        else:
+            written[name] = value
+    return written | secret
+
+
+def as_typed(words: Sequence[str]) -> str:
+    """Return the command of these words as a page may show it.
+
+    What gives access in a URL is left out.
+
+    Example:
+        >>> as_typed(["evaluate", "s3://key:word@bucket/a b.parquet"])
+        "randsmooth evaluate 's3://***@bucket/a b.parquet'"
+    """
+    return shlex.join(["randsmooth", *map(without_credentials, words)])

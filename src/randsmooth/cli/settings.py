@@ -1,14 +1,15 @@
-"""The settings of a verb: a pydantic model whose fields come from the command line or from YAML."""
+"""The settings of a verb: a pydantic model whose fields come from words or YAML."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
-import yaml
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -16,93 +17,99 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from randsmooth.atomic import write_atomically
-from randsmooth.documents import parse_yaml, read_file, shown
+from randsmooth.documents import parse_yaml, shown
 from randsmooth.errors import (
     BadValue,
     MissingValue,
-    OutputExists,
     Problem,
     Setting,
-    WrongFile,
     check_known,
 )
 from randsmooth.frozen_record import FrozenRecord, problem_in
 from randsmooth.urls import is_url, place_of
 
-LONGEST = (
-    2**16
-)  # bytes of a configuration; room for a thousand files, and read in seconds whatever it holds
 S = TypeVar("S", bound="Settings")
 T = TypeVar("T")
 
 
-class Given(NamedTuple):
-    """How the command line gives a setting, where that is not --NAME with a value of the field's type.
+@dataclass(frozen=True)
+class Given:
+    """How the command line gives a setting, where its name and its type do not say.
 
     Attributes:
-        place: it is an argument, given by its place.
-        kind: its type on the command line.
-        metavar: the word that stands for its value in help.
-        flag: its name, as --FLAG or --FLAG/--NO-FLAG.
+        by_place: It is an argument, given by its place.
+        by_commas: Its values stand in one word, with commas between them.
+            Otherwise an option with several values is repeated.
+        metavar: The word that stands for its value in help.
+        option: The name of its option, where that is not the field's.
     """
 
-    place: bool = False
-    kind: Any = None
+    by_place: bool = False
+    by_commas: bool = False
     metavar: str | None = None
-    flag: str | None = None
+    option: str | None = None
 
     @classmethod
     def of(cls, field: FieldInfo) -> Given:
-        """What the annotations of a field say together."""
-        said = [mark for mark in field.metadata if isinstance(mark, Given)]
-        together: Any = (
-            next(filter(None, each), None) for each in zip(cls(), *said, strict=True)
-        )
-        return cls(*together)
+        """Return the mark in the annotation of a field, or one that says nothing."""
+        marks = [mark for mark in field.metadata if isinstance(mark, Given)]
+        return marks[0] if marks else cls()
 
 
-Argument = Annotated[T, Given(place=True)]
-KEY_VALUE = Given(kind=list[str], metavar="KEY=VALUE")
+Argument = Annotated[T, Given(by_place=True)]
 
 
 class Settings(FrozenRecord):
-    """What a verb runs on. Unknown keys are errors. The section Attributes of a class's docstring is the help."""
+    """What a verb runs on. Unknown keys are errors.
 
-    in_files: ClassVar[bool] = (
-        True  # whether --save-config keeps the settings in a YAML file, and --config reads it
-    )
-    goes_on: ClassVar[str] = (
-        ""  # how an interrupted run goes on, in words; empty where it does not
-    )
+    The section Attributes of a class's docstring is the help of its options.
+
+    Attributes of the class:
+        in_files: Whether --save-config writes a YAML file, and --config reads one.
+        way_on: How an interrupted run goes on, in words; empty where it does not.
+    """
+
+    # A verb is asked for its help more often than it runs, and help needs no
+    # validators, which take longer to build than all the rest.
+    model_config = ConfigDict(defer_build=True)
+
+    in_files: ClassVar[bool] = True
+    way_on: ClassVar[str] = ""
 
     @field_validator("*", mode="before")
     @classmethod
     def _as_place(cls, value: Any, info: ValidationInfo) -> Any:
-        """URLs are kept as typed: a path s3://bucket would lose a slash."""
-        taken = kinds_in(cls.model_fields[str(info.field_name)].annotation)
-        if Path not in taken or not isinstance(value, str | list):
+        """Keep URLs as they were typed: a path s3://bucket would lose a slash."""
+        kinds = kinds_in(cls.model_fields[str(info.field_name)].annotation)
+        if Path not in kinds or not isinstance(value, str | list):
             return value
-        values = value if isinstance(value, list) else [value]
-        if str not in taken and (url := next(filter(is_url, values), None)) is not None:
-            raise BadValue(f"{url} is a URL; expected a path on this machine")
-        places = [place_of(each) if isinstance(each, str) else each for each in values]
-        return places if isinstance(value, list) else places[0]
+        if isinstance(value, str):
+            return _place(value, local=str not in kinds)
+        return [_place(part, local=str not in kinds) for part in value]
 
     @classmethod
     def epilog(cls) -> str:
-        """What `--help` says below the options, in paragraphs."""
+        """Return what `--help` says below the options, in paragraphs."""
         return ""
 
 
 class Unsaved(Settings):
-    """Settings of a listing or a report, which is no run to be repeated from a file."""
+    """Settings of a listing or a report, which nobody repeats from a file."""
 
     in_files = False
 
 
+def _place(value: Any, *, local: bool) -> Any:
+    """Return a text as a path, or as the URL that it is. Problem for one if `local`."""
+    if not isinstance(value, str):
+        return value
+    if local and is_url(value):
+        raise BadValue(f"{value} is a URL; expected a path on this machine")
+    return place_of(value)
+
+
 def kinds_in(annotation: Any) -> set[Any]:
-    """The types that an annotation is put together from.
+    """Return the types that an annotation is put together from.
 
     Example:
         >>> kinds_in(list[Path]) == {list[Path], Path}
@@ -111,91 +118,86 @@ def kinds_in(annotation: Any) -> set[Any]:
     return {annotation}.union(*map(kinds_in, get_args(annotation)))
 
 
+def holds_several(field: FieldInfo) -> bool:
+    """Return whether a field can be a list or a dictionary of values."""
+    kinds = kinds_in(field.annotation)
+    return any(get_origin(kind) in (list, dict) for kind in kinds)
+
+
 def option(help: str, default: Any = None) -> Any:
-    """A field whose help is shared with other verbs, or made of other texts; `...` is the default of a required one."""
+    """Return a field whose help is no docstring's, as verbs share it.
+
+    `...` is the default of a field that must be given.
+    """
     return Field(default, description=help)
 
 
+def as_given(name: str, settings: type[Settings]) -> str:
+    """Return a setting as it is typed: --label-aware, or MODEL if it has a place."""
+    field = settings.model_fields.get(name)
+    if field is None:
+        return option_named(name)
+    given = Given.of(field)
+    if given.by_place:
+        return name.upper()
+    return option_named(given.option or name)
+
+
+def option_named(name: str) -> str:
+    """Return the option of a name.
+
+    Example:
+        >>> option_named("label_aware")
+        '--label-aware'
+    """
+    return "--" + name.replace("_", "-")
+
+
 def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
-    """The settings in `values`; Problem names the key that is unknown, missing or wrong."""
+    """Return the settings in `values`.
+
+    Raises:
+        Problem: a key is unknown, missing or has a value that it cannot have.
+    """
     check_known(f"setting of `{verb}`", settings.model_fields, *values)
-    for key, value in values.items():
-        if any(
-            "\0" in str(each)
-            for each in (value if isinstance(value, list) else [value])
-        ):
-            raise BadValue(
-                f"{as_given(key, settings)} must not hold the character \\0"
-            )  # no name of a file does
+    for name, value in values.items():
+        _check_no_null_character(name, value)
     try:
         return settings.model_validate(values)
     except ValidationError as error:
-        problem = problem_in(error, settings)
-        key = str(*error.errors()[0]["loc"][:1])
-        if isinstance(problem, MissingValue) and problem.field == key:
-            raise MissingValue(
-                (f"{verb} needs ", Setting(key)),
-                field=key,
-                fix=f"see `randsmooth {verb} --help`",
-            ) from None
-        if key and (problem.message or problem.field != key):
-            raise BadValue((Setting(key), f": {problem}"), field=key) from None
-        raise problem from None
+        raise _located(error, settings, verb) from None
 
 
-def as_given(key: str, settings: type[Settings]) -> str:
-    """A setting as the command line spells it: --label-aware, or MODEL for one given by its place."""
-    field = settings.model_fields.get(key)
-    given = Given() if field is None else Given.of(field)
-    return key.upper() if given.place else "--" + (given.flag or key).replace("_", "-")
+def _check_no_null_character(name: str, value: Any) -> None:
+    """Raise Problem for a text that no name of a file can be."""
+    parts = value if isinstance(value, list) else [value]
+    if any("\0" in str(part) for part in parts):
+        raise BadValue((Setting(name), " must not hold the character \\0"), field=name)
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """The keys and values of a YAML file. Raises Problem where it holds anything else."""
-    values = parse_yaml(read_file(path, LONGEST), path)
-    if not isinstance(values, dict):
-        raise WrongFile(
-            f"{path} must hold `key: value` lines, the settings of a verb of randsmooth",
-            file=path,
+def _located(error: ValidationError, settings: type[Settings], verb: str) -> Problem:
+    """Return the first problem of pydantic's, with the setting that it is about."""
+    problem = problem_in(error, settings)
+    location = error.errors()[0]["loc"]
+    if not location:
+        return problem
+
+    name = str(location[0])
+    if isinstance(problem, MissingValue) and problem.field == name:
+        return MissingValue(
+            (f"{verb} needs ", Setting(name)),
+            field=name,
+            fix=f"see `randsmooth {verb} --help`",
         )
-    return values
 
-
-def read_config(path: Path, verb: str) -> dict[str, Any]:
-    """The settings for `verb` in a YAML file, whose key `verb`, if there is one, must agree."""
-    values = read_document(path)
-    meant = values.pop("verb", verb)
-    if meant != verb:
-        raise WrongFile(
-            f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`",
-            file=path,
-        )
-    settings = {str(key).replace("-", "_"): value for key, value in values.items()}
-    if len(settings) < len(values):
-        raise WrongFile(
-            f"{path} gives a setting twice, with - and with _: which of them is meant?",
-            file=path,
-        )
-    return settings
-
-
-def write_config(settings: Settings, verb: str, path: Path) -> None:
-    """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
-    if path.exists():
-        raise OutputExists(f"{path} exists; --save-config writes a new file", file=path)
-    values = {
-        "verb": verb,
-        **settings.model_dump(
-            mode="json", exclude_none=True, exclude={"resume", "overwrite"}
-        ),
-    }
-    write_atomically(
-        path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode()
-    )
+    # The problem names the setting itself, unless a check of one value raised it.
+    if problem.message or problem.field != name:
+        return BadValue((Setting(name), f": {problem}"), field=name)
+    return problem
 
 
 def pairs(values: Any) -> Any:
-    """`--set key=value` strings as a dictionary; a dictionary, from YAML, is returned as it is.
+    """Return `--set key=value` words as a dictionary; one from YAML stays as it is.
 
     Example:
         >>> pairs(["lr=1e-3", "norm=linf"])
@@ -205,6 +207,7 @@ def pairs(values: Any) -> Any:
         return values
     if not isinstance(values, list):
         raise BadValue(f"{shown(repr(values))} must be `key: value` pairs")
+
     parsed = {}
     for text in values:
         key, equals, value = str(text).partition("=")
@@ -215,10 +218,11 @@ def pairs(values: Any) -> Any:
 
 
 def scalar(text: str) -> Any:
-    """`text` as the YAML value that it spells, or `text` itself where it is not YAML, as @abc and [1 are not.
+    """Return the YAML value that `text` spells, or `text` where it is not YAML.
 
-    A folder may have such a name; a setting that expects something else refuses it by its own check. 1e-3 is a
-    number here, although YAML 1.1 reads it as a word.
+    @abc and [1 are not YAML, and a folder may have such a name; a setting that expects
+    something else refuses them by its own check. 1e-3 is a number here, although
+    YAML 1.1 reads it as a word.
 
     Example:
         >>> scalar("true"), scalar("1e-3"), scalar("@abc")
@@ -226,26 +230,35 @@ def scalar(text: str) -> Any:
     """
     try:
         value = parse_yaml(text, "the value")
-        return (
-            float(value) if value == text.strip() else value
-        )  # not what is quoted, which is meant as text
     except Problem:
         return text
+
+    # What is quoted is meant as text, and is not equal to the word that was typed.
+    if value != text.strip():
+        return value
+    try:
+        return float(value)
     except ValueError:
         return value
 
 
 def words(values: Any) -> Any:
-    """`md,latex`, or `0,0.5,1`, as a list of words; a list, from YAML, is returned as it is.
+    """Return `md,latex` as a list of words; a list from YAML stays as it is.
 
     Example:
         >>> words("md,latex")
         ['md', 'latex']
     """
-    return values.replace(",", " ").split() if isinstance(values, str) else values
+    if isinstance(values, str):
+        return values.replace(",", " ").split()
+    return values
 
 
-Pairs = Annotated[dict[str, Any], BeforeValidator(pairs), KEY_VALUE]
-Listed = BeforeValidator(
-    lambda given: [given] if isinstance(given, str) else given
-)  # YAML may have one word
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Pairs = Annotated[dict[str, Any], BeforeValidator(pairs), Given(metavar="KEY=VALUE")]
+
+# YAML may have one word in place of a list.
+Listed = BeforeValidator(_as_list)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from randsmooth.cli.options import Answered, Slurm
+from randsmooth.cli.options import Answered
 from randsmooth.cli.printed_commands import command_of
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.wording import spelling
+from randsmooth.cli.workers import SharedOrSlurm
 from randsmooth.errors import each_problem
 from randsmooth.escape import printable
 from randsmooth.progress import clock
@@ -25,7 +26,7 @@ SUPPOSED = (
 )
 
 
-class StepsVerb(Answered, Slurm):
+class StepsVerb(Answered, SharedOrSlurm):
     """Settings of a verb that carries out steps."""
 
 

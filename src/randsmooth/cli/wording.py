@@ -1,14 +1,35 @@
-"""How the command line words a problem of the library: settings as options."""
+"""How the command line words a problem of the library: its settings as options."""
 
 import shlex
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from randsmooth.cli.settings import Settings, as_given
-from randsmooth.errors import UNSAID, Setting, Spell
+from randsmooth.cli.settings import Settings, as_given, option_named
+from randsmooth.errors import (
+    UNSAID,
+    Problem,
+    Setting,
+    SeveralProblems,
+    Spell,
+    each_problem,
+)
+
+
+@contextmanager
+def worded_for(settings: type[Settings]) -> Iterator[None]:
+    """Word the problems of this block for users of a verb that takes `settings`."""
+    try:
+        yield
+    except Problem as error:
+        spell = spelling(settings)
+        worded = [Problem(problem.words(spell)) for problem in each_problem(error)]
+        raise SeveralProblems(*worded) from error
 
 
 def spelling(settings: type[Settings]) -> Spell:
-    """Return how a verb that takes `settings` spells a setting; one that it does not take stays as in Python.
+    """Return how a verb that takes `settings` spells a setting.
+
+    A setting that the verb does not take stays as Python spells it.
 
     Example:
         >>> from randsmooth.cli.verbs.certify import Certify
@@ -20,21 +41,21 @@ def spelling(settings: type[Settings]) -> Spell:
     """
 
     def spell(setting: Setting) -> str:
-        name = setting.of or setting.name
-        if name not in settings.model_fields:
+        holder = setting.of or setting.name
+        if holder not in settings.model_fields:
             return str(setting)
-        flag, _, without = as_given(name, settings).partition("/")
+
+        option = as_given(holder, settings)
+        value = setting.value
         if setting.of is not None:
-            value = "..." if setting.value is UNSAID else setting.value
-            return f"{flag} {setting.name}={value}"
-        return _with_value(flag, without, setting.value)
+            shown = "..." if value is UNSAID else value
+            return f"{option} {setting.name}={shown}"
+        if value is UNSAID or value is True:
+            return option
+        if value is False and settings.model_fields[holder].default is True:
+            return option_named(f"no_{holder}")
+        if value is None or value is False:
+            return f"without {option}"
+        return f"{option} {shlex.quote(str(value))}"
 
     return spell
-
-
-def _with_value(flag: str, without: str, value: Any) -> str:
-    if value is UNSAID or value is True:
-        return flag
-    if value is None or value is False:
-        return without or f"without {flag}"
-    return f"{flag} {shlex.quote(str(value))}"

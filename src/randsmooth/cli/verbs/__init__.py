@@ -1,57 +1,153 @@
-"""The verbs of the command line by name, listed without importing any of them: each is a function of a module here."""
+"""The verbs of the command line: how each is called, and what it does.
 
-import pkgutil
-import re
+Each is a module of this folder with a function `run`, which takes the settings of the
+verb. It is imported when the verb is asked for, as most take long to load.
+"""
+
 from collections.abc import Callable
-from keyword import iskeyword
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from randsmooth.errors import check_known
 
 
-def first_paragraph(file: Path, name: str) -> str:
-    """The first paragraph of the docstring of a function or class, on one line, read from the source."""
-    head = rf'^(?:def|class) {name}\([^\n]*\n    """(.*?)(?:\n\n|""")'
-    found = re.search(head, file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return " ".join(found[1].split()) if found else ""
-
-
-class Verb(NamedTuple):
-    """A verb that may not be imported yet.
+@dataclass(frozen=True)
+class Verb:
+    """A verb of the command line.
 
     Attributes:
-        module: the module of this folder that holds it.
-        function: the function there that takes its settings and runs it.
+        name: What users type after `randsmooth`.
+        summary: What it does, in a line.
+        module: The module of this folder that holds it.
     """
 
+    name: str
+    summary: str
     module: str
-    function: str
-
-    @property
-    def help(self) -> str:
-        """The first paragraph of the function's docstring."""
-        return first_paragraph(
-            Path(__file__).with_name(f"{self.module}.py"), self.function
-        )
 
     def load(self) -> Callable[[Any], None]:
-        """The function."""
-        function: Callable[[Any], None] = pkgutil.resolve_name(
-            f"{__name__}.{self.module}:{self.function}"
-        )
-        return function
+        """Return the function that takes the settings of this verb and runs it."""
+        run: Callable[[Any], None] = import_module(f"{__name__}.{self.module}").run
+        return run
 
 
-# Verbs in the order in which a beginner meets them; behind a colon the module of one that has none of its own.
-_LISTED = """
-quickstart train train-denoiser:train import:conversion certify assess accuracy:certify plan:certify merge:certify
-predict explain:predict serve:predict attack from-counts:conversion evaluate:compare compare leaderboard:compare sweep
-reproduce export:conversion quantise:conversion verify methods:listings cite:listings doctor completion:listings
-"""
-VERBS = {
-    name: Verb(module or name, f"{name.replace('-', '_')}{'_' * iskeyword(name)}")
-    for name, _, module in (each.partition(":") for each in _LISTED.split())
-}
-DATA_VERBS = {
-    "list": Verb("listings", "list_"),
-    "describe": Verb("listings", "describe"),
-}  # of `randsmooth data`
+# In the order in which a beginner meets them.
+VERBS = (
+    Verb(
+        "quickstart",
+        "Train, certify and compare two methods on digits, in a minute or two.",
+        "quickstart",
+    ),
+    Verb("train", "Train a base classifier into a model folder.", "train"),
+    Verb(
+        "train-denoiser",
+        "Train a denoiser, which makes a classifier that never saw noise certifiable.",
+        "train_denoiser",
+    ),
+    Verb(
+        "import",
+        "Make a model folder of a checkpoint of another project.",
+        "import_checkpoint",
+    ),
+    Verb(
+        "certify",
+        "Certify images of a data set, and keep the evidence in a Parquet file.",
+        "certify",
+    ),
+    Verb(
+        "assess",
+        "Assess your model on your images in one go: clean, noisy, certified, "
+        "attacked.",
+        "assess",
+    ),
+    Verb(
+        "accuracy",
+        "Measure certified accuracy at one radius to a point, with fewer samples.",
+        "accuracy",
+    ),
+    Verb(
+        "plan",
+        "Estimate what a certification takes: samples, time, memory, disk.",
+        "plan",
+    ),
+    Verb("merge", "Make one table of the shards of a run.", "merge"),
+    Verb("predict", "Classify image files and certify the answers.", "predict"),
+    Verb("explain", "Explain the certificate of one image on a page.", "explain"),
+    Verb(
+        "serve",
+        "Serve a web app that certifies an image while you watch.",
+        "serve",
+    ),
+    Verb(
+        "attack",
+        "Try to refute certificates: search the certified balls.",
+        "attack",
+    ),
+    Verb(
+        "from-counts",
+        "Turn the counts of another program into certificates.",
+        "from_counts",
+    ),
+    Verb(
+        "evaluate",
+        "Print the metrics of certificate files, one row a file.",
+        "evaluate",
+    ),
+    Verb("compare", "Compare certificate files on one HTML page.", "compare"),
+    Verb(
+        "leaderboard",
+        "Rank every certificate below a folder on one page, and as JSON.",
+        "leaderboard",
+    ),
+    Verb(
+        "sweep",
+        "Train, certify and rank the models of a grid of settings.",
+        "sweep",
+    ),
+    Verb(
+        "reproduce",
+        "Draw a table or figure of the papers, beside what the paper prints.",
+        "reproduce",
+    ),
+    Verb(
+        "export",
+        "Write certificates as a TSV log, or a model as an ONNX file.",
+        "export",
+    ),
+    Verb(
+        "quantise",
+        "Make an int8 model of a base classifier, which is faster on CPUs.",
+        "quantise",
+    ),
+    Verb("verify", "Check files by their digests, and say what they are.", "verify"),
+    Verb(
+        "methods",
+        "List the training methods, explain one, or list the published presets.",
+        "methods",
+    ),
+    Verb("cite", "Print what to cite for a run.", "cite"),
+    Verb(
+        "doctor",
+        "Say what randsmooth finds on this machine, and what is broken.",
+        "doctor",
+    ),
+    Verb("completion", "Print the script with which a shell completes.", "completion"),
+    Verb(
+        "data list",
+        "List the named data sets, and whether each is here, on the hub or away.",
+        "data_list",
+    ),
+    Verb(
+        "data describe",
+        "Describe a data set: image shape, classes, normalisation, origin.",
+        "data_describe",
+    ),
+)
+
+
+def verb_named(name: str) -> Verb:
+    """Return the verb called `name`. Problem where there is none."""
+    verbs = {verb.name: verb for verb in VERBS}
+    check_known("verb", verbs, name)
+    return verbs[name]

@@ -6,22 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from pydantic import BeforeValidator
 
 from randsmooth import app, certificates
 from randsmooth.cli.options import (
-    DATASET,
+    DATASET_OF_THE_MODEL,
     Answered,
     Identified,
     NoiseNamed,
-    as_typed,
     certification_option,
-    words_of,
 )
 from randsmooth.cli.output import FAILURE, note, writing
+from randsmooth.cli.printed_commands import as_typed, words_of
 from randsmooth.cli.settings import Argument, Given, option, words
-from randsmooth.cli.verbs.certify import suspicions
+from randsmooth.cli.suspicions import suspicions
 from randsmooth.cli.what_to_certify import base_classifier, check_sources, default_out
 from randsmooth.noise import NORMS, printed_radius
 from randsmooth.noise.gaussian import STD
@@ -29,41 +27,39 @@ from randsmooth.progress import console
 
 
 def _sigmas(given: Any) -> Any:
-    """Numbers, and numbers of standard deviations, such as 0.25std, which stay texts."""
+    """Return numbers, and numbers of standard deviations, such as 0.25std, as texts."""
     listed = words(given)
-    return (
-        [each if str(each).endswith(STD) else float(each) for each in listed]
-        if isinstance(listed, list)
-        else listed
-    )
-
-
-def _written(sigma: float | str) -> str:
-    return sigma if isinstance(sigma, str) else f"{sigma:g}"
+    if not isinstance(listed, list):
+        return listed
+    return [sigma if str(sigma).endswith(STD) else float(sigma) for sigma in listed]
 
 
 class Assess(Answered, Identified):
     """Settings of `randsmooth assess`.
 
     Attributes:
-        sigma: Standard deviations of Gaussian noise to try, such as 0.12,0.25. (default: 0.06,0.12,0.25,0.5, and that
-            of the model's training; of features 0.1std,0.25std,0.5std,1std, deviations of each)
-        radius: The change that matters to you, in units of pixels in [0, 1], of features in standard deviations of
-            each: the noise is chosen by the mean certified accuracy up to there.
-        split: train, validation or test; of data without a test split the validation split, which the page says.
-        take: Certify this many images, evenly spread, two thirds of all at most; others choose the noise.
-        n: Samples of each. (default: 200 to 10,000, as many as take half a minute, or three if --radius needs more)
-        out: Folder for the page, its figure and the certificates. (default: MODEL-assessment)
+        sigma: Standard deviations of Gaussian noise to try, such as 0.12,0.25.
+            (default: 0.06,0.12,0.25,0.5, and that of the model's training; of features
+            0.1std,0.25std,0.5std,1std, deviations of each)
+        radius: The change that matters to you, in units of pixels in [0, 1], of
+            features in standard deviations of each: the noise is chosen by the mean
+            certified accuracy up to there.
+        split: train, validation or test; of data without a test split the validation
+            split, which the page says.
+        take: Certify this many images, evenly spread, two thirds of all at most; others
+            choose the noise.
+        n: Samples of each. (default: 200 to 10,000, as many as take half a minute, or
+            three if --radius needs more)
+        out: Folder for the page, its figure and the certificates. (default:
+            MODEL-assessment)
         overwrite: Replace an assessment in the folder.
     """
 
-    data: Argument[str | None] = option(
-        DATASET + " (default: the data set by whose name the model was trained)"
-    )
+    data: Argument[str | None] = option(DATASET_OF_THE_MODEL)
     sigma: Annotated[
         list[float | str] | None,
         BeforeValidator(_sigmas),
-        Given(kind=str, metavar="S,S,..."),
+        Given(by_commas=True, metavar="S,S,..."),
     ] = None
     noise: NoiseNamed = certification_option("noise")
     radius: float = 0.5
@@ -76,104 +72,142 @@ class Assess(Answered, Identified):
     overwrite: bool = False
 
 
-def assess(settings: Assess) -> None:
+# Settings that `app.assess` takes under other names, and those of the command alone.
+NOT_OF_THE_APP = {
+    "model",
+    "model_arg",
+    "denoiser",
+    "data",
+    "sigma",
+    "out",
+    "overwrite",
+    "format",
+}
+
+# Settings that say which classifier was assessed.
+OF_THE_CLASSIFIER = {
+    "model",
+    "model_arg",
+    "denoiser",
+    "identity",
+    "num_classes",
+    "device",
+}
+
+
+def run(settings: Assess) -> None:
     """Assess a model that you have on images that you have, in one go: clean, under noise, certified, attacked.
 
-    The page begins with what the figures mean and what they do not, for whoever decides about the model. The noise is
-    chosen on images other than those certified. If an attack changes an answer within its certified radius, the exit
-    code is 1.
+    The page begins with what the figures mean and what they do not, for whoever decides
+    about the model. The noise is chosen on images other than those certified. If an
+    attack changes an answer within its certified radius, the exit code is 1.
 
     Example: randsmooth assess model.py:make photos
     """
     check_sources(settings.model, settings.denoiser, dataset=settings.data)
     from randsmooth.app.assessment_page import FILES, TABLE
 
-    out = settings.out or default_out(settings.model, settings.denoiser, "-assessment")
+    out = settings.out
+    if out is None:
+        out = default_out(settings.model, settings.denoiser, "-assessment")
     files = [out / name for name in FILES]
+    table_file = out / TABLE
 
     def keep(table: certificates.Certificates) -> None:
+        # Of an assessment that this one replaces.
         for file in files:
-            file.unlink(missing_ok=True)  # of an assessment that this one replaces
-        certificates.write_parquet(table, out / TABLE)
+            file.unlink(missing_ok=True)
+        certificates.write_parquet(table, table_file)
         note(
-            f"the certificates are in {out / TABLE}, whatever becomes of the attack and the page"
+            f"the certificates are in {table_file}, whatever becomes of the attack and "
+            "the page"
         )
-        for said in suspicions(table):
-            note(said)
+        for suspicion in suspicions(table):
+            note(suspicion)
 
     with writing(files, overwrite=settings.overwrite):
-        left_out = {
-            "model",
-            "model_arg",
-            "denoiser",
-            "data",
-            "sigma",
-            "out",
-            "overwrite",
-            "format",
-        }
-        how = settings.model_dump(exclude=left_out) | {"sigmas": settings.sigma}
-        model: Any = settings.model
-        if settings.denoiser is None:
-            how["model_args"] = settings.model_arg
-        else:
-            numbers = [each for each in settings.sigma or () if isinstance(each, float)]
-            one = numbers[0] if numbers else None  # which a diffusion model must know
-            model = base_classifier(
-                settings.model, settings.model_arg, settings.denoiser, one
-            )
-        found = app.assess(model, settings.data, **how, progress=console, keep=keep)
-        places = [settings.model, *([settings.data] if settings.data else [])]
-        words = words_of(
-            "assess",
-            places,
-            settings,
-            {"model", "data", "sigma", "overwrite", "format"},
+        model, arguments = _opened(settings)
+        assessment = app.assess(
+            model,
+            settings.data,
+            **settings.model_dump(exclude=NOT_OF_THE_APP),
+            sigmas=settings.sigma,
+            progress=console,
+            keep=keep,
+            **arguments,
         )
-        words += (
-            ["--sigma", ",".join(map(_written, settings.sigma))]
-            if settings.sigma
-            else []
+        app.write_assessment(
+            assessment,
+            out,
+            command=_command(settings),
+            predict=_command_to_predict(settings, table_file),
         )
-        others = set(Assess.model_fields) - {
-            "model_arg",
-            "denoiser",
-            "identity",
-            "num_classes",
-            "device",
-        }
-        use = [
-            *words_of("predict", [settings.model, "new.png"], settings, others),
-            "--like",
-            str(out / TABLE),
-        ]
-        use += ["--dataset", settings.data] if settings.data else []
-        typed, predict = map(as_typed, (words, use))
-        app.write_assessment(found, out, command=typed, predict=predict)
-    written = list(map(str, files))
+
+    written = [str(file) for file in files]
     settings.answer(
-        [*lines(found), *written], lambda: found.to_dict() | {"files": written}
+        [*lines(assessment), *written],
+        lambda: assessment.to_dict() | {"files": written},
     )
-    if found.failed:
-        raise typer.Exit(FAILURE)
+    if assessment.failed:
+        raise SystemExit(FAILURE)
 
 
-def lines(found: app.Assessment) -> Iterator[str]:
-    """The figures for a person to read."""
-    from randsmooth.app.wording import noise_words  # here, since it needs torch
+def _opened(settings: Assess) -> tuple[Any, dict[str, Any]]:
+    """Return the model as `app.assess` takes it, and what makes it, as keywords."""
+    if settings.denoiser is None:
+        return settings.model, {"model_args": settings.model_arg}
+    # A diffusion model must know one of the sigmas.
+    sigmas = [sigma for sigma in settings.sigma or () if isinstance(sigma, float)]
+    sigma = sigmas[0] if sigmas else None
+    model = base_classifier(
+        settings.model, settings.model_arg, settings.denoiser, sigma
+    )
+    return model, {}
 
-    yield f"clean         {found.clean}"
-    for each in found.candidates:
-        mark = " <- taken" if each is found.chosen and len(found.candidates) > 1 else ""
-        yield f"under noise   {each.accuracy}  {noise_words(each.noise)}{mark}"
-    most, n = found.chosen.farthest, found.chosen.n
-    for r, accuracy in found.certified.items():
-        few = f"-, since {n:,} samples prove at most {printed_radius(most)}"
-        yield f"certified     {accuracy if r <= most else few}  at radius {r:g}"
-    yield f"  unit        {NORMS[found.table.norm].title}"
-    if found.held:
-        yield f"  held fixed  {', '.join(found.held)}"
-    inside, changed = len(found.failed), len(found.changed)
-    yield f"attacked      {found.attacked}"
-    wrong = ", so their certificates are WRONG" if inside else ""
-    yield f"  changed     {inside} within their radius{wrong}; {changed - inside} beyond it"
+
+def _command(settings: Assess) -> str:
+    """Return the command that makes the assessment again, for its page."""
+    return as_typed(words_of("assess", settings, without={"overwrite", "format"}))
+
+
+def _command_to_predict(settings: Assess, table: Path) -> str:
+    """Return a command that certifies another image as these were, for the page."""
+    others = {*Assess.model_fields} - OF_THE_CLASSIFIER
+    verb, *words = words_of("predict", settings, without=others)
+    # The image follows the model, which is the first word.
+    words.insert(1, "new.png")
+    words += ["--like", str(table)]
+    if settings.data:
+        words += ["--dataset", settings.data]
+    return as_typed([verb, *words])
+
+
+def lines(assessment: app.Assessment) -> Iterator[str]:
+    """Return the figures for a person to read."""
+    # It needs torch.
+    from randsmooth.app.wording import noise_words
+
+    yield f"clean         {assessment.clean}"
+    several = len(assessment.candidates) > 1
+    for candidate in assessment.candidates:
+        line = f"under noise   {candidate.accuracy}  {noise_words(candidate.noise)}"
+        if several and candidate is assessment.chosen:
+            line += " <- taken"
+        yield line
+
+    farthest = assessment.chosen.farthest
+    for radius, accuracy in assessment.certified.items():
+        result = str(accuracy)
+        if radius > farthest:
+            samples = f"{assessment.chosen.n:,} samples"
+            result = f"-, since {samples} prove at most {printed_radius(farthest)}"
+        yield f"certified     {result}  at radius {radius:g}"
+    yield f"  unit        {NORMS[assessment.table.norm].title}"
+    if assessment.held:
+        yield f"  held fixed  {', '.join(assessment.held)}"
+
+    inside = len(assessment.failed)
+    beyond = len(assessment.changed) - inside
+    verdict = ", so their certificates are WRONG" if inside else ""
+    yield f"attacked      {assessment.attacked}"
+    yield f"  changed     {inside} within their radius{verdict}; {beyond} beyond it"

@@ -1,13 +1,13 @@
-"""`randsmooth attack`: searches the certified balls of a table for what a certificate rules out."""
+"""`randsmooth attack`: search certified balls for what a certificate rules out."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import typer
 
 from randsmooth import certificates, certification
+from randsmooth.certificates import Certificates
 from randsmooth.cli.options import DATASET, Columns, OnDevice, certification_option
 from randsmooth.cli.output import FAILURE, Answers, show_answers
 from randsmooth.cli.settings import Argument, option
@@ -17,7 +17,14 @@ from randsmooth.noise import NORMS, round_down
 from randsmooth.progress import console
 from randsmooth.urls import Place
 
-HELD, ABSTAINED, OUTSIDE, FAILED = "held", "abstained", "changed outside", "FAILED"
+if TYPE_CHECKING:
+    from randsmooth.certification import Attacks
+
+# Verdicts on a certified image.
+HELD = "held"
+ABSTAINED = "abstained"
+OUTSIDE = "changed outside"
+FAILED = "FAILED"
 
 
 class Attack(Columns, OnDevice):
@@ -25,11 +32,13 @@ class Attack(Columns, OnDevice):
 
     Attributes:
         certificates: Parquet file of `randsmooth certify`.
-        scale: How far to search, in certified radii; beyond 1, changes are to be expected.
+        scale: How far to search, in certified radii; beyond 1, changes are to be
+            expected.
         steps: Steps of the search.
         m: Noise samples per step. (default: 64; without gradients 500)
         restarts: Starting points of the search: the image first, then others.
-        gradient_free: Search by the answers alone, as for models without gradients (ONNX, labels).
+        gradient_free: Search by the answers alone, as for models without gradients
+            (ONNX, labels).
         n: Samples with which PREDICT classifies the point found.
         alpha: Probability that any reported change, over all images, is false.
         take: Attack this many, evenly spread over the certified images. (default: all)
@@ -39,8 +48,8 @@ class Attack(Columns, OnDevice):
 
     certificates: Argument[Place]
     dataset: str | None = option(
-        DATASET
-        + " Resized and cropped as the file says. (default: the one that it names)"
+        f"{DATASET} Resized and cropped as the file says. (default: the one that it "
+        "names)"
     )
     scale: float = 1.0
     steps: int = 20
@@ -55,99 +64,130 @@ class Attack(Columns, OnDevice):
     format: Literal["text", "csv", "json"] = "text"
 
 
-def attack(settings: Attack) -> None:
+def run(settings: Attack) -> None:
     """Try to refute certificates: search each certified ball for a point with another prediction.
 
-    The search follows the gradient; a model without one, such as an ONNX file, is asked for many more answers instead.
-    If the prediction changes within the certified radius, the certificate has failed, and the exit code is 1. A search
-    that finds no change does not prove a certificate right.
+    The search follows the gradient; a model without one, such as an ONNX file, is asked
+    for many more answers instead. If the prediction changes within the certified
+    radius, the certificate has failed, and the exit code is 1. A search that finds no
+    change does not prove a certificate right.
 
     Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
     """
     check_sources(settings.model, settings.denoiser)
     table = certificates.read(settings.certificates)
-    values = settings.model_dump(
-        exclude={"model", "model_arg", "denoiser", "certificates", "dataset", "format"}
-    )
     base = base_classifier(
         settings.model, settings.model_arg, settings.denoiser, table.header.sigma
     )
+    elsewhere = {
+        "model",
+        "model_arg",
+        "denoiser",
+        "certificates",
+        "dataset",
+        "format",
+    }
     attacks = certification.attack(
-        base, table, settings.dataset, **values, progress=console
+        base,
+        table,
+        settings.dataset,
+        **settings.model_dump(exclude=elsewhere),
+        progress=console,
     )
     answers = answers_of(attacks, table)
     if settings.format == "text":
-        say("\n".join([*summary(attacks, table), *grid(answers)]))
+        say("\n".join([*summary(attacks, table), *changes_table(answers)]))
     else:
         show_answers(answers, settings.format)
     if attacks.failed.any():
-        raise typer.Exit(FAILURE)
+        raise SystemExit(FAILURE)
 
 
-def answers_of(
-    attacks: certification.Attacks, table: certificates.Certificates
-) -> Answers:
-    """The attacked images, with their classes by name; `predict` is None where PREDICT abstained."""
-    rows = [attacks.failed, attacks.changed, attacks.abstained]
-    verdicts = np.select(rows, [FAILED, OUTSIDE, ABSTAINED], HELD).tolist()
+def answers_of(attacks: Attacks, table: Certificates) -> Answers:
+    """Return the attacked images, with their classes by name.
+
+    `predict` is None where PREDICT abstained.
+    """
+    conditions = [attacks.failed, attacks.changed, attacks.abstained]
+    verdicts = np.select(conditions, [FAILED, OUTSIDE, ABSTAINED], HELD).tolist()
     return [
-        {
-            "image": int(attacks.idx[row]),
-            "label": table.class_name(int(attacks.label[row])),
-            "certified": table.class_name(int(attacks.certified[row])),
-            "radius": float(attacks.radius[row]),
-            "distance": float(attacks.distance[row]),
-            "predict": None
-            if attacks.abstained[row]
-            else table.class_name(int(attacks.predict[row])),
-            "verdict": verdict,
-        }
-        for row, verdict in enumerate(verdicts)
+        _answer(attacks, table, row, verdict) for row, verdict in enumerate(verdicts)
     ]
 
 
-def summary(
-    attacks: certification.Attacks, table: certificates.Certificates
-) -> list[str]:
-    """How many images changed, how likely it is that a reported change is false, and how many certificates failed."""
-    total, changed, abstained = (
-        len(attacks),
-        int(attacks.changed.sum()),
-        int(attacks.abstained.sum()),
-    )
-    how = "without gradients " if attacks.gradient_free else ""
-    lines = [
-        f"certified images attacked {how}within {attacks.scale:g} x their {NORMS[attacks.norm].radius}: {total}; "
-        f"held {total - changed - abstained}, abstained {abstained}, changed {changed}",
-        f"PREDICT with n={attacks.n} at alpha={attacks.alpha / total:.3g} per image: the probability that any reported "
-        f"change is false is at most {attacks.alpha:g}",
+def _answer(
+    attacks: Attacks, table: Certificates, row: int, verdict: str
+) -> dict[str, Any]:
+    predicted = None
+    if not attacks.abstained[row]:
+        predicted = table.class_name(int(attacks.predict[row]))
+    return {
+        "image": int(attacks.idx[row]),
+        "label": table.class_name(int(attacks.label[row])),
+        "certified": table.class_name(int(attacks.certified[row])),
+        "radius": float(attacks.radius[row]),
+        "distance": float(attacks.distance[row]),
+        "predict": predicted,
+        "verdict": verdict,
+    }
+
+
+def summary(attacks: Attacks, table: Certificates) -> list[str]:
+    """Return how many images changed, and how many certificates failed.
+
+    Also how likely it is that a reported change is false.
+    """
+    total = len(attacks)
+    changed = int(attacks.changed.sum())
+    abstained = int(attacks.abstained.sum())
+    method = "without gradients " if attacks.gradient_free else ""
+    return [
+        f"certified images attacked {method}within {attacks.scale:g} x their "
+        f"{NORMS[attacks.norm].radius}: {total}; held {total - changed - abstained}, "
+        f"abstained {abstained}, changed {changed}",
+        f"PREDICT with n={attacks.n} at alpha={attacks.alpha / total:.3g} per image: "
+        "the probability that any reported change is false is at most "
+        f"{attacks.alpha:g}",
+        *_failures(attacks, table),
     ]
-    failed, alpha = int(attacks.failed.sum()), table.header.alpha
-    if not failed:
-        lines.append(
-            "no certificate failed"
-            + ": all changes lie outside the certified radii" * bool(changed)
-        )
-    else:
-        lines.append(
-            f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius"
-        )
-    if failed and alpha is not None:
-        expected = f"at most {alpha * total:.3g} of {total} are to be expected"
-        lines.append(f"each may be wrong with probability {alpha:g}: {expected}")
-    return lines
 
 
-def grid(answers: Answers) -> list[str]:
-    """A table in aligned columns, a line for each image whose prediction changed; lengths are rounded down."""
+def _failures(attacks: Attacks, table: Certificates) -> list[str]:
+    """Return how many certificates failed, beside how many are expected to."""
+    total = len(attacks)
+    failed = int(attacks.failed.sum())
+    if failed == 0:
+        sentence = "no certificate failed"
+        if attacks.changed.any():
+            sentence += ": all changes lie outside the certified radii"
+        return [sentence]
+
+    sentences = [
+        f"FAILED: {failed} of {total} certificates: the prediction changed within the "
+        "certified radius"
+    ]
+    alpha = table.header.alpha
+    if alpha is not None:
+        sentences.append(
+            f"each may be wrong with probability {alpha:g}: at most "
+            f"{alpha * total:.3g} of {total} are to be expected"
+        )
+    return sentences
+
+
+def changes_table(answers: Answers) -> list[str]:
+    """Return aligned columns, a line for each image whose prediction changed.
+
+    Lengths are rounded down.
+    """
     from randsmooth.report.layouts import aligned
 
-    changed = [row for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
-    rows = [
-        row | {key: round_down(row[key], 4) for key in ("radius", "distance")}
-        for row in changed
-    ]
-    cells = [[*row] for row in rows[:1]] + [
-        [shortened(printable(str(cell))) for cell in row.values()] for row in rows
-    ]
-    return ["", *aligned(cells, [True] * len(rows[0]))] if rows else []
+    changed = [answer for answer in answers if answer["verdict"] in (FAILED, OUTSIDE)]
+    if not changed:
+        return []
+    rows = [[*changed[0]]]
+    for answer in changed:
+        rounded = {name: round_down(answer[name], 4) for name in ("radius", "distance")}
+        cells = (answer | rounded).values()
+        rows.append([shortened(printable(str(cell))) for cell in cells])
+    return ["", *aligned(rows, [True] * len(rows[0]))]

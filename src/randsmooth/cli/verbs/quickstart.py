@@ -1,8 +1,9 @@
-"""`randsmooth quickstart`: two methods trained, certified and compared in two minutes."""
+"""`randsmooth quickstart`: two methods trained, certified and compared."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,25 @@ from randsmooth.cli.settings import option
 from randsmooth.errors import OutputExists
 from randsmooth.progress import clock, console
 
-SIGMA, EPOCHS, DEMO_EPOCHS = 0.5, 7, 40
-IMAGES, N0, N = 200, 100, 5000
-# Amplify with a shorter attack and fewer noises between the epochs than its preset: enough to show what it does.
+SIGMA = 0.5
+EPOCHS = 7
+EPOCHS_OF_DEMO = 40
+IMAGES = 200
+N0 = 100
+N = 5000
+
+# Amplify with a shorter attack and fewer noises between the epochs than its preset:
+# enough to show what it does.
 METHODS: dict[str, dict[str, Any]] = {
     "gaussian": {},
     "amplify": {"E_t": 3, "T": 2, "reweight_every": 2, "discard_noises": 16},
 }
-REST = 10.0  # seconds for models, files and the report, on a processor of 2.5 GHz
+
+# For models, files and the report, on a processor of 2.5 GHz.
+SECONDS_FOR_THE_REST = 10.0
+
+# Settings that training and certification take as they are.
+HOW_TO_RUN = {"device", "resume", "overwrite"}
 
 
 class Quickstart(Answered):
@@ -41,39 +53,20 @@ class Quickstart(Answered):
     overwrite: bool = False
 
 
-def quickstart(settings: Quickstart) -> None:
+def run(settings: Quickstart) -> None:
     """Train Gaussian and Amplify on digits, certify and compare them, and Gaussian with `demo`, in a minute or two.
 
-    How long it will take on this machine is measured and said first, unless it is gone on with (--resume). No download
+    Prints first how long it will take on this machine (not with --resume). No download
     is needed: the digits come with scikit-learn.
     """
-    import plotly  # noqa: F401 which the report needs: nothing is begun without it
-
+    # The report needs it: nothing is begun without it.
+    import_module("plotly")
     if not settings.resume:
-        outputs = [
-            settings.out / f"{name}{ending}"
-            for name in (*METHODS, "demo")
-            for ending in ("", ".parquet")
-        ]
-        if there := [
-            path for path in outputs if path.exists() and not settings.overwrite
-        ]:
-            page, other = (
-                settings.out / "report.html",
-                settings.out.with_name(f"{settings.out.name}-2"),
-            )
-            was = (
-                f"is finished, look at {page}"
-                if page.exists()
-                else "was interrupted, --resume goes on with it"
-            )
-            raise OutputExists(
-                f"{there[0]} exists: that quickstart {was}; --overwrite discards it, --out {other} is new"
-            )
+        _check_free(settings)
         make_folder(settings.out)
-        note(
-            f"this takes about {clock(expected_seconds(settings))} on this machine now"
-        )
+        duration = clock(expected_seconds(settings))
+        note(f"this takes about {duration} on this machine now")
+
     tables = [_trained_and_certified(settings, method) for method in METHODS]
     demo = _certified(settings, "demo", "demo")
 
@@ -85,9 +78,13 @@ def quickstart(settings: Quickstart) -> None:
         title="Gaussian and Amplify on digits",
         command="randsmooth quickstart",
     )
-    beside = f"In {EPOCHS} epochs, beside `demo`, the Gaussian model that comes with randsmooth, in {DEMO_EPOCHS}:"
-    lines = ["", report.what_acr_hides(amplify, gaussian), "", beside, ""]
-    lines += [
+    lines = [
+        "",
+        report.what_acr_hides(amplify, gaussian),
+        "",
+        f"In {EPOCHS} epochs, beside `demo`, the Gaussian model that comes with "
+        f"randsmooth, in {EPOCHS_OF_DEMO}:",
+        "",
         *report.render([demo, gaussian], baseline="demo").splitlines(),
         "",
         f"report in {page}",
@@ -95,8 +92,32 @@ def quickstart(settings: Quickstart) -> None:
     settings.answer_tables(tables, *lines, report=str(page))
 
 
+def _check_free(settings: Quickstart) -> None:
+    """Raise Problem where an earlier quickstart has written, unless it may be lost."""
+    if settings.overwrite:
+        return
+    for name in (*METHODS, "demo"):
+        for ending in ("", ".parquet"):
+            path = settings.out / f"{name}{ending}"
+            if path.exists():
+                raise _exists(path, settings.out)
+
+
+def _exists(path: Path, out: Path) -> OutputExists:
+    """Return the refusal to write where `path` is, with each way on."""
+    page = out / "report.html"
+    state = "was interrupted, --resume goes on with it"
+    if page.exists():
+        state = f"is finished, look at {page}"
+    another = out.with_name(f"{out.name}-2")
+    return OutputExists(
+        f"{path} exists: that quickstart {state}; --overwrite discards it, "
+        f"--out {another} is new"
+    )
+
+
 def expected_seconds(settings: Quickstart) -> float:
-    """How long all of it takes, estimated as `sweep` estimates its steps: from the speed of the network here."""
+    """Return how long all of it takes, estimated as `sweep` estimates its steps."""
     from randsmooth.launch import Certify, Step, Train
     from randsmooth.launch.step_costs import plan_steps
 
@@ -117,9 +138,10 @@ def expected_seconds(settings: Quickstart) -> float:
             images={"take": IMAGES},
         )
         steps += [train, certify]
+
     # The demo has the network of the last model.
     steps.append(replace(certify, name="demo/certify"))
-    return plan_steps(steps).total + REST
+    return plan_steps(steps).total + SECONDS_FOR_THE_REST
 
 
 def _training(settings: Quickstart, method: str) -> training.TrainingSettings:
@@ -135,12 +157,13 @@ def _training(settings: Quickstart, method: str) -> training.TrainingSettings:
 def _trained_and_certified(
     settings: Quickstart, method: str
 ) -> certificates.Certificates:
-    folder, how = (
-        settings.out / method,
-        settings.model_dump(include={"device", "resume", "overwrite"}),
-    )
+    folder = settings.out / method
     training.train(
-        "digits", _training(settings, method), out=folder, progress=console, **how
+        "digits",
+        _training(settings, method),
+        out=folder,
+        progress=console,
+        **settings.model_dump(include=HOW_TO_RUN),
     )
     return _certified(settings, folder, method)
 
@@ -148,6 +171,15 @@ def _trained_and_certified(
 def _certified(
     settings: Quickstart, model: Path | str, name: str
 ) -> certificates.Certificates:
-    how = settings.model_dump(include={"device", "resume", "overwrite", "seed"})
-    how |= {"take": IMAGES, "n0": N0, "n": N, "out": settings.out / f"{name}.parquet"}
-    return certification.certify(model, "digits", progress=console, **how).renamed(name)
+    table = certification.certify(
+        model,
+        "digits",
+        n0=N0,
+        n=N,
+        take=IMAGES,
+        seed=settings.seed,
+        out=settings.out / f"{name}.parquet",
+        progress=console,
+        **settings.model_dump(include=HOW_TO_RUN),
+    )
+    return table.renamed(name)

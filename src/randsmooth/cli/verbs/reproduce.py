@@ -7,8 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
 from randsmooth import papers
 from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.printed_commands import command_of
@@ -41,17 +39,17 @@ class Reproduce(StepsVerb):
         out: Folder of the results; models and certificates go to its subfolder SCALE.
     """
 
-    goes_on = "the same command goes on"
+    way_on = "the same command goes on"
     object: Argument[str | None] = None
-    source: Annotated[Path | None, Given(flag="from")] = None
+    source: Annotated[Path | None, Given(option="from")] = None
     scale: Literal["tiny", "cpu", "paper"] = "paper"
     run: bool = False
     plan: bool = False
-    show: Annotated[bool, Given(flag="list")] = False
+    show: Annotated[bool, Given(option="list")] = False
     out: Path = Path("reproduced")
 
 
-def reproduce(settings: Reproduce) -> None:
+def run(settings: Reproduce) -> None:
     """Draw a table or figure of the papers from certificates, beside what the paper prints.
 
     Example: randsmooth reproduce acr/table2 --from published-logs
@@ -187,7 +185,7 @@ def survey_lines(survey: papers.Survey) -> Iterator[str]:
 
 def answer_object(settings: Reproduce, name: str) -> None:
     """Draw a table or figure, or say how long what is missing takes, or submit it."""
-    workers = settings.where() if settings.run else None
+    workers = settings.chosen_workers() if settings.run else None
     resources = settings.resources() if settings.slurm else None
     # An unknown name is refused before pandas is loaded.
     find_object(name)
@@ -229,7 +227,7 @@ def answer_result(settings: Reproduce, result: papers.Reproduction) -> None:
     for sentence in result.skipped:
         note(sentence)
     if result.failed:
-        raise typer.Exit(FAILURE)
+        raise SystemExit(FAILURE)
 
 
 def as_json(result: papers.Reproduction) -> dict[str, Any]:

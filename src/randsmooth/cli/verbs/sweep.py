@@ -8,8 +8,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from randsmooth import launch
 from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.printed_commands import command_of
@@ -35,13 +33,13 @@ class Sweep(StepsVerb):
         plan: Say how long what is not done takes on this machine, in place of doing it.
     """
 
-    goes_on = "the same command goes on"
+    way_on = "the same command goes on"
     grid: Argument[list[str]]
     out: Path | None = None
     plan: bool = False
 
 
-def sweep(settings: Sweep) -> None:
+def run(settings: Sweep) -> None:
     """Train, certify and evaluate the models of a grid of data sets, methods, sigmas, seeds and settings; rank them.
 
     Every list in the grid's YAML file is crossed with all others (docs/sweeps.md). All is checked before the first
@@ -60,7 +58,7 @@ def sweep(settings: Sweep) -> None:
         words = shortened(" ".join(settings.grid))
         raise BadValue(f"{words}: give one grid, or `status` and the folder of a sweep")
     resources = settings.resources() if settings.slurm else None
-    workers = settings.where()
+    workers = settings.chosen_workers()
     from randsmooth.launch.sweep_steps import steps_of
     from randsmooth.launch.sweeping import submit_sweep
 
@@ -76,7 +74,7 @@ def sweep(settings: Sweep) -> None:
         swept = launch.sweep(grid, out=out, workers=workers, progress=console)
         settings.answer(summary(swept), lambda: as_json(swept))
         if swept.failed:
-            raise typer.Exit(FAILURE)
+            raise SystemExit(FAILURE)
 
 
 def as_json(swept: launch.Swept) -> dict[str, Any]:

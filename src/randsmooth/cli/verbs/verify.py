@@ -1,62 +1,63 @@
-"""`randsmooth verify`: the kinds of files that randsmooth writes or reads, and what is checked in each."""
+"""`randsmooth verify`: the kinds of files that randsmooth knows, and their checks."""
 
-import pkgutil
+from __future__ import annotations
+
 import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-import typer
-
-from randsmooth import models
+from randsmooth import certificates, models
 from randsmooth.atomic import is_scrap
 from randsmooth.certificates import looks_like_log
 from randsmooth.certificates.files import LOGS, UNOPENED
-from randsmooth.cli.command import settings_of
+from randsmooth.cli.config_files import read_config, read_document
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import FAILURE
-from randsmooth.cli.settings import Argument, read_config, read_document, validate
-from randsmooth.cli.verbs import DATA_VERBS, VERBS
+from randsmooth.cli.settings import Argument, validate
+from randsmooth.cli.verbs import verb_named
 from randsmooth.documents import shown
-from randsmooth.errors import (
-    ForeignFile,
-    NotFound,
-    Problem,
-    WrongFile,
-    about,
-    check_known,
-)
+from randsmooth.errors import ForeignFile, NotFound, Problem, WrongFile, about
 from randsmooth.models.sources import shipped
 from randsmooth.notes import Note
 from randsmooth.urls import Place, fetched, with_urls
 
-STATES = (
-    "verified",
-    "read",
-    "refused",
-    "unknown",
-)  # by its digests; without; not as it should be; not one of ours
-MODEL = {
-    "config.json",
-    "model.safetensors",
-}  # the two that make a folder a model folder
-FIRST = 4096  # bytes at the beginning of a file that show what it is
+# What is said of a file.
+VERIFIED = "verified"  # by its digests
+READ = "read"  # it has no digests
+REFUSED = "refused"  # it is not as it should be
+UNKNOWN = "unknown"  # it is of no kind that is checked
+
+# Either makes a folder a model folder.
+FILES_OF_A_MODEL = {"config.json", "model.safetensors"}
+
+# At the beginning of a file, which show what it is.
+FIRST_BYTES = 4096
 
 
 class Verify(Answered):
     """Settings of `randsmooth verify`.
 
     Attributes:
-        files: Files, model folders, or folders in which both are looked for; or URLs of these.
+        files: Files, model folders, or folders in which both are looked for; or URLs of
+            these.
     """
 
     files: Argument[list[Place]]
 
 
-class Found(NamedTuple):
-    """A file, its kind, its state (one of STATES), and in a sentence what was found."""
+@dataclass(frozen=True)
+class Finding:
+    """What became of a file.
+
+    Attributes:
+        file: Where it is.
+        kind: The name of its kind, if it has one.
+        state: VERIFIED, READ, REFUSED or UNKNOWN.
+        finding: What was found, in a sentence.
+    """
 
     file: str
     kind: str | None
@@ -64,88 +65,114 @@ class Found(NamedTuple):
     finding: str
 
 
-def verify(settings: Verify) -> None:
+def run(settings: Verify) -> None:
     """Say what files are, and whether their digests show that they are as they were written.
 
-    Certificate tables, journals, model folders, checkpoints and teachers' answers carry digests. Logs, YAML and ONNX
-    files carry none; for these it says what else could be checked. Digests find accidental changes, not forgeries.
+    Certificate tables, journals, model folders, checkpoints and teachers' answers carry
+    digests. Logs, YAML and ONNX files carry none; for these it says what else could be
+    checked. Digests find accidental changes, not forgeries.
 
-    The exit code is 1 if a file is refused, or if a file that you name (rather than one found in a folder) is of no
-    kind that is checked.
+    The exit code is 1 if a file is refused, or if a file that you name (rather than one
+    found in a folder) is of no kind that is checked.
 
     Example: randsmooth verify runs/gaussian runs/gaussian.parquet
     """
-    found = [examined(path) for path in _named(settings.files)]
-    found = [
-        one._replace(file=with_urls(one.file), finding=with_urls(one.finding))
-        for one in found
-    ]
-    settings.answer(_lines(found), lambda: [one._asdict() for one in found])
+    findings = [examined(path) for path in paths_to_examine(settings.files)]
+    settings.answer(_lines(findings), lambda: [asdict(finding) for finding in findings])
+
     named = {str(place).rstrip("/") for place in settings.files}
-    if any(
-        one.state == "refused" or (one.state == "unknown" and one.file in named)
-        for one in found
-    ):
-        raise typer.Exit(FAILURE)
+    for finding in findings:
+        is_refused = finding.state == REFUSED
+        is_unknown = finding.state == UNKNOWN and finding.file in named
+        if is_refused or is_unknown:
+            raise SystemExit(FAILURE)
 
 
-def examined(path: Path) -> Found:
-    """What `path` is, and what of it could be checked."""
-    kind = None
-    try:
-        if not (path.exists() or path.is_symlink()):
-            raise NotFound(f"no file at {path}", file=path)
-        why = not_to_be_read(path)
-        if why:
-            fault = WrongFile if is_called_ours(path) else ForeignFile
-            raise fault(f"{path} {why}", file=path)
-        kind = kind_of(path)
-        if kind is None:
-            raise ForeignFile("of no kind that is checked here")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", Note)
-            finding = pkgutil.resolve_name(KINDS[kind][1])(path)
-        said = [finding, *(str(warning.message) for warning in caught)]
-        return Found(
-            str(path), kind, "read" if kind in UNSIGNED else "verified", "; ".join(said)
-        )
-    except ForeignFile as error:
-        return Found(str(path), None, "unknown", str(about(path, error)))
-    except (Problem, OSError) as error:
-        return Found(str(path), kind, "refused", str(about(path, error)))
+def paths_to_examine(places: list[Place]) -> list[Path]:
+    """Return each file once.
 
-
-def _named(files: list[Place]) -> list[Path]:
-    """Each file once; for a folder the files in it that are of a known kind, and for a file of a model its folder."""
+    A folder stands for the files in it of a known kind, and a file of a model for the
+    model's folder.
+    """
     paths: list[Path] = []
-    for path in (fetched(shipped(place)) for place in files):
+    for place in places:
+        path = fetched(shipped(place))
         if path.is_dir():
             paths += below(path) or [path]
+        elif path.name in FILES_OF_A_MODEL and path.is_file():
+            paths.append(path.parent)
         else:
-            paths.append(path.parent if path.name in MODEL and path.is_file() else path)
+            paths.append(path)
     return list(dict.fromkeys(paths))
 
 
 def below(folder: Path) -> list[Path]:
-    """The model folders and files of a known kind in `folder` at any depth, itself among them, sorted.
+    """Return the files of a known kind in `folder` at any depth, itself among them.
 
-    Among them are links to nothing, pipes and devices, but for hidden ones: nobody knows what they hold.
+    Model folders are among them, and so are links to nothing, pipes and devices that
+    are not hidden: nobody knows what they hold.
     """
     paths = sorted([folder, *folder.rglob("*")])
     return [path for path in paths if not is_scrap(path) and _is_listed(path)]
 
 
 def _is_listed(path: Path) -> bool:
-    if not_to_be_read(path):
-        return not path.name.startswith(".")  # as locks of editors are
+    if why_not_opened(path):
+        # Locks of editors are hidden links to nothing.
+        return not path.name.startswith(".")
+    if path.name in FILES_OF_A_MODEL:
+        return False
     try:
-        return path.name not in MODEL and kind_of(path) is not None
-    except OSError:  # which `examined` tells
+        return kind_of(path) is not None
+    except OSError:
+        # `examined` says what is wrong with it.
         return True
 
 
-def not_to_be_read(path: Path) -> str:
-    """Why what lies at `path` must not be opened: reading a pipe may never end; empty where it can be."""
+def examined(path: Path) -> Finding:
+    """Return what is at `path`, and what of it could be checked."""
+    kind = None
+    try:
+        _check_can_be_opened(path)
+        kind = kind_of(path)
+        if kind is None:
+            raise ForeignFile("of no kind that is checked here")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", Note)
+            sentence = kind.check(path)
+    except ForeignFile as error:
+        return _finding(path, None, UNKNOWN, str(about(path, error)))
+    except (Problem, OSError) as error:
+        return _finding(path, kind, REFUSED, str(about(path, error)))
+
+    state = VERIFIED if kind.has_digest else READ
+    sentences = [sentence, *(str(warning.message) for warning in caught)]
+    return _finding(path, kind, state, "; ".join(sentences))
+
+
+def _finding(path: Path, kind: Kind | None, state: str, sentence: str) -> Finding:
+    name = None if kind is None else kind.name
+    return Finding(with_urls(str(path)), name, state, with_urls(sentence))
+
+
+def _check_can_be_opened(path: Path) -> None:
+    """Raise Problem where there is nothing, or what must not be opened."""
+    if not path.exists() and not path.is_symlink():
+        raise NotFound(f"no file at {path}", file=path)
+    reason = why_not_opened(path)
+    if not reason:
+        return
+    has_name_of_ours = path.name in FILES_OF_A_MODEL or path.suffix in SUFFIXES
+    if has_name_of_ours:
+        raise WrongFile(f"{path} {reason}", file=path)
+    raise ForeignFile(f"{path} {reason}", file=path)
+
+
+def why_not_opened(path: Path) -> str:
+    """Return why what lies at `path` must not be opened; empty where it can be.
+
+    Reading a pipe may never end.
+    """
     if path.is_file() or path.is_dir():
         return ""
     if path.is_symlink():
@@ -153,100 +180,150 @@ def not_to_be_read(path: Path) -> str:
     return "is a pipe or a device; expected a file or a folder"
 
 
-def is_called_ours(path: Path) -> bool:
-    """Whether the name alone says that it is of a kind in KINDS."""
-    return path.name in MODEL or path.suffix in CALLED
+def _lines(findings: list[Finding]) -> Iterator[str]:
+    """Return a line for each file, and how many are in which state."""
+    for finding in findings:
+        sentence = finding.finding
+        # A problem says itself which file it is about.
+        if finding.state in (VERIFIED, READ):
+            sentence = f"{finding.file}: {sentence}"
+        yield f"{finding.state:8}  {sentence}"
+    if len(findings) > 1:
+        files = Counter(finding.state for finding in findings)
+        counts = [
+            f"{files[state]} {state}"
+            for state in (VERIFIED, READ, REFUSED, UNKNOWN)
+            if files[state]
+        ]
+        yield f"{len(findings)} files: {', '.join(counts)}"
 
 
-def _lines(found: list[Found]) -> Iterator[str]:
-    for one in found:
-        finding = one.finding
-        if one.state in ("verified", "read"):
-            finding = f"{one.file}: {finding}"
-        yield f"{one.state:8}  {finding}"
-    if len(found) > 1:
-        counted = Counter(one.state for one in found)
-        yield f"{len(found)} files: {', '.join(f'{counted[state]} {state}' for state in STATES if counted[state])}"
+@dataclass(frozen=True)
+class Kind:
+    """A kind of files.
+
+    Attributes:
+        name: What it is called.
+        recognises: Whether a path is of it, by its name or first bytes.
+        check: Returns in a sentence what is right in it, or raises Problem.
+        has_digest: Whether it carries digests of its content.
+    """
+
+    name: str
+    recognises: Callable[[Path], bool]
+    check: Callable[[Path], str]
+    has_digest: bool = True
 
 
-def kind_of(path: Path) -> str | None:
-    """The name in KINDS of what lies at `path`; None for what randsmooth does not read back."""
-    return next(
-        (name for name, (recognises, _) in KINDS.items() if recognises(path)), None
-    )
+def kind_of(path: Path) -> Kind | None:
+    """Return the kind of what lies at `path`; None for what is not read back."""
+    for kind in KINDS:
+        if kind.recognises(path):
+            return kind
+    return None
+
+
+def _is_model_folder(path: Path) -> bool:
+    return any((path / name).is_file() for name in FILES_OF_A_MODEL)
+
+
+def _has_suffix(suffix: str) -> Callable[[Path], bool]:
+    return lambda path: path.suffix == suffix
+
+
+def _is_called(name: str) -> Callable[[Path], bool]:
+    return lambda path: path.name == name
 
 
 def _is_configuration(path: Path) -> bool:
     if path.suffix not in (".yaml", ".yml"):
         return False
+    if path.name == "run.yaml":
+        return True
     with path.open("rb") as file:
-        return (
-            path.name == "run.yaml"
-            or re.search(rb"^verb:", file.read(FIRST), re.MULTILINE) is not None
-        )
+        beginning = file.read(FIRST_BYTES)
+    return re.search(rb"^verb:", beginning, re.MULTILINE) is not None
+
+
+def _is_openvino_ir(path: Path) -> bool:
+    return path.suffix == ".xml" and path.with_suffix(".bin").exists()
 
 
 def _is_log(path: Path) -> bool:
-    return path.is_file() and (
-        path.suffix in LOGS or (path.suffix not in UNOPENED and looks_like_log(path))
-    )
+    if not path.is_file():
+        return False
+    if path.suffix in LOGS:
+        return True
+    return path.suffix not in UNOPENED and looks_like_log(path)
+
+
+def check_checkpoint(path: Path) -> str:
+    """Check the digests of what an interrupted training goes on from."""
+    from randsmooth.training import checkpoint
+
+    return checkpoint.check(path)
+
+
+def check_teacher(path: Path) -> str:
+    """Check the digests of a teacher's answers."""
+    from randsmooth.training import predictions
+
+    return predictions.check_answers(path)
 
 
 def check_configuration(path: Path) -> str:
-    """That the file names a verb of randsmooth, and settings that this verb takes."""
-    verbs = {**VERBS, **DATA_VERBS}
-    verb = str(read_document(path).get("verb"))
-    check_known("verb", verbs, verb)
-    validate(settings_of(verbs[verb].load()), verb, read_config(path, verb))
-    return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
+    """Check that the file names a verb, and settings that this verb takes."""
+    # This would be a circle: the command asks this module to run.
+    from randsmooth.cli.command import settings_of
+
+    verb = verb_named(str(read_document(path).get("verb")))
+    validate(settings_of(verb.load()), verb.name, read_config(path, verb.name))
+    return (
+        f"configuration of `randsmooth {verb.name}`; it has no digest; its keys and "
+        "their types are those of the verb"
+    )
 
 
 def check_graph(path: Path) -> str:
-    """That ONNX Runtime or OpenVINO opens it; an IR with the weights that it was written with, where it says these."""
-    onnx = path.suffix == ".onnx"
-    model = models.OnnxModel(path) if onnx else models.IrModel(path)
-    quantised = not onnx and model.provenance.get("quantised")
-    weights = (
-        "its weights are those that it was written with"
-        if quantised
-        else "it has no digest"
-    )
-    runtime = "ONNX Runtime" if onnx else "OpenVINO"
-    taken = (
-        "inputs of free size"
-        if model.shape is None
-        else f"images of shape {model.shape}"
-    )
-    return f"{model.kind} for {taken}; {weights}, and {runtime} opens it"
+    """Check that ONNX Runtime or OpenVINO opens the file.
+
+    An IR must also have the weights that it was written with, where it says these.
+    """
+    model: models.OnnxModel | models.IrModel
+    weights = "it has no digest"
+    if path.suffix == ".onnx":
+        model = models.OnnxModel(path)
+        runtime = "ONNX Runtime"
+    else:
+        model = models.IrModel(path)
+        runtime = "OpenVINO"
+        if model.provenance.get("quantised"):
+            weights = "its weights are those that it was written with"
+    inputs = f"images of shape {model.shape}"
+    if model.shape is None:
+        inputs = "inputs of free size"
+    return f"{model.kind} for {inputs}; {weights}, and {runtime} opens it"
 
 
-# Kind -> whether a path is of it, by its name or first bytes; and the function that says in a sentence what is right in
-# it, or raises Problem, which is imported when it is needed.
-TABLE, HERE = "randsmooth.certificates:check_file", __name__
-KINDS: dict[str, tuple[Callable[[Path], bool], str]] = {
-    "model folder": (
-        lambda path: any((path / name).is_file() for name in MODEL),
-        "randsmooth.models:check_folder",
-    ),
-    "certificate table": (lambda path: path.suffix == ".parquet", TABLE),
-    "journal": (lambda path: path.suffix == ".partial", TABLE),
-    "checkpoint": (
-        lambda path: path.name == "checkpoint.pt",
-        "randsmooth.training.checkpoint:check",
-    ),
-    "teacher": (
-        lambda path: path.name == "teacher.pt",
-        "randsmooth.training.predictions:check_answers",
-    ),
-    "configuration": (_is_configuration, f"{HERE}:check_configuration"),
-    "ONNX file": (lambda path: path.suffix == ".onnx", f"{HERE}:check_graph"),
-    "OpenVINO IR": (
-        lambda path: path.suffix == ".xml" and path.with_suffix(".bin").exists(),
-        f"{HERE}:check_graph",
-    ),
-    "log": (_is_log, TABLE),
-}
-CALLED = {
+def _check_model_folder(path: Path) -> str:
+    return models.check_folder(path)
+
+
+# The first that recognises a path is its kind.
+KINDS = (
+    Kind("model folder", _is_model_folder, _check_model_folder),
+    Kind("certificate table", _has_suffix(".parquet"), certificates.check_file),
+    Kind("journal", _has_suffix(".partial"), certificates.check_file),
+    Kind("checkpoint", _is_called("checkpoint.pt"), check_checkpoint),
+    Kind("teacher", _is_called("teacher.pt"), check_teacher),
+    Kind("configuration", _is_configuration, check_configuration, has_digest=False),
+    Kind("ONNX file", _has_suffix(".onnx"), check_graph, has_digest=False),
+    Kind("OpenVINO IR", _is_openvino_ir, check_graph, has_digest=False),
+    Kind("log", _is_log, certificates.check_file, has_digest=False),
+)
+
+# Suffixes of files of these kinds.
+SUFFIXES = {
     ".parquet",
     ".partial",
     ".pt",
@@ -255,5 +332,4 @@ CALLED = {
     ".onnx",
     ".xml",
     *LOGS,
-}  # suffixes of these kinds
-UNSIGNED = {"configuration", "ONNX file", "OpenVINO IR", "log"}
+}

@@ -1,0 +1,60 @@
+"""The YAML files that `--config` reads and `--save-config` writes."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from randsmooth.atomic import write_atomically
+from randsmooth.cli.settings import Settings
+from randsmooth.documents import parse_yaml, read_file, shown
+from randsmooth.errors import OutputExists, WrongFile
+
+# Room for the names of a thousand files, which is still read within seconds.
+MOST_BYTES = 2**16
+
+# How a run treats what is there already is not a part of the run.
+NOT_KEPT = {"resume", "overwrite"}
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Return the keys and values of a YAML file. Problem where it holds none."""
+    values = parse_yaml(read_file(path, MOST_BYTES), path)
+    if not isinstance(values, dict):
+        raise WrongFile(
+            f"{path} must hold `key: value` lines, the settings of a verb of randsmooth",
+            file=path,
+        )
+    return values
+
+
+def read_config(path: Path, verb: str) -> dict[str, Any]:
+    """Return the settings for `verb` in a YAML file.
+
+    Raises:
+        Problem: the file is for another verb, or gives a setting twice.
+    """
+    values = read_document(path)
+    meant = values.pop("verb", verb)
+    if meant != verb:
+        raise WrongFile(
+            f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`",
+            file=path,
+        )
+    settings = {str(key).replace("-", "_"): value for key, value in values.items()}
+    if len(settings) < len(values):
+        raise WrongFile(
+            f"{path} gives a setting twice, with - and with _: which of them is meant?",
+            file=path,
+        )
+    return settings
+
+
+def write_config(settings: Settings, verb: str, path: Path) -> None:
+    """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
+    if path.exists():
+        raise OutputExists(f"{path} exists; --save-config writes a new file", file=path)
+    kept = settings.model_dump(mode="json", exclude_none=True, exclude=NOT_KEPT)
+    document = {"verb": verb} | kept
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    write_atomically(path, text.encode())

@@ -1,0 +1,117 @@
+"""What a plan says of a certification: samples, time, memory, disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from randsmooth import launch
+from randsmooth.cli.options import Answered
+from randsmooth.cli.output import note
+from randsmooth.cli.what_to_certify import WhatToCertify
+from randsmooth.progress import clock
+
+# Letters behind a number: thousands, millions, ...
+MAGNITUDES = ("", "k", "M", "G", "T")
+
+
+class Planned(Answered, WhatToCertify):
+    """What is certified, for verbs that can say what it will take."""
+
+    def answer_plan(self, **asked: Any) -> None:
+        """Print what the certification takes; `asked` is what `launch.plan` is told."""
+        self.check(self.backend, self.shard)
+        plan = launch.plan(self.spec(), **asked)
+        self.answer(plan_lines(plan), lambda: {"model": self.model, **plan.to_dict()})
+        for remark in plan.notes:
+            note(remark)
+
+
+def plan_lines(plan: launch.Plan) -> Iterator[str]:
+    """Return the plan of a certification for a person to read."""
+    about = plan.about
+    yield (
+        f"{about['dataset']} {about['split']}, {about['selection']}, "
+        f"rule {about['rule']}, n = {about['n']:,}: {about['images']:,} images"
+    )
+    yield ""
+    samples_an_image = plan.samples.middle / about["images"]
+    yield f"samples     {span(plan.samples, count)}; {samples_an_image:,.0f} an image"
+    start = clock(about["start_seconds"])
+    yield f"time here   {span(plan.seconds, clock)}; {start} of it to begin"
+    for number, seconds in plan.workers.items():
+        name = f"{number} worker" if number == 1 else f"{number} workers"
+        yield f"{name:11} {span(seconds, clock)}; each as fast as this process"
+    yield f"memory      {memory_of(about)}"
+    table = about["table_bytes"] / 1e6
+    journal = about["journal_bytes"] / 1e6
+    yield f"disk        {table:.1f} MB; {journal:.1f} MB more while it runs"
+    yield ""
+    yield from rule_lines(plan)
+    yield ""
+    yield pilot_line(plan)
+
+
+def memory_of(about: dict[str, Any]) -> str:
+    """Return how much memory each process and each GPU has used."""
+    sizes = {
+        "a process": about["memory_bytes"],
+        "of each GPU": about["device_memory_bytes"],
+    }
+    known = [f"{size / 1e6:,.0f} MB {of}" for of, size in sizes.items() if size]
+    return "; ".join(known) or "unknown"
+
+
+def rule_lines(plan: launch.Plan) -> Iterator[str]:
+    """Return a table of what other rules would take, the dearest first."""
+    asked = plan.about["rule"]
+    fixed = plan.rules.get("fixed", plan.rules[asked])["samples"].middle
+    dearest_first = sorted(
+        plan.rules.items(), key=lambda item: -item[1]["samples"].middle
+    )
+    yield f"{'rule':18} {'samples (95% limits)':30} {'time here':>12} {'of fixed':>9}"
+    for rule, costs in dearest_first:
+        samples = costs["samples"]
+        line = (
+            f"{rule:18} {span(samples, count):30} "
+            f"{clock(costs['seconds'].middle):>12} {samples.middle / fixed:>9.1%}"
+        )
+        yield line + " <- asked for" if rule == asked else line
+
+
+def pilot_line(plan: launch.Plan) -> str:
+    """Return on how many images a plan rests."""
+    pilot = plan.pilot
+    images = f"{pilot['images']:,} images that chance chose (seed {pilot['seed']})"
+    cut_short = pilot["images"] - pilot["known"]
+    if cut_short:
+        images += f", {cut_short} cut short"
+    speed = 1.0 / max(plan.about["sample_seconds"], 1e-9)
+    return (
+        f"from {images}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, "
+        f"{speed:,.0f} samples a second"
+    )
+
+
+def span(values: launch.Span, words: Callable[[float], str]) -> str:
+    """Return a value with its limits, each as `words` writes it."""
+    limits = "exact"
+    if values.low < values.high:
+        limits = f"{words(values.low)} to {words(values.high)}"
+    return f"{words(values.middle)} ({limits})"
+
+
+def count(number: float) -> str:
+    """Return a number with three digits.
+
+    Example:
+        >>> count(950), count(3_163_333), count(2.5e9)
+        ('950', '3.16M', '2.50G')
+    """
+    digits = len(f"{number:.0f}")
+    magnitude = min(len(MAGNITUDES) - 1, (digits - 1) // 3)
+    if magnitude == 0:
+        return f"{number:.0f}"
+    value = number / 1000**magnitude
+    decimals = 3 - len(str(int(value)))
+    return f"{value:.{decimals}f}{MAGNITUDES[magnitude]}"

@@ -1,0 +1,44 @@
+"""Secrets are not kept where others may read them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import Secret
+
+from randsmooth.cli.settings import Settings
+from randsmooth.errors import BadValue
+from randsmooth.urls import without_credentials
+
+
+def check_no_secrets(settings: Settings, keeper: str) -> None:
+    """Raise Problem for settings that hold a secret, which `keeper` would keep.
+
+    Stars in its place would be taken for the secret by whoever runs them.
+    """
+    given = settings.model_dump()
+    for name, value in given.get("model_arg", {}).items():
+        if isinstance(value, Secret):
+            raise _kept(keeper, f"the argument {name}")
+    for text in _texts(given):
+        public = without_credentials(text)
+        if public != text:
+            raise _kept(keeper, f"what gives access in {public}")
+
+
+def _kept(keeper: str, secret: str) -> BadValue:
+    return BadValue(
+        f"{keeper} would keep {secret}, which is secret: leave it out, and have it "
+        "read from the environment (os.environ, a store's own variables)"
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Return all texts in nested values."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, str):
+        yield value

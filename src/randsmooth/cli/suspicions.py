@@ -1,0 +1,78 @@
+"""What looks wrong with the certificates of a whole run, beside any one of them."""
+
+import numpy as np
+
+from randsmooth.certificates import Certificates
+
+# With fewer images, nothing is said of a table.
+LEAST_IMAGES = 10
+
+# With fewer samples of an image, even good models are undecided.
+LEAST_SAMPLES = 100
+
+# A share of the certified images that one class has only by mistake, where no label
+# has half of the images.
+SUSPICIOUS_CLASS_SHARE = 3 / 4
+
+
+def suspicions(table: Certificates) -> list[str]:
+    """Return what is suspicious of a table, in sentences; usually there is nothing.
+
+    Suspicious is that most images abstain, or that (nearly) all that are certified get
+    one class. A model that never saw noise, or gets its images normalised twice or not
+    at all, looks like this.
+
+    Example:
+        >>> from randsmooth.certificates import from_counts
+        >>> counts0, counts = [[9, 1]] * 12, [[90, 10]] * 12
+        >>> how = {"sigma": 0.5, "alpha": 0.001, "name": "mine"}
+        >>> table = from_counts(counts, counts0=counts0, label=[0, 1] * 6, **how)
+        >>> print(suspicions(table)[0].partition(";")[0])
+        12 of 12 images that are certified (100%) get class 0
+    """
+    if len(table) < LEAST_IMAGES or table.header.label_aware or table.rule.sequential:
+        return []
+    observed = [*_most_abstain(table), *_one_class_prevails(table)]
+    if not observed:
+        return []
+
+    header = table.header
+    question = (
+        f"was the model trained with the noise {header.smoothing.text}, and does it "
+        "take images in [0, 1]?"
+    )
+    if header.distribution is None:
+        question += " --sigma 0.01 shows what it answers without noise"
+    return [f"{' and '.join(observed)}; {question}"]
+
+
+def _most_abstain(table: Certificates) -> list[str]:
+    """Return a clause where most images abstain though they were asked often enough."""
+    abstained = int((table.predict < 0).sum())
+    n = table.header.n or LEAST_SAMPLES
+    if n < LEAST_SAMPLES or 2 * abstained <= len(table):
+        return []
+    return [f"most images abstain ({abstained} of {len(table)})"]
+
+
+def _one_class_prevails(table: Certificates) -> list[str]:
+    """Return a clause where one class has too many of the certified images."""
+    certified = table.predict[table.predict >= 0]
+    if len(certified) < LEAST_IMAGES or not table.labelled:
+        return []
+
+    images_by_label = np.unique(table.label, return_counts=True)[1]
+    if len(images_by_label) == 1:
+        return []
+    classes, images_by_class = np.unique(certified, return_counts=True)
+    most = int(images_by_class.max())
+    share = most / len(certified)
+    no_label_prevails = 2 * images_by_label.max() < len(table)
+    if share < 1 and not (share >= SUSPICIOUS_CLASS_SHARE and no_label_prevails):
+        return []
+    name = table.class_name(classes[images_by_class.argmax()])
+    percent = 100 * most // len(certified)
+    return [
+        f"{most} of {len(certified)} images that are certified ({percent}%) get class "
+        f"{name}"
+    ]

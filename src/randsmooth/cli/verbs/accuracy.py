@@ -1,0 +1,105 @@
+"""`randsmooth accuracy`: certified accuracy at one radius, with fewer samples."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from randsmooth import certificates, certification, metrics
+from randsmooth.certificates.settings import AskedPrecision
+from randsmooth.cli.options import (
+    Answered,
+    SigmaNamed,
+    Smoothed,
+    certification_option,
+)
+from randsmooth.cli.what_to_certify import OF_THE_MODEL, ModelAndImages, default_out
+from randsmooth.cli.workers import Shared
+from randsmooth.noise import NORMS, round_down
+from randsmooth.progress import console
+from randsmooth.urls import Place
+
+
+class Accuracy(Answered, Shared, Smoothed, ModelAndImages):
+    """Settings of `randsmooth accuracy`.
+
+    Attributes:
+        radius: Radius of the certified accuracy, in the unit of the noise: pixels in
+            [0, 1]; under 0.25std standard deviations of each feature.
+        within: Half of the length of its 95% interval, as a share of the images: 0.01
+            is one point; settle it beforehand.
+        out: Parquet file for the first pass, over all images, or its URL; the second,
+            over some of those left open, goes to OUT-open.parquet. (default:
+            MODEL-accuracy-R.parquet)
+        resume: Go on with an interrupted run into these files.
+        overwrite: Discard what is in these files.
+    """
+
+    # A text for noise in standard deviations of features.
+    sigma: SigmaNamed = certification_option("sigma")  # type: ignore[assignment]
+    radius: float
+    within: float = 0.01
+    n: int = certification_option("n", 100_000)
+    sound: bool = certification_option("sound", False)
+    precision: AskedPrecision = certification_option("precision", "32")
+    batch: int | None = certification_option("batch")
+    seed: int | None = certification_option("seed", stands_for="0")
+    out: Place | None = None
+    resume: bool = False
+    overwrite: bool = False
+
+
+def run(settings: Accuracy) -> None:
+    """Measure certified accuracy at one radius to a point: a few samples of every image, many of a few images.
+
+    It is the figure that `randsmooth certify --rule radius=R --label-aware --n0 0`
+    shows for all images. Most are decided by a few hundred samples; of those left open
+    so many are chosen by chance, and certified to the end, that the interval is short
+    enough. Whoever needs each image's certificate takes `randsmooth certify`.
+
+    Example: randsmooth accuracy runs/gaussian --radius 0.5 --within 0.01
+    """
+    settings.check(settings.backend)
+    workers = settings.chosen_workers()
+    ending = f"-accuracy-{settings.radius:g}.parquet"
+    out = settings.out or default_out(settings.model, settings.denoiser, ending)
+    sigma = settings.sigma if isinstance(settings.sigma, float) else None
+    model, arguments = settings.opened(sigma)
+
+    elsewhere = {*OF_THE_MODEL, *Shared.model_fields, "dataset", "out", "format"}
+    measured = certification.measure_accuracy(
+        model,
+        settings.dataset,
+        **settings.model_dump(exclude=elsewhere),
+        workers=workers,
+        model_args=arguments,
+        out=out,
+        progress=console,
+    )
+    norm = certificates.read(out).norm
+    settings.answer(
+        [*_lines(measured, norm), f"certificates in {out}"],
+        lambda: asdict(measured) | {"norm": norm},
+    )
+
+
+def _lines(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
+    """Return what was measured, in sentences, of radii in this norm."""
+    level = f"{measured.level:.0%}"
+    assured = round_down(measured.assured, 3)
+    if measured.left_open == measured.images:
+        certified = (
+            f"{measured.resolved:,} of the images, chosen by chance, were certified"
+        )
+    else:
+        certified = (
+            f"{measured.left_open:,} images were left open, {measured.resolved:,} of "
+            "them certified to the end"
+        )
+    return [
+        f"{measured}, {level} interval",
+        f"r is the {NORMS[norm].title}",
+        f"with {level} confidence at least {assured} of the images are right and robust "
+        "at that radius",
+        f"{measured.samples:,} samples, {measured.samples / measured.images:,.0f} an "
+        f"image; {certified}",
+    ]

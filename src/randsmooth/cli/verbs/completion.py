@@ -1,0 +1,53 @@
+"""`randsmooth completion`: the script with which a shell completes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from click.shell_completion import get_completion_class
+
+from randsmooth.cli.settings import Argument, Unsaved, option
+from randsmooth.escape import say
+
+# Set by a shell that asks how to complete a line.
+VARIABLE = "_RANDSMOOTH_COMPLETE"
+
+# How each shell is told to read the script whenever it starts.
+LASTING = {
+    "bash": """echo 'eval "$(randsmooth completion bash)"' >> ~/.bashrc""",
+    "zsh": """echo 'eval "$(randsmooth completion zsh)"' >> ~/.zshrc   """
+    "# below the line that calls compinit",
+    "fish": "randsmooth completion fish > ~/.config/fish/completions/randsmooth.fish",
+    "powershell": "randsmooth completion powershell >> $PROFILE",
+}
+
+
+class Completion(Unsaved):
+    """Settings of `randsmooth completion`."""
+
+    shell: Argument[Literal["bash", "zsh", "fish", "powershell"]] = option(
+        f"{', '.join(LASTING)}.", ...
+    )
+
+    @classmethod
+    def epilog(cls) -> str:
+        """Return how the script is installed."""
+        commands = [f"`{command}`" for command in LASTING.values()]
+        return f"For every new shell: {'; or '.join(commands)}"
+
+
+def run(settings: Completion) -> None:
+    """Print the script with which a shell completes verbs, options, names and files.
+
+    Completed by name are data sets, methods, presets, rules, backends, architectures,
+    devices, loggers and splits, those of other installed packages among them.
+    Elsewhere, and where no name begins so, the shell offers files.
+
+    Example: eval "$(randsmooth completion bash)"
+    """
+    from randsmooth.cli.main import app
+
+    kind = get_completion_class(settings.shell)
+    assert kind is not None, settings.shell
+    script = kind(app, {}, "randsmooth", VARIABLE).source()
+    say(f"{script}\n# To have this in every new shell: {LASTING[settings.shell]}")

@@ -1,0 +1,104 @@
+"""`randsmooth data describe`: what a data set holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from randsmooth import data
+from randsmooth.cli.options import DATASET, Answered, Images
+from randsmooth.cli.settings import Argument, option
+from randsmooth.escape import LONG, printable, shortened
+
+# Classes that are named; of more, the rest is left out.
+MOST_CLASSES = 10
+
+
+class Describe(Answered, Images):
+    """Settings of `randsmooth data describe`."""
+
+    dataset: Argument[str] = option(DATASET, ...)
+
+
+def run(settings: Describe) -> None:
+    """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
+    spec = _spec(settings)
+    facts = facts_for_people(spec)
+    for_programs = {
+        "images": dict(spec.sizes),
+        "hub": spec.hub,
+        "shape": spec.shape,
+        "classes": spec.classes,
+        "mean": spec.mean,
+        "std": spec.std,
+    }
+    lines = [
+        f"{name:14} {shortened(printable(str(value)), LONG)}"
+        for name, value in facts.items()
+    ]
+    settings.answer(lines, lambda: facts | for_programs)
+
+
+def _spec(settings: Describe) -> data.DatasetSpec:
+    """Return the spec of the data set, which is opened where it is not a named one."""
+    how_read = settings.model_dump(exclude={"dataset", "format"}, exclude_none=True)
+    if settings.dataset in data.DATASETS and not how_read:
+        return data.DATASETS[settings.dataset]
+    # This loads torch.
+    return data.describe(settings.dataset, **how_read)
+
+
+def facts_for_people(spec: data.DatasetSpec) -> dict[str, str]:
+    """Return what a person reads of a data set."""
+    noun = "images"
+    axes = " (channels, height, width), pixels in [0, 1]"
+    if spec.features:
+        noun = "rows"
+        axes = ", features of any scale"
+    normalisation = "none"
+    if spec.mean is not None:
+        normalisation = f"mean {spec.mean}, std {spec.std} (inside the model)"
+
+    facts = {
+        "name": spec.name,
+        "what": spec.description,
+        noun: splits_in_words(spec.sizes),
+        "shape": " x ".join(map(str, spec.shape)) + axes,
+        "classes": _classes_in_words(spec),
+        "normalisation": normalisation,
+        "augmentation": spec.augment,
+        "architecture": spec.arch,
+        "hub": spec.hub or "not on the hub",
+    }
+    if spec.held:
+        held = ", ".join(column.name for column in spec.held)
+        facts["no numbers"] = (
+            f"{held}: held fixed, for a model that encodes them itself"
+        )
+    return facts
+
+
+def _classes_in_words(spec: data.DatasetSpec) -> str:
+    """Return how many classes there are, and what the first are called."""
+    if not spec.classes:
+        return "none: the images have no labels"
+    names = ", ".join(spec.classes[:MOST_CLASSES])
+    if spec.num_classes > MOST_CLASSES:
+        names += ", ..."
+    return f"{spec.num_classes}: {names}"
+
+
+def splits_in_words(sizes: Mapping[str, int]) -> str:
+    """Return how many images data have, by split where there are several.
+
+    Data of one split are used for training and for tests alike, so that neither name
+    is theirs.
+
+    Example:
+        >>> splits_in_words({"train": 60_000, "test": 10_000})
+        '60,000 train, 10,000 test'
+        >>> splits_in_words({"train": 20})
+        '20, in one split'
+    """
+    if len(sizes) == 1:
+        return f"{sum(sizes.values()):,}, in one split"
+    return ", ".join(f"{count:,} {split}" for split, count in sizes.items())

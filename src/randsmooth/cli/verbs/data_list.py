@@ -1,0 +1,35 @@
+"""`randsmooth data list`: the named data sets."""
+
+from __future__ import annotations
+
+from randsmooth import data
+from randsmooth.cli.options import Answered
+from randsmooth.cli.settings import Unsaved
+
+
+class List(Unsaved, Answered):
+    """`randsmooth data list` has no settings."""
+
+
+def run(settings: List) -> None:
+    """List the named data sets, and whether each is here, on the hub (fetched when it is asked for) or away.
+
+    A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first: put
+    there what is away.
+    """
+    described = {
+        name: data.DATASETS.describe(name, _description) for name in data.DATASETS
+    }
+    lines = [f"{name:15} {description}" for name, description in described.items()]
+    settings.answer(lines, lambda: described)
+
+
+def _description(spec: data.DatasetSpec) -> str:
+    """Return where a data set is, and what it holds."""
+    if data.is_at_hand(spec.name):
+        place = "here"
+    elif spec.hub:
+        place = "hub"
+    else:
+        place = "away"
+    return f"{place:4}  {spec.description}"

@@ -1,0 +1,42 @@
+"""`randsmooth evaluate`: the metrics of certificate files as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from randsmooth.atomic import write_atomically
+from randsmooth.cli.certificate_files import Compared
+from randsmooth.cli.output import writing
+from randsmooth.escape import say
+
+
+class Evaluate(Compared):
+    """Settings of `randsmooth evaluate`.
+
+    Attributes:
+        format: Of the table.
+        out: File to write instead of printing.
+        overwrite: Replace a file that exists.
+    """
+
+    format: Literal["text", "md", "latex", "csv", "json"] = "text"
+    out: Path | None = None
+    overwrite: bool = False
+
+
+def run(settings: Evaluate) -> None:
+    """Print the metrics of certificate files, one row a file: ACR, certified accuracies, abstention.
+
+    Every figure comes with the number of images and a 95% interval (Clopper-Pearson for
+    shares, Gaffke for ACR).
+
+    Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1 --format md
+    """
+    if settings.out is None:
+        say(settings.rendered(settings.read_tables(), settings.format), end="")
+        return
+    with writing([settings.out], overwrite=settings.overwrite):
+        text = settings.rendered(settings.read_tables(), settings.format)
+        write_atomically(settings.out, text.encode())
+    say(settings.out)

@@ -1,0 +1,301 @@
+"""`randsmooth explain`: the certificate of one image, explained on a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from randsmooth import app, certificates, certification, data, models
+from randsmooth.cli.one_classifier import (
+    OneClassifier,
+    completed,
+    images_at,
+    spec_of,
+)
+from randsmooth.cli.options import Answered
+from randsmooth.cli.output import note, writing
+from randsmooth.cli.printed_commands import as_typed, words_of
+from randsmooth.cli.settings import Argument
+from randsmooth.cli.what_to_certify import base_classifier, check_sources
+from randsmooth.data.dataset_paths import check_dataset
+from randsmooth.errors import BadValue, MissingValue, NotFound
+from randsmooth.noise import NORMS, printed_radius
+from randsmooth.progress import console
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from randsmooth.noise import Noise
+
+
+class Explain(Answered, OneClassifier):
+    """Settings of `randsmooth explain`.
+
+    Attributes:
+        image: Image file, or DATASET:INDEX for one of a data set, such as digits:17.
+        split: The split that DATASET:INDEX is from: train, validation or test; without
+            a test split validation.
+        out: The HTML page to write; it works offline.
+        certificate: Also write the counts as a certificate, a Parquet file of one row.
+        no_attack: Do not attack the certificate, which takes some 20,000 answers.
+        no_training: Do not look for the nearest training images.
+        overwrite: Replace files that exist.
+    """
+
+    image: Argument[str]
+    split: str = "test"
+    out: Path = Path("explanation.html")
+    certificate: Path | None = None
+    no_attack: bool = False
+    no_training: bool = False
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class NamedImage:
+    """The image that is explained.
+
+    Attributes:
+        pixels: (C, H, W), as the model takes it.
+        name: What to call it.
+        classes: The classes there are; empty where they are not known.
+        label: Its class, where that is known.
+        split: The split of the data set that it is from, if it is from one.
+    """
+
+    pixels: Tensor = field(repr=False)
+    name: str
+    classes: tuple[str, ...]
+    label: int | None = None
+    split: str | None = None
+
+
+def run(settings: Explain) -> None:
+    """Explain the certificate of one image on a page: its votes, distances that a person can see, an attack on it.
+
+    The image is certified as `predict` does. Its radius is shown beside the nearest
+    training images (of --dataset, or of the model's own data set, if that is on this
+    machine) and the nearest change of the answer that an attack finds.
+
+    Example: randsmooth explain runs/gaussian digits:17 --out page.html
+    """
+    check_sources(settings.model, settings.denoiser)
+    check_image(settings.image, settings.split)
+    files = [settings.out]
+    if settings.certificate is not None:
+        if settings.certificate.suffix != ".parquet":
+            raise BadValue(f"{settings.certificate} must end in .parquet")
+        files.append(settings.certificate)
+
+    with writing(files, overwrite=settings.overwrite):
+        model = base_classifier(
+            settings.model, settings.model_arg, settings.denoiser, settings.sigma
+        )
+        asked = completed(settings, model)
+        image = found_image(model, settings, asked.smoothing)
+        explained = app.explain(
+            model,
+            image.pixels,
+            asked,
+            name=image.name,
+            classes=image.classes,
+            label=image.label,
+            training=_training_images(model, settings),
+            attack=not settings.no_attack,
+            device=settings.device,
+            num_classes=settings.num_classes,
+            progress=console,
+        )
+        _write(explained, image, settings)
+    _answer(explained, files, settings)
+
+
+def _training_images(model: models.BaseClassifier, settings: Explain) -> Any:
+    """Return the images to look for near ones among; None: the model's own."""
+    if settings.no_training:
+        return False
+    if settings.dataset is None:
+        return None
+    how_read = certification.reading_of(model, settings.dataset, settings.reading())
+    return data.load(settings.dataset, "train", stream=True, **how_read)
+
+
+def _write(explained: app.Explanation, image: NamedImage, settings: Explain) -> None:
+    """Write the page, and the certificate if it is asked for."""
+    seed = str(explained.certified.seed)
+    words = words_of("explain", settings, without={"seed", "format"})
+    # With the seed that was drawn the command makes the same page again.
+    command = as_typed([*words, "--seed", seed])
+    app.write_explanation(explained, settings.out, command=command)
+    if settings.certificate is not None:
+        table = _table(explained, image, settings)
+        certificates.write_parquet(table, settings.certificate)
+
+
+def _table(
+    explained: app.Explanation, image: NamedImage, settings: Explain
+) -> certificates.Certificates:
+    """Return the counts as a table of one row.
+
+    The same noise on the same pixels gives them again.
+    """
+    certified = explained.certified
+    pixels = explained.image[None]
+    labelled: Any = pixels
+    if explained.label is not None:
+        labelled = (pixels, [explained.label])
+    table = certification.certify(
+        certified.engine.model,
+        labelled,
+        certified.settings,
+        device=settings.device,
+        identity=settings.identity,
+        seed=certified.seed,
+        progress=False,
+    ).renamed(explained.name)
+
+    place = in_dataset(settings.image)
+    if place is None:
+        return table
+    dataset, index = place
+    header = table.header.replace(dataset=dataset, split=image.split, selection=None)
+    return replace(table, header=header, idx=np.array([index]))
+
+
+def _answer(explained: app.Explanation, files: list[Path], settings: Explain) -> None:
+    """Print the answer about the image, and where the files are."""
+    seed = explained.certified.seed
+    names = dict(enumerate(explained.classes))
+    label = names.get(explained.predict)
+    true_label = None
+    if explained.label is not None:
+        true_label = names.get(explained.label, str(explained.label))
+
+    written = [str(file) for file in files]
+    content = {
+        "image": explained.name,
+        "label": label,
+        "true_label": true_label,
+        "radius": explained.radius,
+        "seed": seed,
+        "written": written,
+    }
+    line = f"{explained.name}  {_verdict(explained, label, true_label)}"
+    settings.answer([line, *written], lambda: content)
+    if settings.seed is None:
+        note(f"--seed {seed} repeats this answer")
+
+
+def _verdict(
+    explained: app.Explanation, label: str | None, true_label: str | None
+) -> str:
+    """Return the answer, whether it is right, and its radius."""
+    known = ""
+    if true_label is not None:
+        known = f" (label {true_label})"
+    if label is None:
+        return f"abstains{known}"
+    if true_label is not None:
+        judgement = "right" if explained.label == explained.predict else "wrong"
+        known = f" (label {true_label}: {judgement})"
+    radius = printed_radius(explained.radius)
+    norm = NORMS[explained.noise.norm].label
+    return f"answer {label}{known}  radius {radius} ({norm})"
+
+
+def in_dataset(text: str) -> tuple[str, int] | None:
+    """Return the data set and the position that DATASET:INDEX names.
+
+    None where `text` is a file, or no such name.
+
+    Example:
+        >>> in_dataset("digits:17"), in_dataset("photo.png")
+        (('digits', 17), None)
+    """
+    dataset, colon, index = text.rpartition(":")
+    if colon and index.isdecimal() and not Path(text).exists():
+        return dataset, int(index)
+    return None
+
+
+def check_image(text: str, split: str) -> None:
+    """Raise Problem for an image that does not exist, before torch is loaded.
+
+    Of data without a name this is known only later.
+    """
+    place = in_dataset(text)
+    if place is not None:
+        dataset, _ = place
+        check_dataset(dataset)
+        if dataset in data.DATASETS:
+            check_index(text, split, data.DATASETS[dataset].sizes.get(split))
+    elif not Path(text).is_file():
+        raise NotFound(
+            f"no image at {text}: expected an image file, or DATASET:INDEX such as "
+            "digits:17"
+        )
+
+
+def check_index(text: str, split: str, images: int | None) -> None:
+    """Raise Problem where DATASET:INDEX lies beyond the `images` of a split.
+
+    None: how many there are is not known yet.
+    """
+    dataset, _, index = text.rpartition(":")
+    if images is not None and int(index) >= images:
+        raise BadValue(
+            f"{text}: {dataset} ({split}) has {images} images, 0 to {images - 1}"
+        )
+
+
+def found_image(
+    model: models.BaseClassifier, settings: Explain, noise: Noise
+) -> NamedImage:
+    """Return the image that is named, as the model takes it.
+
+    Raises:
+        Problem: there is none, or it is of another shape or other classes than the
+            model takes under `noise`.
+    """
+    place = in_dataset(settings.image)
+    if place is None:
+        return _image_of_file(model, settings)
+    return _image_of_dataset(model, settings, noise, *place)
+
+
+def _image_of_file(model: models.BaseClassifier, settings: Explain) -> NamedImage:
+    spec = spec_of(model, settings)
+    (name, pixels), *others = images_at(Path(settings.image), spec, settings)
+    if others:
+        raise MissingValue(
+            f"{settings.image} holds {1 + len(others)} images: name one, such as "
+            f"{settings.image}:0"
+        )
+    classes = () if spec.open_ended else spec.classes
+    return NamedImage(pixels, name, classes)
+
+
+def _image_of_dataset(
+    model: models.BaseClassifier,
+    settings: Explain,
+    noise: Noise,
+    dataset: str,
+    index: int,
+) -> NamedImage:
+    import torch
+
+    how_read = certification.reading_of(model, dataset, settings.reading())
+    images = data.load(dataset, settings.split, stream=True, **how_read)
+    check_index(settings.image, settings.split, len(images))
+    _, images = certification.matched(model, images, noise)
+    (pixels,), (label,) = images.batch(torch.tensor([index]))
+    return NamedImage(
+        pixels,
+        settings.image,
+        classes=() if images.spec.open_ended else images.spec.classes,
+        label=int(label) if images.labelled else None,
+        split=images.split,
+    )

@@ -1,0 +1,110 @@
+"""`randsmooth import`: a model folder of a checkpoint of another project."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from randsmooth import models
+from randsmooth.cli.options import DEVICE, Answered
+from randsmooth.cli.output import note
+from randsmooth.cli.settings import Argument, option
+from randsmooth.data.dataset_paths import check_dataset
+from randsmooth.errors import NotFound
+from randsmooth.progress import console
+
+# What names of checkpoints end in.
+ENDINGS = re.compile(r"(\.(tar|pth|pt|ckpt|torch|safetensors))+$")
+
+
+class Import(Answered):
+    """Settings of `randsmooth import`.
+
+    Attributes:
+        checkpoint: Checkpoint of another project: a file that torch.save or safetensors
+            wrote.
+        dataset: Name or folder of the data set that it was trained on; a denoiser needs
+            none.
+        arch: Architecture, by its name here. (default: what the tensors show)
+        normalise: What is done to pixels before the network: none, center, the name of
+            a data set (its mean and std), center-NAME, or MEANS/DEVIATIONS as
+            0.5,0.5,0.5/0.2,0.2,0.2. (default: the stored layer, else the one that is
+            clearly the most accurate)
+        sigma: Standard deviation of the noise that it was trained with. (default: not
+            recorded)
+        images: Images on which normalisations are compared.
+        out: Folder for the model. (default: runs/NAME, by the name of the file)
+        overwrite: Replace a model in the folder.
+    """
+
+    checkpoint: Argument[Path]
+    dataset: str | None = None
+    arch: str | None = None
+    normalise: str | None = None
+    sigma: float | None = None
+    images: int = 500
+    device: str = option(DEVICE, "auto")
+    out: Path | None = None
+    overwrite: bool = False
+
+
+def run(settings: Import) -> None:
+    """Make a model folder of a checkpoint of another project, such as locuslab/smoothing, MACER or rs4a.
+
+    Only tensors are read; a pickle that asks for code is refused. The architecture
+    follows from the file. The layer that normalises images before the network is seldom
+    stored: the field's are compared by accuracy on noisy training images, and the file
+    is refused unless one is clearly the best. The model folder says where all of it
+    came from.
+
+    Example: randsmooth import noise_0.50/checkpoint.pth.tar --dataset cifar10 --sigma 0.5 --out runs/cohen-0.5
+    """
+    if not settings.checkpoint.is_file():
+        raise NotFound(
+            f"no checkpoint at {settings.checkpoint}: give a file that torch.save or "
+            "safetensors wrote"
+        )
+    if settings.dataset is not None:
+        # Before torch is loaded.
+        check_dataset(settings.dataset, images=False)
+
+    out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
+    model = models.import_checkpoint(
+        settings.checkpoint,
+        settings.dataset,
+        arch=settings.arch,
+        normalise=settings.normalise,
+        sigma=settings.sigma,
+        images=settings.images,
+        device=settings.device,
+        overwrite=settings.overwrite,
+        out=out,
+        progress=console,
+    )
+    if isinstance(model, models.Denoiser):
+        content = {"denoiser": str(out), "arch": model.arch}
+        settings.answer([f"denoiser {model.arch} in {out}"], lambda: content)
+        note(
+            "put it before a classifier with: "
+            f"randsmooth certify CLASSIFIER --denoiser {out}"
+        )
+    else:
+        _answer_classifier(settings, model, out)
+
+
+def _answer_classifier(settings: Import, model: models.Classifier, out: Path) -> None:
+    """Say what the classifier is, and how its images are normalised."""
+    layer = model.provenance["normalisation"]
+    content = {
+        "model": str(out),
+        "arch": model.arch,
+        "num_classes": model.num_classes,
+        "normalisation": layer,
+    }
+    lines = [
+        f"{model.arch} for {model.num_classes} classes; normalisation "
+        f"{layer['layer']}: {layer['why']}",
+        f"model in {out}",
+    ]
+    settings.answer(lines, lambda: content)
+    note(f"certify it with: randsmooth certify {out}")

@@ -1,0 +1,177 @@
+"""`randsmooth leaderboard`: every certificate below a folder, ranked on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from randsmooth import certificates, report
+from randsmooth.certificates import FolderFile
+from randsmooth.certificates.files import UNOPENED, grouped, names_of
+from randsmooth.cli import certificate_files
+from randsmooth.cli.certificate_files import Judged
+from randsmooth.cli.options import Answered
+from randsmooth.cli.output import note, writing
+from randsmooth.cli.printed_commands import as_typed, words_of
+from randsmooth.cli.settings import Argument
+from randsmooth.errors import BadValue, NotFound, Problem, about
+from randsmooth.progress import console, silent
+from randsmooth.urls import Place, fetched, with_urls
+
+# With so many files, reading takes long enough to show how far it is.
+FILES_WITH_PROGRESS = 500
+
+
+class Leaderboard(Answered, Judged):
+    """Settings of `randsmooth leaderboard`.
+
+    Attributes:
+        folder: Folder whose certificates, at any depth, are ranked; a clone of a
+            repository will do, or a URL (s3://...).
+        out: The HTML page to write. A JSON file with the same figures is written beside
+            it.
+        title: Title of the page.
+        n: Samples n per image that TSV logs were made with. (default: what their paths
+            or radii show)
+        alpha: The alpha that TSV logs were made with. (default: logs are judged at
+            0.001, whatever alpha their radii show)
+        overwrite: Replace files that exist.
+    """
+
+    folder: Argument[Place]
+    out: Path = Path("leaderboard.html")
+    title: str | None = None
+    n: int | None = None
+    alpha: float | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What became of the files below a folder.
+
+    Attributes:
+        entries: Those that are ranked.
+        predicted: Logs of predictions, which certify nothing.
+        faults: What is wrong with those that could not be used.
+    """
+
+    entries: list[report.Entry]
+    predicted: list[Path]
+    faults: dict[Path, str]
+
+
+def run(settings: Leaderboard) -> None:
+    """Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.
+
+    Tables are ordered by the p_A curve; ACR stands last. Logs are recognised by their
+    first line, whatever their names, and their data set, sigma, method and settings by
+    their paths. Logs of predictions and files that cannot be read are left out, and
+    named here and on the page; the exit code is 0 if at least one could be read.
+
+    Example: randsmooth leaderboard runs --out runs/leaderboard.html
+    """
+    if settings.out.suffix in ("", ".json"):
+        raise BadValue(
+            f"--out {settings.out}: name the page, such as board.html; its JSON is "
+            "written beside it"
+        )
+    certificate_files.check_asked(settings.sigma, settings.n, settings.alpha)
+    pages = [settings.out, settings.out.with_suffix(".json")]
+    with writing(pages, overwrite=settings.overwrite):
+        ranked = _measured(settings)
+        _note_left_out(ranked)
+        if not ranked.entries:
+            raise NotFound(
+                f"no certificates below {settings.folder}; `randsmooth certify --out` "
+                "writes them"
+            )
+        report.write_leaderboard(
+            ranked.entries,
+            settings.out,
+            radii=settings.radii,
+            title=settings.title,
+            command=as_typed(words_of("leaderboard", settings)),
+            left_out=dict(_sections_of_the_page(ranked)),
+        )
+    written = [str(page) for page in pages]
+    settings.answer(written, lambda: {"written": written})
+
+
+def _measured(settings: Leaderboard) -> Ranked:
+    """Read and measure every certificate table below the folder."""
+    below = fetched(settings.folder, lambda path: path.suffix not in UNOPENED)
+    paths = certificates.find_certificates(below)
+    ranked = Ranked([], [], {})
+    progress = console if len(paths) >= FILES_WITH_PROGRESS else silent
+    with progress("reading certificates", len(paths), "files") as reporter:
+        for path in paths:
+            name = path.relative_to(below).as_posix()
+            _add(ranked, path, name, settings)
+            reporter.advance(1)
+    return ranked
+
+
+def _add(ranked: Ranked, path: Path, name: str, settings: Leaderboard) -> None:
+    """Read a file, and add it to those that are ranked, or left out."""
+    file: FolderFile = certificates.read_file_of(
+        path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha
+    )
+    if file.predictions:
+        ranked.predicted.append(path)
+    elif file.fault:
+        ranked.faults[path] = file.fault
+    if file.table is None:
+        return
+    try:
+        table = certificate_files.in_norm(file.table, settings.norm, settings.dimension)
+        ranked.entries.append(report.measure(table, name))
+    except Problem as reason:
+        ranked.faults[path] = str(about(path, reason))
+
+
+def _note_left_out(ranked: Ranked) -> None:
+    """Note on the terminal which files are not ranked, and why."""
+    if ranked.predicted:
+        note(f"{_heading_of_predictions(ranked)}: {names_of(ranked.predicted)}")
+    for reason, paths in grouped(ranked.faults).items():
+        if len(paths) == 1:
+            note(f"skipped: {ranked.faults[paths[0]]}")
+        else:
+            note(f"skipped: {names_of(paths)}: {reason}")
+
+
+def _sections_of_the_page(ranked: Ranked) -> Iterator[tuple[str, list[str]]]:
+    """Return what the page says of files not ranked or not placed, below headings."""
+    if ranked.predicted:
+        names = [with_urls(str(path)) for path in ranked.predicted]
+        yield _heading_of_predictions(ranked), names
+    if ranked.faults:
+        files = _counted(ranked.faults, "file")
+        reasons = [with_urls(fault) for fault in ranked.faults.values()]
+        yield f"Left out, as {files} could not be used", reasons
+
+    unplaced: dict[str, list[str]] = {}
+    for entry in ranked.entries:
+        unknown = certificates.unplaced(entry.table) if entry.logged else ""
+        if unknown:
+            unplaced.setdefault(unknown, []).append(entry.file)
+    for unknown, logs in unplaced.items():
+        yield f"Ranked, though nothing says the {unknown} of {_counted(logs)}", logs
+
+
+def _heading_of_predictions(ranked: Ranked) -> str:
+    logs = _counted(ranked.predicted)
+    return f"{logs} of predictions: they certify nothing, and are not ranked"
+
+
+def _counted(files: Collection[object], noun: str = "log") -> str:
+    """Return how many files there are.
+
+    Example:
+        >>> _counted(["a"]), _counted(["a", "b"], "file")
+        ('1 log', '2 files')
+    """
+    ending = "" if len(files) == 1 else "s"
+    return f"{len(files):,} {noun}{ending}"

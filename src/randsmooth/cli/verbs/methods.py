@@ -1,0 +1,258 @@
+"""`randsmooth methods`: training methods, and the settings that papers publish."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from randsmooth import data
+from randsmooth.cli.options import Answered
+from randsmooth.cli.settings import Argument, Unsaved
+from randsmooth.methods import METHODS
+
+if TYPE_CHECKING:
+    from randsmooth.methods import Method
+    from randsmooth.training.presets import Preset
+
+# Above the list of presets: what its lines mean.
+KEY = (
+    "`randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; "
+    "--set overrides any value.",
+    "a|b|c: values at sigma 0.25|0.5|1, unless the line names other sigmas. Presets "
+    "for cifar10 also serve cifar10-jpeg.",
+    "Epochs (E_t, lbd_from, milestones) count from 0: E_t=70 begins after 70 epochs. "
+    "They belong to the paper's schedule;",
+    "with another number of epochs they scale. batch: noisy samples per step, m of "
+    "them of each image. Where a paper",
+    "describes a model in two ways, /prose is what its text says, /table1 the runs "
+    "behind its table. Your own data get the",
+    "schedule of digits with the architecture small-cnn, that of mnist with lenet, and "
+    "that of cifar10 with any other.",
+    "Indented: rows of ablation tables. `randsmooth methods NAME` says all of one "
+    "preset, its schedule too.",
+    "",
+)
+
+
+class Methods(Unsaved, Answered):
+    """Settings of `randsmooth methods`.
+
+    Attributes:
+        name: Explain this method, or this preset, such as acr/amplify. (default: list
+            all methods)
+        presets: List the published settings instead, by paper; with NAME, those of one
+            method.
+    """
+
+    name: Argument[str | None] = None
+    presets: bool = False
+
+
+def run(settings: Methods) -> None:
+    """List the training methods, explain one with its hyperparameters, or list the published presets.
+
+    Example: randsmooth methods amplify
+    """
+    name = settings.name
+    if name is not None and "/" in name:
+        settings.answer(
+            explained_preset(name),
+            lambda: _presets_for_programs(lambda preset: preset.base == name),
+        )
+        return
+    if name is not None:
+        METHODS.check(name)
+    chosen = [*METHODS] if name is None else [name]
+
+    if settings.presets:
+        settings.answer(
+            presets(chosen),
+            lambda: _presets_for_programs(lambda preset: preset.method in chosen),
+        )
+        return
+    lines = listing() if name is None else explained_method(name)
+    settings.answer(lines, lambda: [_method_for_programs(method) for method in chosen])
+
+
+def _method_for_programs(name: str) -> dict[str, Any]:
+    """Return a method as plain values."""
+    method = METHODS[name]
+    summary, source = summary_of(method)
+    defaults = {}
+    for field in dataclasses.fields(method):
+        has_default = field.default is not dataclasses.MISSING
+        defaults[field.name] = field.default if has_default else None
+    return {"name": name, "summary": summary, "source": source, "defaults": defaults}
+
+
+def _presets_for_programs(chosen: Callable[[Preset], bool]) -> list[dict[str, Any]]:
+    """Return the presets that are chosen, as plain values."""
+    from randsmooth.training.presets import PRESETS
+
+    return [
+        {
+            "name": preset.name,
+            "method": preset.method,
+            "arch": preset.arch,
+            "source": preset.source,
+            "datasets": _served(preset),
+            "set": values_by_sigma(preset),
+        }
+        for preset in PRESETS
+        if chosen(preset)
+    ]
+
+
+def listing() -> Iterator[str]:
+    """Return two lines a method: what it trains on, and its paper."""
+    for name in METHODS:
+        described = METHODS.describe(name, lambda method: _two(*summary_of(method)))
+        yield from f"{name:12} {described}".split("\n")
+    yield ""
+    yield (
+        "`randsmooth methods NAME` explains one with its hyperparameters; --presets "
+        "lists the published settings."
+    )
+
+
+def summary_of(method: type[Method]) -> tuple[str, str]:
+    """Return the first paragraph of a method's docstring, and its paper."""
+    return _first_paragraph(inspect.getdoc(method)), method.source
+
+
+def _first_paragraph(docstring: str | None) -> str:
+    """Return the first paragraph of a docstring on one line."""
+    paragraph = (docstring or "").partition("\n\n")[0]
+    return " ".join(paragraph.split())
+
+
+def _two(summary: str, source: str) -> str:
+    return f"{summary}\n{'':12} {source}"
+
+
+def explained_method(name: str) -> Iterator[str]:
+    """Return what a method is, and what its hyperparameters mean.
+
+    Also their defaults, and the values that `train` takes by itself.
+    """
+    method = METHODS[name]
+    sources = [source for source in (method.source, METHODS.credit(name)) if source]
+    yield f"{name}  ({'; '.join(sources)})"
+    for line in inspect.cleandoc(method.__doc__ or "").splitlines():
+        heading = "Hyperparameters:" if line == "Attributes:" else line
+        yield f"  {heading}".rstrip()
+    defaults = [
+        f"{field.name}={field.default!r}" for field in dataclasses.fields(method)
+    ]
+    yield f"  Defaults of the class: {', '.join(defaults)}"
+    yield from _preset_for_digits(name)
+
+
+def _preset_for_digits(method: str) -> Iterator[str]:
+    """Return which preset `train digits` takes, if the method has one for digits."""
+    from randsmooth.training.presets import PRESETS, default
+
+    serves_digits = any(
+        preset.method == method and preset.main and preset.serves("digits")
+        for preset in PRESETS
+    )
+    if serves_digits:
+        preset = default(method, "digits")
+        values = values_by_sigma(preset)
+        yield f"  `train digits` uses the preset {preset.name}: {values}"
+        yield (
+            f"  `randsmooth methods {method} --presets` lists those for other data sets."
+        )
+
+
+def presets(methods: Sequence[str]) -> Iterator[str]:
+    """Return the list of all presets for `methods`, by paper."""
+    from randsmooth.training.presets import PAPERS, PRESETS
+
+    yield from KEY
+    for key, paper in PAPERS.items():
+        of_paper = [
+            preset
+            for preset in PRESETS
+            if preset.method in methods and preset.name.startswith(f"{key}/")
+        ]
+        if of_paper:
+            yield paper
+            yield from presets_of_paper(of_paper, paper)
+            yield ""
+
+
+def presets_of_paper(presets: Sequence[Preset], paper: str) -> Iterator[str]:
+    """Return a line for each preset, and one for the rows of ablation tables."""
+    main = [preset for preset in presets if preset.main]
+    rows = [preset for preset in presets if not preset.main]
+    width = max((len(preset.name) for preset in main), default=0)
+    for preset in main:
+        source = preset.source.removeprefix(paper).lstrip(",: ")
+        values = f"{_datasets(preset)}: {values_by_sigma(preset)}"
+        yield f"  {preset.name:{width}}  {values}  ({source})"
+    for base in dict.fromkeys(preset.base for preset in rows):
+        variations = dict.fromkeys(
+            f"/{preset.variation}" for preset in rows if preset.base == base
+        )
+        yield f"    {base} {', '.join(variations)}"
+
+
+def explained_preset(name: str) -> Iterator[str]:
+    """Return the lines on a preset, and on its variations.
+
+    One part for each of its groups of data sets.
+    """
+    from randsmooth.training.presets import PRESETS, named
+
+    of_name = [preset for preset in PRESETS if preset.base == name]
+    accounts = [preset for preset in of_name if preset.main and preset.variation]
+    for preset in (*named(name), *accounts):
+        yield f"{preset.name}  ({preset.source})"
+        architecture = f" with {preset.arch}" if preset.arch else ""
+        yield f"  --method {preset.method} on {_datasets(preset)}{architecture}"
+        values = values_by_sigma(preset).partition(" at sigma")[0]
+        sigmas = _joined([*preset.by_sigma]) if preset.by_sigma else "any"
+        yield f"  {values} at sigma {sigmas}"
+        for dataset in _served(preset):
+            yield f"  {dataset}: {preset.schedule(dataset, '').summary()}"
+        yield ""
+
+    rows = [preset.name for preset in of_name if not preset.main]
+    if rows:
+        yield f"variations: {', '.join(rows)}"
+
+
+def _served(preset: Preset) -> list[str]:
+    """Return the data sets that a preset is for; what serves cifar10 is said once."""
+    return [name for name in preset.datasets or data.DATASETS if name != "cifar10-jpeg"]
+
+
+def _datasets(preset: Preset) -> str:
+    return ", ".join(_served(preset)) if preset.datasets else "any data set"
+
+
+def values_by_sigma(preset: Preset) -> str:
+    """Return the values of a preset, such as m=4, T=3|6|4 at sigma 0.25|0.5|1."""
+    sigmas = [*preset.by_sigma]
+    by_sigma = [preset.hyperparameters(sigma) for sigma in sigmas or [1.0]]
+    values = [
+        f"{name}={_joined([values[name] for values in by_sigma])}"
+        for name in by_sigma[0]
+    ]
+    text = ", ".join(values)
+    if "|" in text:
+        text += f" at sigma {_joined(sigmas)}"
+    return text
+
+
+def _joined(values: Sequence[Any]) -> str:
+    """Return values as 3|6|4, or one value where all are the same."""
+    texts = [
+        f"{value:g}" if isinstance(value, float) else str(value) for value in values
+    ]
+    if len(set(texts)) == 1:
+        return texts[0]
+    return "|".join(texts)

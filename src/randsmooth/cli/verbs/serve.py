@@ -1,0 +1,112 @@
+"""`randsmooth serve`: a web app that certifies an image while one watches."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from randsmooth import app, certification
+from randsmooth.cli.options import Model, Resized, Smoothed, certification_option
+from randsmooth.cli.output import note
+from randsmooth.cli.settings import Given, Listed
+from randsmooth.cli.what_to_certify import check_sources
+from randsmooth.escape import say
+from randsmooth.urls import name_of
+
+# Hosts that only this machine reaches.
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+# Settings that the app takes as they are.
+OF_THE_APP = {
+    "denoiser",
+    "dataset",
+    "sigma",
+    "noise",
+    "alpha",
+    "backend",
+    "precision",
+    "device",
+    "num_classes",
+    "resize",
+    "crop",
+}
+
+
+class Serve(Smoothed, Resized, Model):
+    """Settings of `randsmooth serve`.
+
+    Attributes:
+        dataset: Data set or folder whose images the model is for. (default: what the
+            model says)
+        title: What to call the model on the page. (default: its name)
+        host: Where to listen: 127.0.0.1: for this machine alone; 0.0.0.0: for all.
+        port: Where to listen. (default: the first free one from 7860 on)
+        public_name: A name under which visitors reach the app, such as that of a server
+            before it, beside its address and localhost; requests that name another host
+            are refused. Repeatable.
+        most_samples: The most samples n of one image.
+        seconds: Seconds that one certificate may take; what it has come to is then
+            shown.
+        upload_mb: Megabytes of a file.
+        queue: Visitors who may wait.
+        at_once: Certificates that are computed at the same time.
+    """
+
+    dataset: str | None = None
+    title: str | None = None
+    precision: str = certification_option("precision", "32")
+    host: str = "127.0.0.1"
+    port: int | None = None
+    public_name: Annotated[list[str], Listed, Given(metavar="NAME")] = []
+    most_samples: int = 100_000
+    seconds: float = 60.0
+    upload_mb: float = 5.0
+    queue: int = 16
+    at_once: int = 1
+
+
+def run(settings: Serve) -> None:
+    """Serve a small web app in which one drops an image and watches its certificate grow, sample by sample.
+
+    The rule is `anytime`: what is shown holds at whichever sample one stops. Each run
+    draws a new seed, so that nobody can choose an image by its noise. The app listens
+    to this machine alone unless --host says otherwise, loads nothing from elsewhere,
+    and sends nothing.
+
+    Example: randsmooth serve runs/gaussian
+    """
+    check_sources(settings.model, settings.denoiser)
+    limits = app.Limits(
+        samples=settings.most_samples,
+        seconds=settings.seconds,
+        upload_mb=settings.upload_mb,
+        queue=settings.queue,
+        at_once=settings.at_once,
+    )
+    title = settings.title or name_of(settings.model)
+    from randsmooth.app.hosting import check_address
+    from randsmooth.app.web_app import check_gradio
+
+    # Before the model is opened.
+    check_gradio()
+    check_address(settings.host, settings.port)
+
+    model = certification.load_model(settings.model, **settings.model_arg)
+    how = settings.model_dump(include=OF_THE_APP)
+    served = app.Served.of(model, title, limits=limits, **how)
+    if settings.host not in LOOPBACK:
+        note(
+            f"everybody who can reach {settings.host} can use this app, and this "
+            "machine's time"
+        )
+    running = app.serve(
+        served,
+        host=settings.host,
+        port=settings.port,
+        public_names=settings.public_name,
+        wait=False,
+    )
+    say(f"{title} at {running.local_url}; Ctrl-C ends it")
+    try:
+        running.block_thread()
+    finally:
+        running.close()

@@ -1,0 +1,112 @@
+"""Options that say who does the work: processes, a cluster, or tasks of Slurm."""
+
+from importlib import import_module
+from typing import Annotated
+
+from randsmooth import launch
+from randsmooth.cli.settings import Given, Listed, Pairs, Settings
+from randsmooth.errors import Conflict, MissingValue
+from randsmooth.extras import needs
+
+# What a task of Slurm asks for by an option of the same name as sbatch's.
+ASKED_OF_SLURM = {
+    "partition",
+    "time",
+    "gpus",
+    "cpus",
+    "mem",
+    "account",
+    "qos",
+    "constraint",
+}
+
+
+class Shared(Settings):
+    """Who shares the work. The results do not depend on it.
+
+    Attributes:
+        workers: Share the work out among so many processes of this machine: one a GPU,
+            else a share of the cores each. (default: this process alone; with --ray or
+            --dask: as many as the cluster has room for)
+        ray: Share the work out among the nodes of this Ray cluster: HOST:PORT, or auto
+            for the one that this machine is in. All nodes must see the same folders.
+            (default: none)
+        dask: Share the work out among the workers of this Dask cluster: HOST:PORT of
+            its scheduler. All of them must see the same folders. (default: none)
+    """
+
+    workers: int | None = None
+    ray: str | None = None
+    dask: str | None = None
+
+    def chosen_workers(self) -> launch.Workers | None:
+        """Return the workers; None for this process alone.
+
+        Raises:
+            Problem: there cannot be such workers. This is known before torch is loaded.
+        """
+        if self.ray is not None and self.dask is not None:
+            raise Conflict("--ray and --dask are two clusters: give one of them")
+        if self.ray is not None:
+            ray = launch.Ray(self.workers, address=self.ray)
+            with needs("--ray"):
+                import_module("ray")
+            return ray
+        if self.dask is not None:
+            dask = launch.Dask(self.workers, address=self.dask)
+            with needs("--dask"):
+                import_module("distributed")
+            return dask
+        if self.workers is not None:
+            return launch.Processes(self.workers)
+        return None
+
+
+class SharedOrSlurm(Shared):
+    """Who shares the work, tasks of Slurm too: what these ask of it.
+
+    Attributes:
+        slurm: Submit to Slurm.
+        partition: Partition of Slurm. (default: Slurm's)
+        time: How long a task may run, as 2:00:00 or 1-12:00; then it goes on in its
+            next turn.
+        gpus: GPUs of each task. (default: Slurm's)
+        cpus: Processor cores of each task. (default: Slurm's)
+        mem: Memory of each task, such as 16G. (default: Slurm's)
+        account: Account that Slurm charges. (default: Slurm's)
+        qos: Quality of service of Slurm. (default: Slurm's)
+        constraint: Features that a node must have, as sbatch writes them. (default:
+            any node)
+        setup: A line of shell that each task runs first, such as "module load cuda".
+            Repeatable.
+        slurm_arg: Any other parameter of sbatch, such as exclude=node7 or
+            exclusive=true. Repeatable.
+    """
+
+    slurm: bool = False
+    partition: str | None = None
+    time: str | None = None
+    gpus: int | None = None
+    cpus: int | None = None
+    mem: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    setup: Annotated[list[str], Listed, Given(metavar="LINE")] = []
+    slurm_arg: Pairs = {}
+
+    def resources(self) -> launch.Resources:
+        """Return what each task asks for. Problem where no task can ask for that."""
+        if (self.workers, self.ray, self.dask) != (None, None, None):
+            raise Conflict(
+                "--slurm, --workers, --ray and --dask say in different ways where the "
+                "work runs: give one"
+            )
+        if self.time is None:
+            raise MissingValue(
+                "--slurm needs --time, how long a task may run, such as "
+                "--time 2:00:00: one that has not finished by then is queued again "
+                "and goes on"
+            )
+        asked = self.model_dump(include=ASKED_OF_SLURM)
+        return launch.Resources(**asked, setup=tuple(self.setup), extra=self.slurm_arg)
