@@ -9,7 +9,7 @@ import randsmooth as rs
 from cli.processes import Run
 from randsmooth import models
 from randsmooth.cli.verbs import quickstart as verb
-from randsmooth.models.sources import DEMOS, shipped
+from randsmooth.models.places import DEMOS, shipped
 
 
 class Trained(Exception):

@@ -18,7 +18,7 @@ from fuzz.harness import Files, Reader, written
 from randsmooth import models
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.scheduler import count_classes
-from randsmooth.models.hub import from_transformers
+from randsmooth.models.transformers_models import from_transformers
 
 CLASSES = ("cat", "dog", "owl")
 SIDE = 24

@@ -25,7 +25,7 @@ from randsmooth.models import (
     load_denoiser,
     save,
 )
-from randsmooth.models.denoised import PREDICTIONS, Prediction
+from randsmooth.models.diffusion import PREDICTIONS, Prediction
 
 ABAR = torch.cumprod(1 - torch.linspace(1e-4, 0.02, 1000, dtype=torch.float64), 0)
 SIGMAS = (0.1, 0.25, 0.5, 1.0, 2.0)

@@ -13,11 +13,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from models.refusing import check_refusals, refusal
+from randsmooth.errors import NotFound
 from randsmooth.models import (
     Classifier,
     Denoiser,
     check_folder,
     folder,
+    hub_files,
     load,
     load_denoiser,
     save,
@@ -272,10 +274,12 @@ def test_a_hub_id_is_downloaded_without_any_pickle(
             else "all"
         )
 
-    monkeypatch.setattr(folder, "snapshot_download", download)
+    monkeypatch.setattr(hub_files, "snapshot_download", download)
     assert load("user/name").arch == "resnet8"
-    said = "no folder user/none | (no network at all): check the name | hf download user/none"
-    check_refusals([(lambda: load("user/none"), said)])
+    with pytest.raises(NotFound) as refused:
+        load("user/none")
+    assert (refused.value.field, refused.value.value) == ("model", "user/none")
+    assert "network\nat" not in str(refused.value)
     monkeypatch.chdir(saved.parent.parent)
     near = f"{saved.parent.name}/{saved.name}"
     check_refusals(

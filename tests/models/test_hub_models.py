@@ -17,13 +17,10 @@ from torch.nn import functional as F
 
 import randsmooth as rs
 from models.refusing import check_refusals
-from randsmooth.models.hub import (
-    HubClassifier,
-    from_transformers,
-    order_of,
-    steps_of,
-    timm_steps,
-)
+from randsmooth.models.hub import HubClassifier, order_of
+from randsmooth.models.processors import steps_of
+from randsmooth.models.timm_models import timm_steps
+from randsmooth.models.transformers_models import from_transformers
 
 transformers = pytest.importorskip("transformers")
 
@@ -216,7 +213,7 @@ def test_what_is_no_model_of_a_hub_is_refused(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     rows = {
         "hf:": "no folder | the name",
-        "hf:user/none": "hub or its cache | hf download user/none",
+        "hf:user/none": "cache of the hub | hf download user/none",
         f"hf:{tmp_path / 'body'}": "2 tensors of the classifier | classifier.bias",
         f"hf:{vit}": "model.safetensors | from safetensors alone",
     }
@@ -266,8 +263,13 @@ ASKED: list[tuple[dict[str, Any], str]] = [
         "quantization_config | as they are",
     ),
     ({"_attn_implementation": "user/kernel"}, "_attn_implementation='user/kernel'"),
-    ({"model_type": 5}, "cannot be loaded"),
-    ({"id2label": {"7": "cat"}, "num_labels": 1}, "cannot be loaded | classifier"),
+    ({"model_type": 5}, "model_type=5 | file.py:NAME"),
+    ({"model_type": "bert"}, "model_type='bert' | no image classifier"),
+    ({"hidden_act": "none"}, "cannot be loaded by transformers | the vit"),
+    (
+        {"id2label": {"7": "cat"}, "num_labels": 1},
+        "2 tensors of the classifier | other shapes",
+    ),
 ]
 
 

@@ -15,8 +15,8 @@ from torch import nn
 from models.refusing import refusal
 from randsmooth.models import import_checkpoint
 from randsmooth.models.adapters.torch_program import scripted
-from randsmooth.models.archives import MOST_PACKED
-from randsmooth.models.pickles import MOST_ODD_KEYS
+from randsmooth.models.archives import MOST_CODE
+from randsmooth.models.pickle_calls import MOST_ODD_KEYS
 from randsmooth.models.torch_files import MAGIC, load_plain
 from randsmooth.training import checkpoint
 
@@ -277,8 +277,8 @@ def test_a_program_holds_no_more_than_its_file_but_code(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as whole:
         held = {name: whole.read(name) for name in whole.namelist()}
     for name, size in (
-        ("net/data/0", MOST_PACKED),
-        ("net/code/more.py", MOST_PACKED + 1),
+        ("net/data/0", MOST_CODE),
+        ("net/code/more.py", MOST_CODE + 1),
     ):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             for other, content in held.items():

@@ -22,7 +22,7 @@ from randsmooth.models import (
     EstimatorModel,
     ForeignModel,
 )
-from randsmooth.models.base_classifier import ForeignPart
+from randsmooth.models.around import ForeignPart
 from randsmooth.models.hub import HubClassifier
 from randsmooth.noise import HoldingFixed, Noise
 from randsmooth.notes import Note

@@ -52,7 +52,7 @@ from randsmooth.certification.scheduler import Job, Scheduler, Steps
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import Conflict, OutputExists, WrongData, check_known
 from randsmooth.frozen_record import settings_from
-from randsmooth.models.sources import told
+from randsmooth.models.arguments import recorded_arguments
 from randsmooth.noise import InDeviations
 from randsmooth.urls import is_url, without_credentials
 
@@ -268,7 +268,7 @@ class RunSpec:
         if is_code or self.model_args:
             facts["source"] = without_credentials(source)
         if self.model_args:
-            facts["arguments"] = told(self.model_args)
+            facts["arguments"] = recorded_arguments(self.model_args)
         return facts
 
 

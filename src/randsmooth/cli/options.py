@@ -13,7 +13,7 @@ from randsmooth.cli.output import say_lines
 from randsmooth.cli.settings import Argument, Given, Pairs, Settings, option
 from randsmooth.documents import parse_json
 from randsmooth.escape import say, to_json
-from randsmooth.models.sources import secret_arguments
+from randsmooth.models.arguments import secret_arguments
 from randsmooth.noise import ANoise
 
 DATASET = (

@@ -22,7 +22,8 @@ from randsmooth.cli.settings import Argument, Given, option
 from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Problem, check_known
-from randsmooth.models.sources import check_place, check_source
+from randsmooth.models.places import check_place
+from randsmooth.models.sources import check_source
 from randsmooth.noise import NOISES
 from randsmooth.rules import RULES
 from randsmooth.urls import fetched, is_url, name_of

@@ -12,8 +12,8 @@ from randsmooth.errors import BadValue
 from randsmooth.launch.model_steps import Certify, Train
 from randsmooth.launch.outcomes import problems_in
 from randsmooth.launch.step import Step
+from randsmooth.models.places import check_place
 from randsmooth.models.registry import check_arch
-from randsmooth.models.sources import check_place
 from randsmooth.training.settings import Reading
 
 

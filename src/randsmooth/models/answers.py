@@ -1,4 +1,4 @@
-"""What a base classifier answers with: logits, or something of which a wrapper makes logits."""
+"""What a base classifier answers with: logits, or something that becomes logits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,18 +11,19 @@ from randsmooth.documents import shown
 from randsmooth.errors import WrongModel, article
 
 
-def check_logits(answer: Any, images: int, called: str = "the model") -> Tensor:
-    """The logits (B, K) that a model answered with, in a form that can be counted.
+def check_logits(answer: Any, inputs: int, called: str = "the model") -> Tensor:
+    """Return the logits (B, K) that a model answered with, in a form to be counted.
 
-    Numbers of 8 and 16 bits become float32, and so do truth values. Sparse and quantised tensors become plain ones.
+    Numbers of 8 and 16 bits become float32, and so do truth values. Sparse and
+    quantised tensors become plain ones.
 
     Args:
-        answer: what it said.
-        images: B, of which it was asked.
+        answer: what it answered.
+        inputs: B, of which it was asked.
         called: what to call it in the error.
 
     Raises:
-        Problem: it is something else; the message names what makes logits of it.
+        WrongModel: it is something else; the message names what makes logits of it.
 
     Example:
         >>> check_logits(torch.zeros(2, 3, dtype=torch.float16), 2).dtype
@@ -30,72 +31,80 @@ def check_logits(answer: Any, images: int, called: str = "the model") -> Tensor:
         >>> check_logits({"logits": torch.zeros(2, 3)}, 2)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.WrongModel: the model answers 2 images with a dict of 'logits'; expected logits (2, K), ...
+        randsmooth.errors.WrongModel: the model answers 2 images with a dict of ...
     """
-    fits = (
-        isinstance(answer, Tensor)
-        and answer.dim() == 2
-        and len(answer) == images
-        and answer.shape[1] >= 2
-    )
-    if not fits or answer.is_complex() or answer.is_meta:
-        expected = f"expected logits ({images}, K), K >= 2, as a tensor of real numbers"
+    if not _are_logits(answer, inputs):
         raise WrongModel(
-            f"{called} answers {images} images with {described(answer)}; {expected}{_way(answer, images)}"
+            f"{called} answers {inputs} images with {described(answer)}; expected "
+            f"logits ({inputs}, K), K >= 2, as a tensor of real numbers"
+            f"{_way_out(answer, inputs)}"
         )
-    plain: Tensor = answer
-    if answer.is_quantized:
-        plain = answer.dequantize()
-    elif answer.layout != torch.strided:
-        plain = answer.to_dense()
-    whole = not plain.is_floating_point() and plain.dtype != torch.bool
-    return (
-        plain
-        if whole or plain.dtype in (torch.float32, torch.float64)
-        else plain.float()
-    )
+
+    logits: Tensor = answer
+    if logits.is_quantized:
+        logits = logits.dequantize()
+    elif logits.layout != torch.strided:
+        logits = logits.to_dense()
+
+    exact = logits.dtype in (torch.float32, torch.float64)
+    whole = not logits.is_floating_point() and logits.dtype != torch.bool
+    return logits if exact or whole else logits.float()
+
+
+def _are_logits(answer: Any, inputs: int) -> bool:
+    if not isinstance(answer, Tensor) or answer.is_complex() or answer.is_meta:
+        return False
+    return answer.dim() == 2 and len(answer) == inputs and answer.shape[1] >= 2
 
 
 def described(answer: object) -> str:
-    """What an answer is, in words.
+    """Return what an answer is, in words.
 
     Example:
         >>> described((torch.zeros(2, 3), None)), described(torch.zeros(2, 1))
         ('a tuple of 2 parts', 'torch.float32 (2, 1)')
     """
-    if isinstance(answer, Tensor | np.ndarray):
-        kind = (
-            answer.dtype
-            if isinstance(answer, Tensor)
-            else f"a NumPy array of {answer.dtype}"
-        )
-        return f"{kind} {tuple(answer.shape)}"
-    name = article(type(answer).__name__)
+    if isinstance(answer, Tensor):
+        return f"{answer.dtype} {tuple(answer.shape)}"
+    if isinstance(answer, np.ndarray):
+        return f"a NumPy array of {answer.dtype} {answer.shape}"
+
+    kind = article(type(answer).__name__)
     if isinstance(answer, Mapping):
-        return f"{name} of {shown(', '.join(map(repr, answer)))}"
-    return (
-        f"{name} of {len(answer)} parts" if isinstance(answer, tuple | list) else name
-    )
+        return f"{kind} of {shown(', '.join(map(repr, answer)))}"
+    if isinstance(answer, tuple | list):
+        return f"{kind} of {len(answer)} parts"
+    return kind
 
 
 def with_a_class(logits: Tensor) -> Tensor:
-    """Whether each row of logits (B, K) has a class: none is NaN, and the largest is finite.
+    """Return whether each row of logits (B, K) has a class.
 
-    A logit of minus infinity is one like any other: so classes are masked, and so does the logarithm of a probability
-    say that it is 0.
+    It has one where none is NaN, and the largest is finite. A logit of minus infinity
+    is one like any other: so classes are masked, and so does the logarithm of a
+    probability say that it is 0.
+
+    Returns:
+        (B,) truth values.
 
     Example:
-        >>> with_a_class(torch.tensor([[0.0, -torch.inf], [-torch.inf, -torch.inf], [torch.nan, 0.0]]))
+        >>> masked = [0.0, -torch.inf]
+        >>> none = [-torch.inf, -torch.inf]
+        >>> with_a_class(torch.tensor([masked, none, [torch.nan, 0.0]]))
         tensor([ True, False, False])
     """
     return logits.amax(dim=1).isfinite()
 
 
 def part_of(answer: Any, name: str | int) -> Any:
-    """The part of an answer of several parts: by its name, of a dictionary or object, or by its place.
+    """Return the part of an answer of several parts.
+
+    Args:
+        answer: a dictionary, an object, a tuple or a list.
+        name: of the part, or its place.
 
     Raises:
-        Problem: there is no such part.
+        WrongModel: there is no such part.
 
     Example:
         >>> part_of({"logits": 3}, "logits"), part_of(("a", "b"), 1)
@@ -107,19 +116,23 @@ def part_of(answer: Any, name: str | int) -> Any:
         return answer[name]
     except (KeyError, IndexError, TypeError, AttributeError):
         raise WrongModel(
-            f"answer={name!r} is no part of what the model answers with, {described(answer)}"
+            f"answer={name!r} is no part of what the model answers with, "
+            f"{described(answer)}",
+            field="answer",
+            value=name,
         ) from None
 
 
 def two_logits(answer: Tensor, of: str) -> Tensor:
-    """Logits (B, 2) of one number an image, (B,) or (B, 1), about the second of two classes.
+    """Return logits (B, 2) of one number an input, about the second of two classes.
 
     Args:
-        answer: what a model said.
-        of: "logit", which is above 0 for the second class, or "probability", in [0, 1]; others become NaN.
+        answer: (B,) or (B, 1).
+        of: "logit", which is above 0 for the second class, or "probability", in [0, 1];
+            others become NaN.
 
     Raises:
-        Problem: it is not one number an image.
+        WrongModel: it is not one number an input.
 
     Example:
         >>> two_logits(torch.tensor([[-3.0], [2.0]]), "logit").argmax(dim=1)
@@ -128,65 +141,102 @@ def two_logits(answer: Tensor, of: str) -> Tensor:
         tensor([[0.7500, 0.2500],
                 [0.2500, 0.7500]])
     """
-    if (
-        not isinstance(answer, Tensor)
-        or tuple(answer.shape[1:]) not in ((), (1,))
-        or not answer.dim()
-    ):
+    is_tensor = isinstance(answer, Tensor) and answer.dim() > 0
+    if not is_tensor or tuple(answer.shape[1:]) not in ((), (1,)):
         raise WrongModel(
-            f"binary={of!r} is for one number an image, (B,) or (B, 1); it answers {described(answer)}"
+            f"binary={of!r} is for one number an image, (B,) or (B, 1); it answers "
+            f"{described(answer)}",
+            field="binary",
+            value=of,
         )
+
     second = answer.reshape(len(answer)).float()
     if of == "logit":
         return torch.stack([torch.zeros_like(second), second], dim=1)
     shares = torch.stack([1.0 - second, second], dim=1)
-    return torch.where(
-        (shares >= 0.0).all(dim=1, keepdim=True), shares, torch.nan
-    ).log()
+    are_shares = (shares >= 0.0).all(dim=1, keepdim=True)
+    return torch.where(are_shares, shares, torch.nan).log()
 
 
 def _parts(answer: Any) -> dict[str | int, Any]:
-    """The parts of an answer, by their names or places; none of one that is a tensor, or has none."""
+    """Return the parts of an answer, by their names or places.
+
+    A tensor has none, and neither has what is no container.
+    """
     if isinstance(answer, Mapping):
         return dict(answer)
     if isinstance(answer, Tensor | np.ndarray):
         return {}
     if hasattr(answer, "logits"):
         return {"logits": answer.logits}
-    return dict(enumerate(answer)) if isinstance(answer, tuple | list) else {}
+    if isinstance(answer, tuple | list):
+        return dict(enumerate(answer))
+    return {}
 
 
-def _way(answer: Any, images: int) -> str:
-    """How logits are made of an answer, where that is known; empty otherwise."""
+def _way_out(answer: Any, inputs: int) -> str:
+    """Return how logits are made of an answer, where that is known; else nothing.
+
+    It begins with the point of the sentence before.
+
+    Args:
+        answer: what a model answered.
+        inputs: B, of which it was asked.
+    """
     if answer is None:
         return ". Does its forward return what it computes?"
-    if parts := _parts(answer):
-        shapes = {
-            name: tuple(getattr(part, "shape", ())) for name, part in parts.items()
-        }
-        fitting = [
-            name
-            for name, shape in shapes.items()
-            if len(shape) == 2 and shape[0] == images and shape[1] > 1
-        ]
-        named = ["logits"] if "logits" in parts else fitting or [*parts][:1]
-        words = " or ".join(f"answer={name!r}" for name in named)
-        return f". rs.wrap(model, {words}) takes that part of it"
+    parts = _parts(answer)
+    if parts:
+        return _way_out_of_parts(parts, inputs)
     if isinstance(answer, np.ndarray):
-        return ". Let it return torch.from_numpy(...), or give a function of arrays in its place"
-    if not isinstance(answer, Tensor) or answer.is_meta:
-        return ""
+        return (
+            ". Let it return torch.from_numpy(...), or give a function of arrays in "
+            "its place"
+        )
+    if isinstance(answer, Tensor) and not answer.is_meta:
+        return _way_out_of_tensor(answer, inputs)
+    return ""
+
+
+def _way_out_of_parts(parts: Mapping[str | int, Any], inputs: int) -> str:
+    """Return which part of an answer may be logits; arguments as of `_way_out`."""
+    names = [name for name, part in parts.items() if _has_shape_of_logits(part, inputs)]
+    if "logits" in parts:
+        names = ["logits"]
+    if not names:
+        names = list(parts)[:1]
+    choices = " or ".join(f"answer={name!r}" for name in names)
+    return f". rs.wrap(model, {choices}) takes that part of it"
+
+
+def _has_shape_of_logits(part: Any, inputs: int) -> bool:
+    shape = tuple(getattr(part, "shape", ()))
+    return len(shape) == 2 and shape[0] == inputs and shape[1] > 1
+
+
+def _way_out_of_tensor(answer: Tensor, inputs: int) -> str:
+    """Return how logits are made of a tensor; arguments are those of `_way_out`."""
+    shape = tuple(answer.shape)
     if answer.is_complex():
         return ". Let it return .abs() or .real of these"
-    shape = tuple(answer.shape)
-    if shape in ((images,), (images, 1)) and answer.is_floating_point():
-        logit = "rs.wrap(model, binary='logit') if it is above 0 for the second"
-        return f". Of two classes: {logit}, binary='probability' if it is above 0.5"
-    if shape in ((images,), (images, 1)):
-        flat = ".flatten()" if len(shape) == 2 else ""
-        return f". If these are labels, give the function lambda x: model(x){flat}, which may answer with them"
-    if shape[:1] == (images,) and len(shape) > 2 and set(shape[2:]) == {1}:
+    if shape in ((inputs,), (inputs, 1)):
+        return _way_out_of_numbers(answer)
+    if shape[:1] == (inputs,) and len(shape) > 2 and set(shape[2:]) == {1}:
         return ". torch.nn.Sequential(model, torch.nn.Flatten()) makes logits of it"
-    if len(shape) == 2 and shape[1] == images:
+    if len(shape) == 2 and shape[1] == inputs:
         return ". Its axes are turned: let it return .T"
     return ""
+
+
+def _way_out_of_numbers(answer: Tensor) -> str:
+    """Return how logits are made of one number an input, (B,) or (B, 1)."""
+    if answer.is_floating_point():
+        return (
+            ". Of two classes: rs.wrap(model, binary='logit') if it is above 0 for the "
+            "second, binary='probability' if it is above 0.5"
+        )
+    flat = ".flatten()" if answer.dim() == 2 else ""
+    return (
+        f". If these are labels, give the function lambda x: model(x){flat}, which may "
+        "answer with them"
+    )

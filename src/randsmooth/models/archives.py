@@ -1,4 +1,7 @@
-"""Zip files as torch writes them: nothing is packed, and every reader finds the same directory."""
+"""Zip files as torch writes them.
+
+Nothing is packed, and every reader finds the same directory.
+"""
 
 import struct
 import zipfile
@@ -6,16 +9,21 @@ from typing import IO
 
 from randsmooth.errors import WrongFile
 
-END = struct.Struct(
-    "<4s4H2LH"
-)  # signature, disks, entries, and length, place and comment of the directory
-LOCATOR = struct.Struct(
-    "<4sLQL"
-)  # signature, disk and place of the longer record below, disks
-END64 = struct.Struct("<4sQ2H2L4Q")  # as END, with numbers of 64 bits
-MOST_PACKED = 2**24  # bytes of the code of a program, unpacked
-MOST_BEHIND = 2**16  # bytes after the end of the directory
+# The end of the directory: signature, disks (2), entries (2), and length, place and
+# length of the comment of the directory.
+END = struct.Struct("<4s4H2LH")
+END_SIGNATURE = b"PK\5\6"
+# What may stand before it: signature, disk and place of a longer record, and disks.
+LOCATOR = struct.Struct("<4sLQL")
+LOCATOR_SIGNATURE = b"PK\6\7"
+# That record, which is as END, with numbers of 64 bits.
+LONG_END = struct.Struct("<4sQ2H2L4Q")
+LONG_END_SIGNATURE = b"PK\6\6"
 
+MOST_CODE = 2**24  # bytes of the code of a program, unpacked
+MOST_BEHIND = 2**16  # bytes after the end of the directory: those of a comment
+
+# What Python raises for a damaged archive.
 BROKEN = (
     zipfile.BadZipFile,
     ValueError,
@@ -27,21 +35,21 @@ BROKEN = (
 
 
 def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int]:
-    """Check that every reader finds the same entries in a zip file of `size` bytes, and that they take no more.
+    """Return the size of each entry of a zip file, once it is sure that it is harmless.
 
-    Python takes the directory that ends where its end is announced, and torch the one at the place that is announced.
-    A file may have both. torch also finds names whatever their case, and packs nothing but the code of programs.
+    Python takes the directory that ends where its end is announced, and torch the one
+    at the place that is announced. A file may have both. torch also finds names
+    whatever their case, and packs nothing but the code of programs.
 
     Args:
         file: the zip file.
         size: its bytes.
-        packed: what lies in a folder of this name may be packed, and be MOST_PACKED bytes in all; empty: none.
-
-    Returns:
-        The size of each entry by its name.
+        packed: what lies in a folder of this name may be packed, and be MOST_CODE bytes
+            in all; empty: none.
 
     Raises:
-        Problem: it is no such file.
+        WrongFile: it is no such file, two readers may find different entries, or these
+            take more than the file has.
     """
     try:
         _check_directory(file, size)
@@ -49,45 +57,64 @@ def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int
             entries = archive.infolist()
     except BROKEN as error:
         raise WrongFile(str(error)) from None
+
     sizes = {entry.filename: entry.file_size for entry in entries}
+    _check_names(entries)
+    code_names = {name for name in sizes if packed and f"/{packed}/" in name}
+    code = [entry for entry in entries if entry.filename in code_names]
+    stored = [entry for entry in entries if entry.filename not in code_names]
+    as_it_is = all(
+        entry.compress_type == zipfile.ZIP_STORED
+        and entry.compress_size == entry.file_size
+        for entry in stored
+    )
+    if not as_it_is or sum(entry.file_size for entry in stored) > size:
+        raise WrongFile("what it holds is larger than the file")
+    if sum(entry.file_size for entry in code) > MOST_CODE:
+        raise WrongFile(f"its code is more than {MOST_CODE:,} bytes")
+    return sizes
+
+
+def _check_names(entries: list[zipfile.ZipInfo]) -> None:
+    """Raise WrongFile where two readers may take different entries for one name."""
     plain = all(
         entry.orig_filename == entry.filename and "\\" not in entry.filename
         for entry in entries
     )
-    if not plain or len({name.casefold() for name in sizes}) < len(entries):
+    different = {entry.filename.casefold() for entry in entries}
+    if not plain or len(different) < len(entries):
         raise WrongFile(
-            "two readers may find different entries in it: a name occurs twice, or is no plain one"
+            "two readers may find different entries in it: a name occurs twice, or is "
+            "no plain one"
         )
-    code = [entry for entry in entries if packed and f"/{packed}/" in entry.filename]
-    stored = [
-        entry for entry in entries if not packed or f"/{packed}/" not in entry.filename
-    ]
-    whole = all(entry.compress_type == zipfile.ZIP_STORED for entry in stored)
-    alike = all(entry.compress_size == entry.file_size for entry in stored)
-    if not whole or not alike or sum(entry.file_size for entry in stored) > size:
-        raise WrongFile("what it holds is larger than the file")
-    if sum(entry.file_size for entry in code) > MOST_PACKED:
-        raise WrongFile(f"its code is more than {MOST_PACKED:,} bytes")
-    return sizes
 
 
 def _check_directory(file: IO[bytes], size: int) -> None:
-    """Raise Problem unless the directory lies where the end of the file says, and ends where that begins."""
+    """Raise WrongFile unless the directory lies where the end of the file says.
+
+    It must also end where that end begins.
+    """
     start = max(0, size - MOST_BEHIND - END.size)
     file.seek(start)
     tail = file.read()
-    at = tail.rfind(b"PK\5\6")
-    if at < 0 or at + END.size > len(tail):
+    place_in_tail = tail.rfind(END_SIGNATURE)
+    if place_in_tail < 0 or place_in_tail + END.size > len(tail):
         raise WrongFile("File is not a zip file, or cut short")
-    *_, length, place, _ = END.unpack_from(tail, at)
-    file.seek(max(0, start + at - LOCATOR.size - END64.size))
-    longer = file.read(LOCATOR.size + END64.size)
-    end = start + at
-    if longer[-LOCATOR.size :].startswith(b"PK\6\7"):
-        _, _, stated, _ = LOCATOR.unpack(longer[-LOCATOR.size :])
-        end -= len(longer)
-        if stated != end or not longer.startswith(b"PK\6\6"):
-            raise WrongFile("it has another directory than the one at its end")
-        *_, length, place = END64.unpack_from(longer)
+    *_, length, place, _ = END.unpack_from(tail, place_in_tail)
+    end = start + place_in_tail
+
+    file.seek(max(0, end - LOCATOR.size - LONG_END.size))
+    before_end = file.read(LOCATOR.size + LONG_END.size)
+    locator = before_end[-LOCATOR.size :]
+    if locator.startswith(LOCATOR_SIGNATURE):
+        _, _, stated, _ = LOCATOR.unpack(locator)
+        end -= len(before_end)
+        if stated != end or not before_end.startswith(LONG_END_SIGNATURE):
+            raise _other_directory()
+        *_, length, place = LONG_END.unpack_from(before_end)
     if place + length != end:
-        raise WrongFile("it has another directory than the one at its end")
+        raise _other_directory()
+
+
+def _other_directory() -> WrongFile:
+    return WrongFile("it has another directory than the one at its end")

@@ -1,4 +1,7 @@
-"""Models by code that makes them: imported as if it were run by itself, with a command line of its own."""
+"""Models by code that makes them: imported as if it were run by itself.
+
+It finds a command line of its own.
+"""
 
 import hashlib
 import importlib.util
@@ -14,44 +17,56 @@ from typing import Any
 
 from randsmooth.documents import shown
 from randsmooth.errors import Problem, Setting, WrongModel, unknown
+from randsmooth.models.arguments import check_arguments
 from randsmooth.models.base_classifier import is_model
-from randsmooth.models.sources import check_arguments
 
-OPTION = "argv:"  # begins the name of an argument that is an option of the code's own command line
+# Begins the name of an argument that is an option of the code's own command line.
+OPTION = "argv:"
 
-_OPTIONS_OF: dict[
-    str, list[str]
-] = {}  # of modules that were imported, which read them then and never again
+# The options of modules that were imported, which read them then and never again.
+_options_at_import = dict[str, list[str]]()
 
 
 def from_code(source: str, **model_args: Any) -> Any:
-    """What "package.module:NAME" or "path/file.py:NAME" names, or returns when called with `model_args`.
+    """Return what `source` names, or what that returns when called with `model_args`.
 
-    The current folder is looked in too, and a file's own. Code that reads a command line finds one of its own there:
-    its place, and an option for each argument whose name begins with "argv:".
+    The current folder is looked in too, and a file's own. Code that reads a command
+    line finds one of its own there: its place, and an option for each argument whose
+    name begins with "argv:".
+
+    Args:
+        source: "package.module:NAME" or "path/file.py:NAME".
+        model_args: the arguments.
 
     Raises:
-        Problem: the code cannot be imported, ends the program, has no such name, or what it names fails.
+        Problem: the code cannot be imported, ends the program, has no such name, or
+            what it names fails.
     """
     place, _, name = str(source).rpartition(":")
-    options = options_of(
-        {key: value for key, value in model_args.items() if key.startswith(OPTION)}
-    )
-    arguments = {
-        key: value for key, value in model_args.items() if not key.startswith(OPTION)
-    }
+    of_command_line = {}
+    of_function = {}
+    for key, value in model_args.items():
+        if key.startswith(OPTION):
+            of_command_line[key] = value
+        else:
+            of_function[key] = value
+
+    options = options_of(of_command_line)
     with _command_line(place, options):
-        return _made(place, name, options, arguments)
+        module = _imported(place, options)
+        return _made(module, name, of_function)
 
 
 def options_of(given: Mapping[str, Any]) -> list[str]:
-    """The words of a command line with an option for each argument: bare where it is true, with words after a list.
+    """Return the words of a command line with an option for each argument.
+
+    One that is true stands bare, and of a list the words come after it.
 
     Example:
         >>> options_of({"argv:depth": 20, "argv:cuda": True, "argv:sizes": [3, 5]})
         ['--depth=20', '--cuda', '--sizes', '3', '5']
     """
-    words = []
+    words = list[str]()
     for key, value in given.items():
         option = f"--{key.removeprefix(OPTION)}"
         if value is True:
@@ -63,38 +78,48 @@ def options_of(given: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _made(
-    place: str, name: str, options: Sequence[str], arguments: dict[str, Any]
-) -> Any:
-    """What is called `name` in the code at `place`, or what it returns."""
-    _importable(Path.cwd())
-    with _naming_fault(f"{place} cannot be imported"):
-        module = (
-            _module_in(Path(place).resolve())
-            if place.lower().endswith(".py")
-            else _module(place, options)
-        )
-    found, where = module, module.__file__ or module.__name__
-    for part in name.split("."):
-        if not hasattr(found, part):
-            callables = inspect.getmembers(module, callable)
-            names = [called for called, _ in callables if not called.startswith("_")]
-            raise unknown(f"name in {where}", name, names)
-        found = getattr(found, part)
-    if not is_model(found) and callable(found):
-        check_arguments(found, arguments, f"{where}:{name}")
+def _made(module: ModuleType, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Return what is called `name` in a module, or what that returns.
+
+    Args:
+        module: of the user.
+        name: perhaps with points in it.
+        arguments: for a function.
+    """
+    where = module.__file__ or module.__name__
+    named = _named(module, name, where)
+    if not is_model(named) and callable(named):
+        check_arguments(named, arguments, f"{where}:{name}")
         with _naming_fault(f"{where}:{name} failed"):
-            return found(**arguments)
+            return named(**arguments)
     if arguments:
         raise WrongModel(
-            f"{where}:{name} is a model, not a function, so it takes no arguments; got {[*arguments]}"
+            f"{where}:{name} is a model, not a function, so it takes no arguments; got "
+            f"{[*arguments]}",
+            field="model_arg",
         )
-    return found
+    return named
+
+
+def _named(module: ModuleType, name: str, where: str) -> Any:
+    """Return what is called `name` in a module.
+
+    Raises:
+        UnknownName: there is nothing of that name; the nearest is suggested.
+    """
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            functions = inspect.getmembers(module, callable)
+            names = [known for known, _ in functions if not known.startswith("_")]
+            raise unknown(f"name in {where}", name, names)
+        value = getattr(value, part)
+    return value
 
 
 @contextmanager
 def _command_line(place: str, options: Sequence[str]) -> Iterator[None]:
-    """A command line of the code's own, in place of that of this program."""
+    """Let code find a command line of its own, in place of that of this program."""
     ours = sys.argv
     sys.argv = [place, *options]
     try:
@@ -103,34 +128,54 @@ def _command_line(place: str, options: Sequence[str]) -> Iterator[None]:
         sys.argv = ours
 
 
-def _importable(folder: Path) -> None:
+def _imported(place: str, options: Sequence[str]) -> ModuleType:
+    """Return the module at `place`, a file or a name."""
+    _make_importable(Path.cwd())
+    with _naming_fault(f"{place} cannot be imported"):
+        if place.lower().endswith(".py"):
+            return _module_in(Path(place).resolve())
+        return _module(place, options)
+
+
+def _make_importable(folder: Path) -> None:
     """Let what is in `folder` be imported."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
 
-def _module(place: str, options: Sequence[str]) -> ModuleType:
-    """The module at `place`. Problem where it was imported before, with other options than these."""
-    before = _OPTIONS_OF.get(place, [])
-    if place in sys.modules and before != [*options]:
-        had = " ".join(before) or "none"
+def _module(name: str, options: Sequence[str]) -> ModuleType:
+    """Return the module of a name.
+
+    Raises:
+        WrongModel: it was imported before, with other options than these.
+    """
+    before = _options_at_import.get(name, [])
+    if name in sys.modules and before != [*options]:
         raise WrongModel(
-            f"{place} was imported before, with the options {had}, and reads them once: start anew",
-            file=place,
+            f"{name} was imported before, with the options "
+            f"{' '.join(before) or 'none'}, and reads them once",
+            file=name,
+            fix="start anew",
         )
-    module: ModuleType = pkgutil.resolve_name(f"{place}:")
-    _OPTIONS_OF[place] = [*options]
+    module: ModuleType = pkgutil.resolve_name(f"{name}:")
+    _options_at_import[name] = [*options]
     return module
 
 
 def _module_in(file: Path) -> ModuleType:
-    """The module in `file`, under a name of its own: a file may be called like a package that it imports."""
-    _importable(file.parent)
-    name = f"{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
+    """Return the module in a file, which is run anew.
+
+    It has a name of its own: a file may be called like a package that it imports.
+    """
+    _make_importable(file.parent)
+    digest = hashlib.sha256(str(file).encode()).hexdigest()
+    name = f"{file.stem}_{digest[:8]}"
     spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None  # of a file that ends in .py
+    # A file that ends in .py has both.
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses and pickle look for it
+    # Here dataclasses and pickle look for it.
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -143,17 +188,17 @@ def _naming_fault(fault: str) -> Iterator[None]:
     except Problem:
         raise
     except SystemExit as error:  # as argparse ends where it misses an option
-        said = (
-            shown(error) if isinstance(error.code, str) else f"exit status {error.code}"
-        )
+        reason = f"exit status {error.code}"
+        if isinstance(error.code, str):
+            reason = shown(error)
         option = Setting("argv:NAME", "VALUE", of="model_arg")
         raise WrongModel(
-            f"{fault}: it ended the program ({said})",
+            f"{fault}: it ended the program ({reason})",
             fix=("options of its own command line are given as ", option),
         ) from error
     except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        reason = f"{type(error).__name__}: {shown(error)}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
         raise WrongModel(
-            f"{fault} ({reason}, in {where.filename}, line {where.lineno})"
+            f"{fault} ({type(error).__name__}: {shown(error)}, in {frame.filename}, "
+            f"line {frame.lineno})"
         ) from error

@@ -1,8 +1,8 @@
-"""The base classifier: a network after its normalisation, with everything that rebuilds it."""
+"""The base classifier: a network after its normalisation, with all that rebuilds it."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,30 +11,38 @@ from randsmooth.errors import BadValue
 from randsmooth.models.folder import StoredModel
 from randsmooth.models.registry import build
 
-MOST_SIDE, MOST_CHANNELS = 2**14, 2**10  # of an image
-SMALLEST, LARGEST = torch.finfo(torch.float32).tiny, torch.finfo(torch.float32).max
+# Of an image.
+MOST_SIDE = 2**14
+MOST_CHANNELS = 2**10
+
 LONGEST_NAME = 1000  # characters; ImageNet's longest class has 121
+
+SMALLEST_STD = torch.finfo(torch.float32).tiny
+LARGEST_NUMBER = torch.finfo(torch.float32).max
 
 
 class Classifier(StoredModel):
-    """The base classifier, logits(x) = network((x - mean) / std): noise is added before normalisation, its first layer.
+    """The base classifier, logits(x) = network((x - mean) / std).
+
+    Noise is added before normalisation, its first layer.
 
     Args:
         arch: a name that `models.build` knows.
         classes: the K class names, in the order of the logits.
         shape: (C, H, W) of an image, H = W.
         mean, std: C numbers each, of pixels in [0, 1], or None for no normalisation.
-        extra_channels: how many the noise adds to those of an image, such as the marks of `Ablation`; they follow
-            these and are not normalised.
-        provenance: how it was trained, as plain JSON: dataset, sigma, method, hyperparameters, seed, epochs,
-            versions. It is copied; {} if unknown.
+        extra_channels: how many the noise adds to those of an image, such as the marks
+            of `Ablation`; they follow these and are not normalised.
+        provenance: how it was trained, as plain JSON: dataset, sigma, method,
+            hyperparameters, seed, epochs, versions. It is copied; {} if unknown.
 
     Raises:
-        Problem: any of these cannot be used.
+        BadValue: any of these cannot be used.
 
     Example:
-        >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)).eval()
-        >>> model(torch.rand(3, 1, 8, 8)).shape, model.num_classes
+        >>> classes = ["cat", "dog"]
+        >>> model = Classifier(arch="small-cnn", classes=classes, shape=(1, 8, 8))
+        >>> model.eval()(torch.rand(3, 1, 8, 8)).shape, model.num_classes
         (torch.Size([3, 2]), 2)
     """
 
@@ -54,35 +62,36 @@ class Classifier(StoredModel):
         provenance: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        _check(classes, shape, mean, std, extra_channels)
+        _check_classes(classes)
+        _check_shape(shape)
+        _check_extra_channels(extra_channels)
         channels, side, _ = shape
-        self.arch, self.classes, self.shape = (
-            arch,
-            list(classes),
-            (channels, side, side),
-        )
-        in_channels = channels + extra_channels
+        _check_normalisation(mean, std, channels)
+
+        self.arch = arch
+        self.classes = list(classes)
+        self.shape = (channels, side, side)
         self.network = build(
             str(arch),
-            in_channels=in_channels,
+            in_channels=channels + extra_channels,
             image_size=side,
             num_classes=self.num_classes,
         )
-        self.register_buffer(
-            "mean", _per_channel(mean, [0.0] * extra_channels), persistent=False
-        )
-        self.register_buffer(
-            "std", _per_channel(std, [1.0] * extra_channels), persistent=False
-        )
-        mean, std = (None if values is None else list(values) for values in (mean, std))
+        means = _per_channel(mean, [0.0] * extra_channels)
+        stds = _per_channel(std, [1.0] * extra_channels)
+        # They move with the model, but are no weights: the configuration has them.
+        self.register_buffer("mean", means, persistent=False)
+        self.register_buffer("std", stds, persistent=False)
+
         self.config = {
             "arch": arch,
             "classes": self.classes,
             "shape": list(shape),
-            "mean": mean,
-            "std": std,
+            "mean": None if mean is None else list(mean),
+            "std": None if std is None else list(std),
         }
-        self.config |= {"extra_channels": extra_channels} if extra_channels else {}
+        if extra_channels:
+            self.config["extra_channels"] = extra_channels
         self.provenance = {} if provenance is None else provenance
 
     @property
@@ -91,25 +100,36 @@ class Classifier(StoredModel):
         return len(self.classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits (B, K) of images (B, C, H, W), and their extra channels: any real numbers, as noise makes them."""
+        """Return logits (B, K) of images (B, C, H, W), and their extra channels.
+
+        Pixels are any real numbers, as noise makes them.
+        """
         if self.mean is not None and self.std is not None:
             x = (x - self.mean) / self.std
         return self.network(x)  # type: ignore[no-any-return]
 
 
 def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifier:
-    """The classifier in `folder` (or at a URL, or the hub's "user/name"), in eval mode on `device`.
+    """Return the classifier in a folder, in eval mode on `device`.
 
-    Both files are compared with the digests in config.json. torch's global generator stays as it is.
+    Both files are compared with the digests in config.json. torch's global generator
+    stays as it is.
+
+    Args:
+        folder: a path, a URL, or the hub's "user/name".
+        device: where to load it to.
 
     Raises:
-        Problem: a file is missing, cut short, not one of ours or not as it was written; the two do not fit each
-            other; weights are not finite; or `device` cannot be used.
+        Problem: a file is missing, cut short, not one of ours or not as it was written;
+            the two do not fit each other; weights are not finite; or `device` cannot be
+            used.
 
     Example:
         >>> import tempfile
         >>> from randsmooth.models import save
-        >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)).eval()
+        >>> classes = ["cat", "dog"]
+        >>> model = Classifier(arch="small-cnn", classes=classes, shape=(1, 8, 8))
+        >>> model = model.eval()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save(model, folder)
         ...     loaded = load(folder)
@@ -120,63 +140,83 @@ def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifie
     return Classifier.load(folder, device)
 
 
-def _check(classes: Any, shape: Any, mean: Any, std: Any, extra: Any) -> None:
-    """Raise Problem for the first argument of a classifier that cannot be used."""
-
-    def fail(name: str, value: object, expected: str) -> NoReturn:
-        raise BadValue(field=name, value=value, fix=f"expected {expected}")
-
-    names = isinstance(classes, list | tuple) and all(
-        isinstance(name, str) for name in classes
+def _check_classes(classes: Any) -> None:
+    """Raise BadValue where these are no names of classes."""
+    usable = isinstance(classes, list | tuple) and all(
+        isinstance(name, str) and len(name) <= LONGEST_NAME for name in classes
     )
-    if (
-        not names
-        or not 2 <= len(classes) == len(set(classes))
-        or max(map(len, classes)) > LONGEST_NAME
-    ):
-        fail(
-            "classes",
-            classes,
-            f"at least two different names of at most {LONGEST_NAME:,} characters, as ['0', '1']",
-        )
-    sides = (
-        list(shape)
-        if isinstance(shape, list | tuple) and all(type(side) is int for side in shape)
-        else []
+    if usable and 2 <= len(classes) == len(set(classes)):
+        return
+    raise BadValue(
+        field="classes",
+        value=classes,
+        fix=f"expected at least two different names of at most {LONGEST_NAME:,} "
+        "characters, as ['0', '1']",
     )
-    square = len(sides) == 3 and sides[1] == sides[2]
-    if not square or not (0 < sides[0] <= MOST_CHANNELS and 0 < sides[1] <= MOST_SIDE):
-        most = f"at most {MOST_CHANNELS} channels and {MOST_SIDE} pixels a side"
-        fail(
-            "shape",
-            shape,
-            f"[C, H, W] with H = W, such as [3, 32, 32] ({most}): crop or pad to it",
+
+
+def _check_shape(shape: Any) -> None:
+    """Raise BadValue where this is no shape of square images."""
+    are_numbers = isinstance(shape, list | tuple) and all(
+        type(side) is int for side in shape
+    )
+    if are_numbers and len(shape) == 3:
+        channels, height, width = shape
+        square = height == width
+        if square and 0 < channels <= MOST_CHANNELS and 0 < height <= MOST_SIDE:
+            return
+    raise BadValue(
+        field="shape",
+        value=shape,
+        fix="expected [C, H, W] with H = W, such as [3, 32, 32] (at most "
+        f"{MOST_CHANNELS} channels and {MOST_SIDE} pixels a side): crop or pad to it",
+    )
+
+
+def _check_extra_channels(number: Any) -> None:
+    if type(number) is not int or not 0 <= number <= MOST_CHANNELS:
+        raise BadValue(
+            field="extra_channels",
+            value=number,
+            fix=f"expected a number from 0 to {MOST_CHANNELS}",
         )
-    if type(extra) is not int or not 0 <= extra <= MOST_CHANNELS:
-        fail("extra_channels", extra, f"a number from 0 to {MOST_CHANNELS}")
-    for name, values in (("mean", mean), ("std", std)):
-        numbers = isinstance(values, list | tuple) and all(
-            type(value) in (int, float) for value in values
+
+
+def _check_normalisation(mean: Any, std: Any, channels: int) -> None:
+    """Raise BadValue where images of so many channels cannot be normalised by these."""
+    _check_numbers("mean", mean, channels)
+    _check_numbers("std", std, channels)
+    one_alone = (mean is None) != (std is None)
+    if one_alone or (std is not None and min(std) < SMALLEST_STD):
+        raise BadValue(
+            field="std",
+            value=std,
+            fix=f"expected positive numbers, and both or neither of it and mean={mean}",
         )
-        if values is not None and not (
-            numbers
-            and len(values) == sides[0]
-            and all(abs(v) <= LARGEST for v in values)
-        ):
-            fail(
-                name,
-                values,
-                f"{sides[0]} finite numbers, one a channel, or nothing for no normalisation",
-            )
-    if (mean is None) != (std is None) or min(std or (1.0,)) < SMALLEST:
-        fail("std", std, f"positive numbers, and both or neither of it and mean={mean}")
+
+
+def _check_numbers(name: str, values: Any, channels: int) -> None:
+    """Raise BadValue unless `values` are a finite number for each channel, or None."""
+    if values is None:
+        return
+    usable = isinstance(values, list | tuple) and all(
+        type(value) in (int, float) and abs(value) <= LARGEST_NUMBER for value in values
+    )
+    if usable and len(values) == channels:
+        return
+    raise BadValue(
+        field=name,
+        value=values,
+        fix=f"expected {channels} finite numbers, one a channel, or nothing for no "
+        "normalisation",
+    )
 
 
 def _per_channel(
-    values: Sequence[float] | None, extra: Sequence[float]
+    values: Sequence[float] | None, of_extra: Sequence[float]
 ) -> Tensor | None:
-    return (
-        None
-        if values is None
-        else torch.tensor([*values, *extra], dtype=torch.float32).reshape(1, -1, 1, 1)
-    )
+    """Return (1, C, 1, 1) of a number for each channel, and for each extra one."""
+    if values is None:
+        return None
+    numbers = torch.tensor([*values, *of_extra], dtype=torch.float32)
+    return numbers.reshape(1, -1, 1, 1)

@@ -1,11 +1,13 @@
-"""Folders of transformers, timm and diffusers, looked at before these libraries open them.
+"""Folders of transformers, timm and diffusers, looked at before these open them.
 
-They build whatever a configuration asks for, open whatever an index names, and print names of tensors as they are.
+These libraries build whatever a configuration asks for, open whatever an index names,
+and print names of tensors as they are.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import re
 import threading
 import warnings
@@ -19,28 +21,28 @@ from torch import nn
 from torch.nn.modules import module as hooks
 
 from randsmooth.documents import parse_json, read_file, refused, shown
-from randsmooth.errors import NotFound, WrongFile
+from randsmooth.errors import NotFound, Problem, WrongFile, WrongModel
 
-MOST_NUMBER = (
-    2**24
-)  # of a configuration, besides counts of layers: the largest vocabularies have a million words
-FEWEST_TENSORS = (
-    64  # below which a count of layers is not compared with that of the tensors
-)
-MOST_LAYERS = re.compile(r".*(layer|depth|block|stage|repeat)s?")
-MOST = {
+# A number in a configuration, besides counts of layers: the largest vocabularies have a
+# million words.
+MOST_NUMBER = 2**24
+# Settings for each unit of which something is made.
+MOST_OF_SETTING = {
     "num_labels": 2**20,
     "num_classes": 2**20,
     "num_train_timesteps": 100_000,
-}  # things are made for each of them
-MOST_IN_TABLES = (
-    2**24
-)  # numbers that a network makes beside its weights, such as tables of positions
-PARAMETERS_A_TENSOR, MODULES_A_TENSOR, FIRST_MODULES = (
-    4,
-    32,
-    2_048,
-)  # most networks have less than half of these
+}
+# Settings that count layers, which are compared with the number of tensors.
+COUNTS_LAYERS = re.compile(r".*(layer|depth|block|stage|repeat)s?")
+# Of fewer tensors no count of layers is compared with them.
+FEWEST_TENSORS = 64
+
+# Numbers that a network makes beside its weights, such as tables of positions.
+MOST_IN_TABLES = 2**24
+# What a network has for each tensor of its weights; most have less than half of these.
+PARAMETERS_A_TENSOR = 4
+MODULES_A_TENSOR = 32
+FIRST_MODULES = 2_048  # besides
 
 # Settings by which a configuration has other files or other packages do the work.
 OPENING = (
@@ -55,171 +57,227 @@ ATTENTION = (
     "experts_implementation",
     "_experts_implementation",
 )
-OURS = ("eager", "sdpa")  # of these, what torch itself has
+TORCHS_OWN = ("eager", "sdpa")  # attention that needs no other package
 ADAPTER = "adapter_config.json"
+SAFETENSORS = ".safetensors"
 
 
 class Weights(NamedTuple):
-    """What the safetensors files of a folder hold: how many tensors, and how many numbers in all of them."""
+    """What the safetensors files of a folder hold.
+
+    Attributes:
+        tensors: how many.
+        numbers: how many in all of them.
+    """
 
     tensors: int
     numbers: int
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The settings in a file of JSON. Problem where it holds something else."""
-    said = parse_json(read_file(path), path)
-    if not isinstance(said, dict):
+    """Return the settings in a file of JSON.
+
+    Raises:
+        Problem: there is no such file, or it holds something else.
+    """
+    settings = parse_json(read_file(path), path)
+    if not isinstance(settings, dict):
         raise WrongFile(
-            f"{path} holds a {type(said).__name__}; expected settings by name",
+            f"{path} holds a {type(settings).__name__}; expected settings by name",
             file=path,
         )
-    return said
+    return settings
 
 
 def checked_weights(
-    folder: Path, said: Mapping[str, Any], config: str, name: str
+    folder: Path, settings: Mapping[str, Any], config: str, name: str
 ) -> Weights:
-    """What the files of weights in `folder` hold, once they and the settings are known to be harmless.
+    """Return what the files of weights in `folder` hold.
+
+    It is sure by then that they and the settings are harmless.
 
     Args:
-        said: what the file `config` says.
-        name: of the weights, which are in `name`.safetensors, or in the files that an index of it names.
+        folder: of the model.
+        settings: what the file `config` says.
+        config: its name.
+        name: of the weights, which are in `name`.safetensors, or in the files that an
+            index of it names.
 
     Raises:
-        Problem: a file is missing or damaged, names another outside of the folder, or asks for what nobody would
-            build with these weights; the message names the setting.
+        Problem: a file is missing or damaged, names another outside of the folder, or
+            asks for what nobody would build with these weights; the message names the
+            setting.
     """
     if (folder / ADAPTER).exists():
         raise WrongFile(
-            f"{folder} holds {ADAPTER}, which names another model: merge the adapter and save the whole",
+            f"{folder} holds {ADAPTER}, which names another model",
             file=folder,
+            fix="merge the adapter and save the whole",
         )
-    held = _weights(folder, name)
-    check_settings(said, str(folder / config), held.tensors)
-    return held
+    weights = _weights(folder, name)
+    check_settings(settings, str(folder / config), weights.tensors)
+    return weights
 
 
-def check_settings(said: Any, where: str, tensors: int, key: str = "") -> None:
-    """Check the numbers of a configuration, and that it has no other package or folder do its work.
+def check_settings(value: Any, where: str, tensors: int, name: str = "") -> None:
+    """Check the numbers of a configuration, and that nothing else does its work.
 
     Args:
-        said: a value in it, with whatever lies in it.
-        where: what to call it in an error.
+        value: in the configuration, with whatever lies in it.
+        where: names the configuration in an error.
         tensors: how many the weights are: each layer has one at the least.
-        key: the name of the setting.
+        name: of the setting that has the value.
 
     Raises:
-        Problem: a number that no such network has, or a setting in OPENING or ATTENTION.
+        WrongFile: a number that no such network has, or a setting in OPENING or
+            ATTENTION.
 
     Example:
-        >>> check_settings({"vision": {"num_hidden_layers": 200_000}}, "config.json", 200)
+        >>> settings = {"vision": {"num_hidden_layers": 200_000}}
+        >>> check_settings(settings, "config.json", 200)
         Traceback (most recent call last):
-        randsmooth.errors.WrongFile: config.json says num_hidden_layers=200000, and its weights are 200 tensors: ...
+        randsmooth.errors.WrongFile: config.json says num_hidden_layers=200000, and ...
     """
-    if isinstance(said, Mapping):
-        for name, value in said.items():
-            _check_opening(name, value, where)
-            check_settings(value, where, tensors, name)
-    elif isinstance(said, list):
-        for value in said:
-            check_settings(value, where, tensors, key)
-    elif isinstance(said, int) and not isinstance(said, bool):
-        _check_number(said, where, tensors, key)
+    if isinstance(value, Mapping):
+        for inner, part in value.items():
+            _check_opens_nothing(inner, part, where)
+            check_settings(part, where, tensors, inner)
+    elif isinstance(value, list):
+        for part in value:
+            check_settings(part, where, tensors, name)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        _check_number(value, where, tensors, name)
 
 
-def _check_opening(name: str, value: Any, where: str) -> None:
-    if (name in OPENING and value) or (
-        name in ATTENTION and isinstance(value, str) and value not in OURS
-    ):
-        way = "only weights as they are, and attention of torch's, are read: save the network without it"
-        raise WrongFile(f"{where} says {name}={shown(repr(value))}; {way}")
-
-
-def _check_number(number: int, where: str, tensors: int, key: str) -> None:
-    says = f"{where} says {shown(key)}={shown(number)}"
-    if MOST_LAYERS.fullmatch(key) and number > max(tensors, FEWEST_TENSORS):
+def _check_opens_nothing(name: str, value: Any, where: str) -> None:
+    """Raise WrongFile where a setting has other files or packages do the work."""
+    opens = name in OPENING and bool(value)
+    foreign = isinstance(value, str) and value not in TORCHS_OWN
+    if opens or (name in ATTENTION and foreign):
         raise WrongFile(
-            f"{says}, and its weights are {tensors:,} tensors: they are not of such a network"
+            f"{where} says {name}={shown(repr(value))}; only weights as they are, and "
+            "attention of torch's, are read",
+            field=name,
+            value=value,
+            fix="save the network without it",
         )
-    most = MOST.get(key, MOST_NUMBER)
+
+
+def _check_number(number: int, where: str, tensors: int, name: str) -> None:
+    """Raise WrongFile for a number that no network with these weights has."""
+    says = f"{where} says {shown(name)}={shown(number)}"
+    if COUNTS_LAYERS.fullmatch(name) and number > max(tensors, FEWEST_TENSORS):
+        raise WrongFile(
+            f"{says}, and its weights are {tensors:,} tensors: they are not of such a "
+            "network",
+            field=name,
+            value=number,
+        )
+    most = MOST_OF_SETTING.get(name, MOST_NUMBER)
     if abs(number) > most:
-        raise WrongFile(f"{says}; expected at most {most:,}")
+        raise WrongFile(f"{says}; expected at most {most:,}", field=name, value=number)
 
 
 def _weights(folder: Path, name: str) -> Weights:
-    """How many tensors and numbers the safetensors files hold, by their headers."""
-    index = folder / f"{name}.safetensors.index.json"
-    files = {f"{name}.safetensors"}
-    if not (folder / f"{name}.safetensors").exists() and index.exists():
-        told = parse_json(read_file(index), index)
-        map_of = told.get("weight_map") if isinstance(told, dict) else None
-        if (
-            not isinstance(map_of, dict)
-            or not map_of
-            or not isinstance(told.get("metadata", {}), dict)
-        ):
-            raise WrongFile(f"{index} has no weight_map from tensors to files")
-        files = {str(file) for file in map_of.values()}
-    tensors = numbers = 0
-    for file in sorted(files):
-        if Path(file).name != file or "\\" in file or not file.endswith(".safetensors"):
-            raise WrongFile(
-                f"{index} names {shown(repr(file))}; expected files of safetensors beside it alone"
-            )
-        if not (folder / file).is_file():  # nor a pipe, which may have no end
+    """Return how many tensors and numbers the safetensors files hold.
+
+    Their headers say it.
+    """
+    tensors = 0
+    numbers = 0
+    for file in _files(folder, name):
+        path = folder / file
+        # A pipe may have no end.
+        if not path.is_file():
             raise NotFound(
-                f"no file at {folder / shown(file)}: weights are read from safetensors alone"
+                f"no file at {folder / shown(file)}: weights are read from safetensors "
+                "alone",
+                file=path,
             )
-        with (
-            refused(f"{folder / file} is damaged, or no file of safetensors"),
-            safe_open(folder / file, "pt") as opened,
-        ):
+        damaged = refused(f"{path} is damaged, or no file of safetensors")
+        with damaged, safe_open(path, "pt") as opened:
             for tensor in opened.keys():  # noqa: SIM118  # which is no dictionary
                 tensors += 1
-                size = 1
-                for side in opened.get_slice(tensor).get_shape():
-                    size *= side
-                numbers += size
+                numbers += math.prod(opened.get_slice(tensor).get_shape())
     return Weights(tensors, numbers)
 
 
-@contextmanager
-def no_larger_than(held: Weights) -> Iterator[None]:
-    """Stop whoever builds a network in this thread as soon as it has far more parts or numbers than the weights.
+def _files(folder: Path, name: str) -> list[str]:
+    """Return the names of the files that hold the weights called `name`.
 
     Raises:
-        Problem: it has; within the library, which may turn it into an error of its own.
+        WrongFile: the index of them names no files, or others than beside it.
+    """
+    whole = f"{name}{SAFETENSORS}"
+    index = folder / f"{whole}.index.json"
+    if (folder / whole).exists() or not index.exists():
+        return [whole]
+
+    content = parse_json(read_file(index), index)
+    file_of = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(file_of, dict) or not file_of:
+        raise _no_index(index)
+    # transformers would fail on other metadata.
+    if not isinstance(content.get("metadata", {}), dict):
+        raise _no_index(index)
+
+    files = sorted({str(file) for file in file_of.values()})
+    for file in files:
+        plain = Path(file).name == file and "\\" not in file
+        if not plain or not file.endswith(SAFETENSORS):
+            raise WrongFile(
+                f"{index} names {shown(repr(file))}; expected files of safetensors "
+                "beside it alone",
+                file=index,
+            )
+    return files
+
+
+def _no_index(index: Path) -> WrongFile:
+    return WrongFile(f"{index} has no weight_map from tensors to files", file=index)
+
+
+@contextmanager
+def no_larger_than(weights: Weights) -> Iterator[None]:
+    """Stop whoever builds a network in this thread as soon as it is far too large.
+
+    That is where it has far more parts or numbers than the weights.
+
+    Raises:
+        WrongFile: it has; within the library, which may turn it into an error of its
+            own.
     """
     counted = {"parameters": 0, "modules": 0, "numbers": 0}
     most = {
-        "parameters": PARAMETERS_A_TENSOR * held.tensors + FEWEST_TENSORS,
-        "modules": MODULES_A_TENSOR * held.tensors + FIRST_MODULES,
-        "numbers": PARAMETERS_A_TENSOR * held.numbers + MOST_IN_TABLES,
+        "parameters": PARAMETERS_A_TENSOR * weights.tensors + FEWEST_TENSORS,
+        "modules": MODULES_A_TENSOR * weights.tensors + FIRST_MODULES,
+        "numbers": PARAMETERS_A_TENSOR * weights.numbers + MOST_IN_TABLES,
     }
     thread = threading.get_ident()
 
     def count(what: str, number: int) -> None:
+        # Hooks are of all threads, and another may build another network.
         if threading.get_ident() != thread:
             return
         counted[what] += number
         if counted[what] > most[what]:
-            said = f"the configuration asks for more than {most[what]:,} {what}"
             raise WrongFile(
-                f"{said}, and the weights are {held.tensors:,} tensors of {held.numbers:,} numbers"
+                f"the configuration asks for more than {most[what]:,} {what}, and the "
+                f"weights are {weights.tensors:,} tensors of {weights.numbers:,} "
+                "numbers"
             )
 
-    def tensor(_: nn.Module, name: str, held: Any) -> None:
+    def count_tensor(_: nn.Module, name: str, tensor: Any) -> None:
         count("parameters", 1)
-        count("numbers", 0 if held is None else held.numel())
+        count("numbers", 0 if tensor is None else tensor.numel())
 
-    def part(_: nn.Module, name: str, held: Any) -> None:
+    def count_module(_: nn.Module, name: str, module: Any) -> None:
         count("modules", 1)
 
     registered = [
-        hooks.register_module_parameter_registration_hook(tensor),
-        hooks.register_module_buffer_registration_hook(tensor),
-        hooks.register_module_module_registration_hook(part),
+        hooks.register_module_parameter_registration_hook(count_tensor),
+        hooks.register_module_buffer_registration_hook(count_tensor),
+        hooks.register_module_module_registration_hook(count_module),
     ]
     try:
         yield
@@ -229,8 +287,41 @@ def no_larger_than(held: Weights) -> Iterator[None]:
 
 
 @contextmanager
+def building(what: str, config: Path, library: str) -> Iterator[None]:
+    """Turn an error of a library that builds a network into one in our own words.
+
+    Of a configuration that nobody wrote a library raises whatever comes. Its words are
+    about its own code: they stay with the error, as its cause.
+
+    Args:
+        what: is built, as "the vit".
+        config: the file that describes it.
+        library: the name of the library.
+
+    Raises:
+        WrongModel: the library cannot build it.
+    """
+    try:
+        yield
+    except Problem as error:
+        raise WrongModel(
+            f"{config.parent} cannot be loaded by {library}: {error}", file=config
+        ) from error
+    except Exception as error:
+        raise WrongModel(
+            f"{config.parent} cannot be loaded by {library}, which finds no way to "
+            f"build {what} that {config.name} describes",
+            file=config,
+            fix=f"load it by {library} alone to see why, and save it anew",
+        ) from error
+
+
+@contextmanager
 def silent(library: str) -> Iterator[None]:
-    """Let the logger of `library` and warnings print nothing: they hold names of a file as they are."""
+    """Let the logger of `library` and warnings print nothing.
+
+    They hold names of a file as they are.
+    """
     logger = logging.getLogger(library)
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -241,18 +332,32 @@ def silent(library: str) -> Iterator[None]:
         logger.setLevel(level)
 
 
-def check_loaded(loaded: Mapping[str, Any], folder: Path, what: str, why: str) -> None:
-    """Raise Problem where a network was loaded without all of its weights.
+def check_loaded(
+    loaded: Mapping[str, Any], folder: Path, what: str, reason: str
+) -> None:
+    """Raise WrongFile where a network was loaded without all of its weights.
 
     Args:
         loaded: as `output_loading_info=True` gives it.
         folder: of the network.
         what: what it is called in the message.
-        why: how that comes about.
+        reason: how it comes about that tensors lack.
     """
-    lacking = sorted(map(str, [*loaded["missing_keys"], *loaded["mismatched_keys"]]))
+    lacking = sorted(map(str, loaded["missing_keys"]))
     if lacking:
         raise WrongFile(
-            f"{folder} lacks {len(lacking)} tensors of {what}, first {shown(lacking[0])}: {why}",
+            f"{folder} lacks {len(lacking)} tensors of {what}, first "
+            f"{shown(lacking[0])}: {reason}",
             file=folder,
+        )
+    # Both shapes stand behind the name of such a tensor.
+    mismatched = [
+        key[0] if isinstance(key, tuple) else key for key in loaded["mismatched_keys"]
+    ]
+    if mismatched:
+        raise WrongFile(
+            f"{folder} has {len(mismatched)} tensors of {what} of other shapes than "
+            f"its configuration says, first {shown(min(map(str, mismatched)))}",
+            file=folder,
+            fix="take configuration and weights of one model",
         )

@@ -1,48 +1,28 @@
 """What a pickle of torch's would make, counted without making any of it.
 
-`torch.load(..., weights_only=True)` calls no code of a stranger, but some of what it does call makes gigabytes of a
-few bytes: `bytearray(10**10)`, or a tensor that is larger than its storage.
+`torch.load(..., weights_only=True)` calls no code of a stranger, but some of what it
+does call makes gigabytes of a few bytes: `bytearray(10**10)`, or a tensor that is
+larger than its storage.
 """
 
 from __future__ import annotations
 
-import math
 import pickletools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import IO, Any, NamedTuple
-
-import torch
+from typing import IO, Any
 
 from randsmooth.documents import shown
 from randsmooth.errors import Problem, WrongFile
+from randsmooth.models.pickle_calls import (
+    WIDTHS,
+    Calls,
+    Container,
+    Storage,
+)
 
-MOST_STEPS = 2**22  # instructions of a pickle
-MOST_ODD_KEYS = 1_000  # keys whose hashes a stranger can choose, so that all of them are compared with each other
-MOST_SHARING = 8  # how often all the bytes of a file may be used by its tensors
-SMALL = 2**16  # bytes of a file that may be used more often
-HASHED_AS_IT_IS = 2**60  # smaller whole numbers have hashes of their own
+MOST_INSTRUCTIONS = 2**22  # of a pickle
 
-STORAGES = {
-    **{
-        "Double": 8,
-        "Float": 4,
-        "Half": 2,
-        "BFloat16": 2,
-        "ComplexDouble": 16,
-        "ComplexFloat": 8,
-    },
-    **{"Long": 8, "Int": 4, "Short": 2, "Char": 1, "Byte": 1, "Bool": 1},
-}
-# Bytes of an element, by the name of a storage or type.
-WIDTHS = {f"torch.{name}Storage": width for name, width in STORAGES.items()}
-WIDTHS["torch.storage.UntypedStorage"] = 1
-TYPES = {
-    str(kind): kind.itemsize
-    for name in dir(torch)
-    if isinstance(kind := getattr(torch, name), torch.dtype)
-}
-
+# What a damaged pickle makes Python raise here.
 BROKEN = (
     ValueError,
     TypeError,
@@ -54,320 +34,10 @@ BROKEN = (
     RecursionError,
 )
 
-
-class Damaged(WrongFile):
-    """What is no pickle."""
-
-
-class Name(NamedTuple):
-    """A class or function, which is not imported."""
-
-    full: str
-
-
-class Storage(NamedTuple):
-    """Memory for so many elements."""
-
-    elements: int
-    width: int
-
-
-@dataclass
-class Container:
-    """A list, dictionary or set, of which only the number of parts is known; of `odd` ones the hash can be chosen."""
-
-    kind: str
-    parts: int = 0
-    odd: int = 0
-
-    def add(self, part: object) -> None:
-        """Count an element, or a key."""
-        self.parts += 1
-        plain = isinstance(part, str | bytes | bool | None) or (
-            isinstance(part, int) and abs(part) < HASHED_AS_IT_IS
-        )
-        self.odd += not plain
-        if self.odd > MOST_ODD_KEYS and self.kind != "list":
-            raise WrongFile(
-                f"a {self.kind} has more than {MOST_ODD_KEYS:,} keys that are no texts or numbers"
-            )
-
-
-class Tensor(NamedTuple):
-    """A tensor, of which nothing is asked."""
-
-
-OTHER = Tensor()
-
-
-class Rehearsal:
-    """The instructions of a pickle, done with stand-ins.
-
-    Args:
-        size: bytes of the whole file.
-        records: the size of each record of tensors by its name; None where they follow the pickle one after the other.
-
-    Attributes:
-        storages: the storages that it asks for, by their keys; parts of others among them.
-        roots: the keys of those that are no parts.
-    """
-
-    def __init__(self, size: int, records: Mapping[str, int] | None = None) -> None:
-        self.size, self.records = size, records
-        self.storages = dict[str, Storage]()
-        self.roots = set[str]()
-        self.made = 0  # bytes and parts that calls make
-        self.used = 0  # bytes of the file that tensors use
-
-    def run(self, file: IO[bytes]) -> Any:
-        """The stand-in for what the next pickle in `file` makes.
-
-        Raises:
-            Problem: it asks for code, for more than the file has, or it is damaged.
-        """
-        self.stack: list[Any] = []
-        self.marks: list[list[Any]] = []
-        self.memo: dict[int, Any] = {}
-        try:
-            for step, (operation, argument, _) in enumerate(pickletools.genops(file)):
-                if step >= MOST_STEPS:
-                    raise WrongFile(
-                        f"its pickle has more than {MOST_STEPS:,} instructions"
-                    )
-                self._do(operation.name, argument)
-            return self.stack.pop()
-        except Problem:
-            raise
-        except BROKEN as error:
-            raise Damaged(
-                f"its pickle is damaged ({shown(error) or type(error).__name__})"
-            ) from error
-
-    def _do(self, name: str, argument: Any) -> None:
-        if name in VALUES:
-            self.stack.append(argument)
-        elif name in CONSTANTS:
-            self.stack.append(CONSTANTS[name])
-        elif name in CONTAINERS:
-            self.stack.append(Container(CONTAINERS[name]))
-        elif name in ("BINGET", "LONG_BINGET"):
-            self.stack.append(self.memo[argument])
-        elif name in ("BINPUT", "LONG_BINPUT"):
-            self.memo[argument] = self.stack[-1]
-        elif name in STEPS:
-            STEPS[name](self, argument)
-        elif name not in ("PROTO", "STOP"):
-            raise WrongFile(
-                f"its pickle has the instruction {name}, which torch does not read"
-            )
-
-    def push_mark(self, _: Any) -> None:
-        self.marks.append(self.stack)
-        self.stack = []
-
-    def _since_mark(self) -> list[Any]:
-        parts = self.stack
-        self.stack = self.marks.pop()
-        return parts
-
-    def make_tuple(self, _: Any) -> None:
-        parts = self._since_mark()
-        self.stack.append(tuple(parts))
-
-    def make_short_tuple(self, length: int) -> None:
-        self.stack[-length:] = [tuple(self.stack[-length:])]
-
-    def append(self, _: Any) -> None:
-        part = self.stack.pop()
-        self._container("list").add(part)
-
-    def append_all(self, _: Any) -> None:
-        parts = self._since_mark()
-        container = self._container("list")
-        for part in parts:
-            container.add(part)
-
-    def set_item(self, _: Any) -> None:
-        self.stack.pop()
-        key = self.stack.pop()
-        self._container("dictionary").add(key)
-
-    def set_items(self, _: Any) -> None:
-        parts = self._since_mark()
-        container = self._container("dictionary")
-        for key in parts[::2]:
-            container.add(key)
-
-    def _container(self, kind: str) -> Container:
-        container = self.stack[-1]
-        if not isinstance(container, Container) or container.kind != kind:
-            raise ValueError(f"no {kind} where one is filled")
-        return container
-
-    def push_name(self, argument: str) -> None:
-        module, _, name = argument.partition(" ")
-        full = f"{module.replace('__builtin__', 'builtins')}.{name}"
-        if full not in WIDTHS and full not in TYPES and full not in CALLS:
-            why = (
-                "and only plain tensors are read"
-                if full.startswith(REBUILDS)
-                else "which is code"
-            )
-            raise WrongFile(f"it asks for {shown(full)}, {why}")
-        self.stack.append(Name(full))
-
-    def call(self, _: Any) -> None:
-        arguments, called = self.stack.pop(), self.stack.pop()
-        if (
-            not isinstance(called, Name)
-            or called.full not in CALLS
-            or not isinstance(arguments, tuple)
-        ):
-            raise WrongFile(
-                f"it calls {shown(getattr(called, 'full', called))}, which is not called here"
-            )
-        self.stack.append(CALLS[called.full](self, *arguments))
-
-    def set_state(self, _: Any) -> None:
-        self.stack.pop()
-        self._container(
-            "dictionary"
-        )  # torch gives an OrderedDict attributes, such as _metadata
-
-    def push_storage(self, _: Any) -> None:
-        """The storage that a persistent id names: ("storage", type, key, device, elements), and old files' views."""
-        word, kind, key, _, elements, *views = self.stack.pop()
-        view = views[0] if views else None
-        if text(word) != "storage" or not isinstance(elements, int) or elements < 0:
-            raise ValueError("it names no storage")
-        storage = Storage(elements, WIDTHS[kind.full])
-        key = text(key)
-        size = storage.elements * storage.width
-        if size > self.size or (
-            self.records is not None and self.records.get(key) != size
-        ):
-            raise WrongFile(
-                f"the storage {shown(repr(key))} is not as large as its record"
-            )
-        self._check_known(key, storage)
-        self.roots.add(key)
-        if view is not None:
-            part, offset, length = view
-            if not 0 <= offset <= offset + length <= elements:
-                raise WrongFile(
-                    f"a part of the storage {shown(repr(key))} lies outside of it"
-                )
-            storage = Storage(length, storage.width)
-            self._check_known(text(part), storage)
-        self.stack.append(storage)
-
-    def _check_known(self, key: str, storage: Storage) -> None:
-        """Raise Problem where another storage had this key before: torch takes the first one."""
-        if self.storages.setdefault(key, storage) != storage:
-            raise WrongFile(f"the storage {shown(repr(key))} has two sizes")
-
-    # --- what may be called -----------------------------------------------------------------------------------------
-
-    def _copy(self, size: int) -> None:
-        self.made += size
-        if self.made > self.size + SMALL:
-            raise WrongFile("what its calls make is larger than the file")
-
-    def make_collection(self, kind: str, parts: Any = None) -> Container:
-        """A dictionary or a set of the parts of a list or of another one."""
-        made = Container(kind)
-        if parts is not None:
-            if not isinstance(parts, Container):
-                raise ValueError(f"a {kind} of no parts")
-            self._copy(parts.parts)
-            made.parts, made.odd = parts.parts - 1, parts.odd
-            made.add("")
-        return made
-
-    def make_bytes(self, plain: Any = "", coding: Any = "latin1") -> bytes:
-        """Bytes, which protocol 2 writes as a text."""
-        if not isinstance(plain, str | bytes) or coding not in ("latin1", "latin-1"):
-            raise WrongFile(
-                "it asks for bytes of a number, or in another encoding than latin1"
-            )
-        self._copy(len(plain))
-        return b""
-
-    def make_complex(self, *parts: Any) -> complex:
-        if not all(isinstance(part, int | float) for part in parts):
-            raise ValueError("no complex number")
-        return 0j
-
-    def make_size(self, sides: Any) -> Any:
-        if not isinstance(sides, tuple):
-            raise ValueError("no size of a tensor")
-        return sides
-
-    def make_device(self, *_: Any) -> Tensor:
-        return OTHER
-
-    def make_view(
-        self, storage: Storage, offset: Any, sides: Any, strides: Any, *_: Any
-    ) -> Tensor:
-        return self._typed_view(storage, offset, sides, strides, storage.width)
-
-    def make_view_of_type(
-        self,
-        storage: Storage,
-        offset: Any,
-        sides: Any,
-        strides: Any,
-        grad: Any,
-        hooks: Any,
-        kind: Any,
-        *_: Any,
-    ) -> Tensor:
-        return self._typed_view(storage, offset, sides, strides, TYPES[kind.full])
-
-    def _typed_view(
-        self, storage: Storage, offset: Any, sides: Any, strides: Any, width: int
-    ) -> Tensor:
-        """A tensor. torch would make its storage larger where it reaches beyond."""
-        numbers = [offset, *sides, *strides]
-        if len(sides) != len(strides) or not all(
-            isinstance(each, int) and each >= 0 for each in numbers
-        ):
-            raise ValueError("a tensor has no shape")
-        elements = math.prod(sides)
-        last = offset + sum(
-            (side - 1) * stride for side, stride in zip(sides, strides, strict=True)
-        )
-        if elements and (last + 1) * width > storage.elements * storage.width:
-            raise WrongFile(
-                f"a tensor of shape {shown(sides)} that is not stored whole"
-            )
-        self._use(elements * width, sides)
-        return OTHER
-
-    def _use(self, size: int, sides: Any) -> None:
-        self.used += size
-        if self.used > MOST_SHARING * self.size + SMALL:
-            raise WrongFile(
-                f"a tensor of shape {shown(sides)} that is not stored whole, or is stored for many"
-            )
-
-    def make_parameter(self, tensor: Any, *_: Any) -> Tensor:
-        if not isinstance(tensor, Tensor):
-            raise ValueError("a parameter is no tensor")
-        return tensor
-
-
-def text(value: str | bytes) -> str:
-    """Python 2 wrote bytes."""
-    return value.decode("ascii") if isinstance(value, bytes) else value
-
-
-REBUILDS = (
-    "torch._utils.",
-    "torch._tensor.",
-    "torch.Tensor",
-)  # what torch has called for other tensors
-VALUES = (
+# Instructions that do nothing here.
+IGNORED = ("PROTO", "STOP")
+# Those that push their argument.
+PUSHING = (
     "BININT",
     "BININT1",
     "BININT2",
@@ -376,38 +46,216 @@ VALUES = (
     "SHORT_BINSTRING",
     "LONG1",
 )
+# Those that push a constant, and those that push an empty container.
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 CONTAINERS = {"EMPTY_LIST": "list", "EMPTY_DICT": "dictionary", "EMPTY_SET": "set"}
-STEPS: dict[str, Callable[[Rehearsal, Any], None]] = {
-    "MARK": Rehearsal.push_mark,
-    "TUPLE": Rehearsal.make_tuple,
-    "TUPLE1": lambda self, _: self.make_short_tuple(1),
-    "TUPLE2": lambda self, _: self.make_short_tuple(2),
-    "TUPLE3": lambda self, _: self.make_short_tuple(3),
-    "APPEND": Rehearsal.append,
-    "APPENDS": Rehearsal.append_all,
-    "SETITEM": Rehearsal.set_item,
-    "SETITEMS": Rehearsal.set_items,
-    "GLOBAL": Rehearsal.push_name,
-    "REDUCE": Rehearsal.call,
-    "BUILD": Rehearsal.set_state,
-    "BINPERSID": Rehearsal.push_storage,
-}
-CALLS: dict[str, Callable[..., Any]] = {
-    "collections.OrderedDict": lambda self, *parts: self.make_collection(
-        "dictionary", *parts
-    ),
-    "collections.Counter": lambda self, *parts: self.make_collection(
-        "dictionary", *parts
-    ),
-    "builtins.set": lambda self, *parts: self.make_collection("set", *parts),
-    "builtins.bytearray": Rehearsal.make_bytes,
-    "_codecs.encode": Rehearsal.make_bytes,
-    "builtins.complex": Rehearsal.make_complex,
-    "torch.Size": Rehearsal.make_size,
-    "torch.device": Rehearsal.make_device,
-    "torch._utils._rebuild_tensor": Rehearsal.make_view,
-    "torch._utils._rebuild_tensor_v2": Rehearsal.make_view,
-    "torch._utils._rebuild_tensor_v3": Rehearsal.make_view_of_type,
-    "torch._utils._rebuild_parameter": Rehearsal.make_parameter,
-}
+
+
+class Damaged(WrongFile):
+    """What is no pickle."""
+
+
+class Rehearsal:
+    """The instructions of the pickles in a file, done with stand-ins.
+
+    A pickle is a program for a machine with a stack: it pushes values, marks a place,
+    and takes what lies above the mark for a tuple or for the parts of a container
+    (`pickletools` describes each instruction).
+
+    Args:
+        size: bytes of the whole file.
+        records: the size of each record of tensors by its name; None where they follow
+            the pickle one after the other.
+
+    Attributes:
+        storages: the storages that it asks for, by their keys; parts of others among
+            them.
+        roots: the keys of those that are no parts.
+    """
+
+    def __init__(self, size: int, records: Mapping[str, int] | None = None) -> None:
+        self.size = size
+        self.records = records
+        self.storages = dict[str, Storage]()
+        self.roots = set[str]()
+        self._calls = Calls(size)
+        self._instructions: dict[str, Callable[[Any], None]] = {
+            "BINGET": self._recall,
+            "LONG_BINGET": self._recall,
+            "BINPUT": self._remember,
+            "LONG_BINPUT": self._remember,
+            "MARK": self._mark,
+            "TUPLE": self._make_tuple,
+            "TUPLE1": lambda _: self._make_short_tuple(1),
+            "TUPLE2": lambda _: self._make_short_tuple(2),
+            "TUPLE3": lambda _: self._make_short_tuple(3),
+            "APPEND": self._append,
+            "APPENDS": self._append_all,
+            "SETITEM": self._set_item,
+            "SETITEMS": self._set_items,
+            "GLOBAL": self._push_name,
+            "REDUCE": self._call,
+            "BUILD": self._set_state,
+            "BINPERSID": self._push_storage,
+        }
+
+    def run(self, file: IO[bytes]) -> Any:
+        """Return the stand-in for what the next pickle in `file` makes.
+
+        Raises:
+            WrongFile: it asks for code, for more than the file has, or it is damaged.
+        """
+        self._stack: list[Any] = []
+        self._stacks_below: list[list[Any]] = []  # one for each mark
+        self._memo: dict[int, Any] = {}
+        try:
+            for number, step in enumerate(pickletools.genops(file)):
+                if number >= MOST_INSTRUCTIONS:
+                    raise WrongFile(
+                        f"its pickle has more than {MOST_INSTRUCTIONS:,} instructions"
+                    )
+                instruction, argument, _ = step
+                self._do(instruction.name, argument)
+            return self._stack.pop()
+        except Problem:
+            raise
+        except BROKEN as error:
+            reason = shown(error) or type(error).__name__
+            raise Damaged(f"its pickle is damaged ({reason})") from error
+
+    def _do(self, name: str, argument: Any) -> None:
+        """Do one instruction."""
+        if name in PUSHING:
+            self._stack.append(argument)
+        elif name in CONSTANTS:
+            self._stack.append(CONSTANTS[name])
+        elif name in CONTAINERS:
+            self._stack.append(Container(CONTAINERS[name]))
+        elif name in self._instructions:
+            self._instructions[name](argument)
+        elif name not in IGNORED:
+            raise WrongFile(
+                f"its pickle has the instruction {name}, which torch does not read"
+            )
+
+    def _recall(self, place: int) -> None:
+        self._stack.append(self._memo[place])
+
+    def _remember(self, place: int) -> None:
+        self._memo[place] = self._stack[-1]
+
+    def _mark(self, _: Any) -> None:
+        self._stacks_below.append(self._stack)
+        self._stack = []
+
+    def _above_mark(self) -> list[Any]:
+        """Take what lies above the last mark."""
+        parts = self._stack
+        self._stack = self._stacks_below.pop()
+        return parts
+
+    def _make_tuple(self, _: Any) -> None:
+        parts = self._above_mark()
+        self._stack.append(tuple(parts))
+
+    def _make_short_tuple(self, length: int) -> None:
+        self._stack[-length:] = [tuple(self._stack[-length:])]
+
+    def _append(self, _: Any) -> None:
+        part = self._stack.pop()
+        self._container("list").add(part)
+
+    def _append_all(self, _: Any) -> None:
+        parts = self._above_mark()
+        container = self._container("list")
+        for part in parts:
+            container.add(part)
+
+    def _set_item(self, _: Any) -> None:
+        self._stack.pop()
+        key = self._stack.pop()
+        self._container("dictionary").add(key)
+
+    def _set_items(self, _: Any) -> None:
+        keys_and_values = self._above_mark()
+        container = self._container("dictionary")
+        for key in keys_and_values[::2]:
+            container.add(key)
+
+    def _container(self, kind: str) -> Container:
+        """Return the container on top of the stack, which must be of this kind."""
+        container = self._stack[-1]
+        if not isinstance(container, Container) or container.kind != kind:
+            raise ValueError(f"no {kind} where one is filled")
+        return container
+
+    def _push_name(self, argument: str) -> None:
+        module, _, name = argument.partition(" ")
+        # As Python 2 called it.
+        module = module.replace("__builtin__", "builtins")
+        self._stack.append(self._calls.check_name(f"{module}.{name}"))
+
+    def _call(self, _: Any) -> None:
+        arguments = self._stack.pop()
+        called = self._stack.pop()
+        self._stack.append(self._calls.call(called, arguments))
+
+    def _set_state(self, _: Any) -> None:
+        """Give an object attributes, as torch gives an OrderedDict its _metadata."""
+        self._stack.pop()
+        self._container("dictionary")
+
+    def _push_storage(self, _: Any) -> None:
+        """Push the storage that a persistent id names.
+
+        An id is ("storage", type, key, device, elements), and in old files also a view:
+        None, or the key, offset and length of a part.
+        """
+        word, kind, written_key, _, elements, *views = self._stack.pop()
+        if _text(word) != "storage" or not isinstance(elements, int) or elements < 0:
+            raise ValueError("it names no storage")
+        key = _text(written_key)
+        storage = Storage(elements, WIDTHS[kind.full])
+        self._check_is_stored(key, storage)
+        self._check_one_size(key, storage)
+        self.roots.add(key)
+
+        view = views[0] if views else None
+        if view is not None:
+            storage = self._part(view, key, storage)
+        self._stack.append(storage)
+
+    def _check_is_stored(self, key: str, storage: Storage) -> None:
+        """Raise WrongFile where a storage is larger than what the file holds of it."""
+        size = storage.elements * storage.width
+        fits = size <= self.size
+        if self.records is not None:
+            fits = fits and self.records.get(key) == size
+        if not fits:
+            raise WrongFile(
+                f"the storage {shown(repr(key))} is not as large as its record"
+            )
+
+    def _check_one_size(self, key: str, storage: Storage) -> None:
+        """Raise WrongFile where another storage had this key before.
+
+        torch takes the first one.
+        """
+        if self.storages.setdefault(key, storage) != storage:
+            raise WrongFile(f"the storage {shown(repr(key))} has two sizes")
+
+    def _part(self, view: Any, key: str, storage: Storage) -> Storage:
+        """Return the part of a storage that a view names."""
+        part_key, offset, length = view
+        if not 0 <= offset <= offset + length <= storage.elements:
+            raise WrongFile(
+                f"a part of the storage {shown(repr(key))} lies outside of it"
+            )
+        part = Storage(length, storage.width)
+        self._check_one_size(_text(part_key), part)
+        return part
+
+
+def _text(value: str | bytes) -> str:
+    """Return a text, which Python 2 wrote as bytes."""
+    return value.decode("ascii") if isinstance(value, bytes) else value

@@ -1,4 +1,7 @@
-"""Files of `torch.save`: read without running anything, and without making more than they hold."""
+"""Files of `torch.save`, read without running anything.
+
+Nothing is made of them that is larger than what they hold.
+"""
 
 import io
 import warnings
@@ -13,20 +16,27 @@ from torch import Tensor
 from randsmooth.documents import refused
 from randsmooth.errors import WrongFile
 from randsmooth.models.archives import check_archive
-from randsmooth.models.pickles import MOST_SHARING, SMALL, Damaged, Rehearsal
+from randsmooth.models.pickle_calls import MOST_SHARING, SMALL
+from randsmooth.models.pickles import Damaged, Rehearsal
 
 ZIP = b"PK\3\4"
 MAGIC = 0x1950A86A20F9469CFC6C  # the first pickle of a file of torch before 1.6
+# The other pickles of such a file.
+OLD_PICKLES = ("version of the format", "machine", "content", "keys of the storages")
+
 MOST_PARTS = 2**22  # values in nested containers, each counted wherever it stands
 MOST_DEPTH = 32  # containers within each other
 NOT_TORCHS = "it is no file of torch.save"
 
 
 def load_plain(source: Path | bytes) -> Any:
-    """What a file of `torch.save`, or its bytes, holds: tensors on the CPU and plain values.
+    """Return what a file of `torch.save` holds: tensors on the CPU and plain values.
+
+    Args:
+        source: the file, or its bytes.
 
     Raises:
-        Problem: it holds code, is damaged, or would make more than it holds.
+        WrongFile: it holds code, is damaged, or would make more than it holds.
     """
     with _opened(source) as file:
         size = file.seek(0, io.SEEK_END)
@@ -37,12 +47,13 @@ def load_plain(source: Path | bytes) -> Any:
             _check_zip(file, size)
         else:
             _check_old(file, size)
+
         file.seek(0)
         # Damaged bytes may raise anything; torch warns of other protocols.
         with refused("torch cannot read it"), warnings.catch_warnings(action="ignore"):
-            held = torch.load(file, map_location="cpu", weights_only=True)
-    _check_parts(held, size)
-    return held
+            content = torch.load(file, map_location="cpu", weights_only=True)
+    _check_parts(content, size)
+    return content
 
 
 def _opened(source: Path | bytes) -> IO[bytes]:
@@ -50,63 +61,81 @@ def _opened(source: Path | bytes) -> IO[bytes]:
 
 
 def _check_zip(file: IO[bytes], size: int) -> None:
-    """Rehearse the pickle in an archive of torch since 1.6. Problem for what it must not ask for."""
+    """Rehearse the pickle in an archive of torch since 1.6.
+
+    Raises:
+        WrongFile: it asks for what it must not.
+    """
     sizes = check_archive(file, size)
-    folder = next(iter(sizes)).partition("/")[0]
+    folder, _, _ = next(iter(sizes)).partition("/")
     pickled = f"{folder}/data.pkl"
     if pickled not in sizes or not all(name.startswith(f"{folder}/") for name in sizes):
         raise WrongFile(NOT_TORCHS)
+
     records = {name.removeprefix(f"{folder}/data/"): sizes[name] for name in sizes}
     with zipfile.ZipFile(file) as archive, archive.open(pickled) as pickle:
         Rehearsal(size, records).run(pickle)
 
 
 def _check_old(file: IO[bytes], size: int) -> None:
-    """Rehearse the pickles of a file of torch before 1.6, and check that their storages follow them."""
+    """Rehearse the pickles of a file of torch before 1.6.
+
+    Raises:
+        WrongFile: they ask for what they must not, or their storages do not follow
+            them.
+    """
     try:
         first = Rehearsal(size).run(file)
     except Damaged:
         first = None
     if first != MAGIC:
         raise WrongFile(NOT_TORCHS)
-    whole = Rehearsal(size)
-    for _ in ("version of the format", "machine", "content", "keys of the storages"):
-        whole.run(file)
-    storages = (
+
+    rehearsal = Rehearsal(size)
+    for _ in OLD_PICKLES:
+        rehearsal.run(file)
+    needed = sum(
         storage.elements * storage.width
-        for key, storage in whole.storages.items()
-        if key in whole.roots
+        for key, storage in rehearsal.storages.items()
+        if key in rehearsal.roots
     )
-    if sum(storages) > size - file.tell():
+    if needed > size - file.tell():
         raise WrongFile("its tensors are larger than the file: it is cut short")
 
 
-def _check_parts(held: Any, size: int) -> None:
-    """Raise Problem where whoever looks at all values, one after the other, would not come to an end soon.
+def _check_parts(content: Any, size: int) -> None:
+    """Raise WrongFile where looking at all values would not come to an end soon.
 
-    A list that holds another one twice, 40 times in each other, has few parts and 2^40 values.
+    A list that holds another one twice, 40 times in each other, has few parts and 2^40
+    values.
+
+    Args:
+        content: of a file.
+        size: bytes of the file.
     """
     used = 0
-    for number, part in enumerate(_parts(held)):
+    for number, part in enumerate(_parts(content)):
         if number > MOST_PARTS:
             raise WrongFile(
                 f"it holds more than {MOST_PARTS:,} values, or the same ones many times"
             )
-        used += part.numel() * part.element_size() if isinstance(part, Tensor) else 0
+        if isinstance(part, Tensor):
+            used += part.numel() * part.element_size()
         if used > MOST_SHARING * size + SMALL:
             raise WrongFile(
                 "its tensors are not stored whole, or one is stored for many"
             )
 
 
-def _parts(held: Any) -> Iterator[Any]:
-    """All values in nested containers, which are not followed for ever."""
-    rest = [(held, 0)]
-    while rest:
-        part, depth = rest.pop()
+def _parts(content: Any) -> Iterator[Any]:
+    """Give all values in nested containers, which are not followed for ever."""
+    waiting = [(content, 0)]
+    while waiting:
+        part, depth = waiting.pop()
         yield part
-        if isinstance(part, dict | list | tuple | set):
-            if depth > MOST_DEPTH:
-                raise WrongFile(f"it is nested deeper than {MOST_DEPTH} levels")
-            inside = part.values() if isinstance(part, dict) else part
-            rest.extend((each, depth + 1) for each in inside)
+        if not isinstance(part, dict | list | tuple | set):
+            continue
+        if depth > MOST_DEPTH:
+            raise WrongFile(f"it is nested deeper than {MOST_DEPTH} levels")
+        inner = part.values() if isinstance(part, dict) else part
+        waiting += [(value, depth + 1) for value in inner]

@@ -1,4 +1,4 @@
-"""Weights: the hash by which a model is known, and limits on files that hold some, which may be damaged or hostile."""
+"""The weights of a model: the hash by which it is known, and checks of tensors."""
 
 import hashlib
 from typing import Any
@@ -9,26 +9,34 @@ from torch import Tensor, nn
 from randsmooth.errors import WrongModel
 from randsmooth.models.adapters.foreign_model import ForeignModel
 
-COUNTER = "num_batches_tracked"  # of a batch norm; where it has a momentum, this changes nothing
+# Of a batch norm; where it has a momentum, this changes nothing.
+COUNTER = "num_batches_tracked"
+
+# What torch.compile puts before the names of the module that it wraps.
+COMPILED = "_orig_mod"
 
 
 def weights_hash(model: nn.Module | ForeignModel) -> str:
-    """SHA-256 over names, types, shapes and raw bytes of the state dict, in the order of the names.
+    """Return SHA-256 over names, types, shapes and raw bytes of the state dict.
 
-    Equal weights have equal hashes on any device, in any memory format, compiled or not. Whatever else a model holds,
-    such as its normalisation, is not included: its answers tell. Models of other kinds say what is hashed of them.
+    They come in the order of the names. Equal weights have equal hashes on any device,
+    in any memory format, compiled or not. Whatever else a model holds, such as its
+    normalisation, is not included: its answers tell. Models of other kinds say what is
+    hashed of them.
 
     Returns:
         "sha256:" and 64 hexadecimal digits.
 
     Raises:
-        Problem: a tensor holds no numbers (meta or lazy).
+        WrongModel: a tensor holds no numbers (meta or lazy).
 
     Example:
         >>> import copy
         >>> model = nn.Linear(2, 2)
-        >>> weights_hash(model) == weights_hash(copy.deepcopy(model)), weights_hash(model)[:7]
-        (True, 'sha256:')
+        >>> weights_hash(model) == weights_hash(copy.deepcopy(model))
+        True
+        >>> weights_hash(model)[:7]
+        'sha256:'
     """
     if isinstance(model, ForeignModel):
         return model.weights_hash()
@@ -39,43 +47,46 @@ def weights_hash(model: nn.Module | ForeignModel) -> str:
 
 
 def check_numbers(model: nn.Module) -> None:
-    """Raise Problem where a parameter or a buffer holds no numbers (meta or lazy).
+    """Raise WrongModel where a parameter or a buffer holds no numbers.
 
     Example:
         >>> check_numbers(nn.Linear(2, 2))
         >>> check_numbers(nn.Linear(2, 2, device="meta"))
         Traceback (most recent call last):
-        randsmooth.errors.WrongModel: weight is a tensor without numbers (meta or lazy): load or initialise it first
+        randsmooth.errors.WrongModel: weight is a tensor without numbers (meta or ...
     """
-    for named in (model.named_parameters(), model.named_buffers()):
-        for name, tensor in named:
-            _check_number(name, tensor)
+    for name, parameter in model.named_parameters():
+        _check_has_numbers(name, parameter)
+    for name, buffer in model.named_buffers():
+        _check_has_numbers(name, buffer)
 
 
-def _check_number(name: str, tensor: Tensor) -> None:
+def _check_has_numbers(name: str, tensor: Tensor) -> None:
     if tensor.is_meta or torch.nn.parameter.is_lazy(tensor):
         raise WrongModel(
-            f"{name} is a tensor without numbers (meta or lazy): load or initialise it first"
+            f"{name} is a tensor without numbers (meta or lazy)",
+            fix="load or initialise it first",
         )
 
 
 def unwrapped(module: nn.Module) -> nn.Module:
-    """The module itself, where `torch.compile` has wrapped it.
+    """Return the module itself, where `torch.compile` has wrapped it.
 
     Example:
         >>> model = nn.Linear(2, 2)
         >>> unwrapped(torch.compile(model)) is model
         True
     """
-    while (
-        type(module).__name__ == "OptimizedModule"
-    ):  # importing the type to compare with takes a second
-        module = module.get_submodule("_orig_mod")
+    # By its name: importing the type to compare with takes a second.
+    while type(module).__name__ == "OptimizedModule":
+        module = module.get_submodule(COMPILED)
     return module
 
 
 def lacks_weights(model: nn.Module | ForeignModel) -> str:
-    """Why a model cannot be known by its weights, so that its user has to name it; empty where it can.
+    """Return why a model cannot be known by its weights; empty where it can.
+
+    Then its user has to name it.
 
     Example:
         >>> lacks_weights(nn.Linear(2, 2)), lacks_weights(nn.Flatten())
@@ -83,82 +94,80 @@ def lacks_weights(model: nn.Module | ForeignModel) -> str:
     """
     if isinstance(model, ForeignModel):
         return "" if model.called else model.unreadable
-    parts = [getattr(module, "model", None) for module in model.modules()]
-    if found := [
-        why
-        for part in parts
-        if isinstance(part, ForeignModel) and (why := lacks_weights(part))
-    ]:
-        return found[0]
-    return (
-        ""
-        if _state(model)
-        else f"the model ({type(model).__qualname__}) holds no weights that it could be known by"
-    )
+
+    for module in model.modules():
+        part = getattr(module, "model", None)
+        reason = lacks_weights(part) if isinstance(part, ForeignModel) else ""
+        if reason:
+            return reason
+    if _state(model):
+        return ""
+    name = type(model).__qualname__
+    return f"the model ({name}) holds no weights that it could be known by"
 
 
 def _state(model: nn.Module) -> dict[str, Any]:
+    """Return the state dict of a model, with names as before it was compiled."""
     state = {
-        name.replace("_orig_mod.", ""): value
+        name.replace(f"{COMPILED}.", ""): value
         for name, value in model.state_dict().items()
     }
-    if (
-        not state
-        and isinstance(model, torch.jit.ScriptModule)
-        and hasattr(model, "forward")
-    ):
-        return dict(model.code_with_constants[1].const_mapping)  # of a frozen script
+    if state or not isinstance(model, torch.jit.ScriptModule):
+        return state
+    # A frozen script has its weights among the constants of its code.
+    if hasattr(model, "forward"):
+        return dict(model.code_with_constants[1].const_mapping)
     return state
 
 
 def _add(hashed: Any, name: str, value: object) -> None:
-    """Hash an entry of a state dict: a tensor, or what quantised layers and extra states keep beside tensors."""
-    if isinstance(value, dict | list | tuple):
-        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+    """Hash an entry of a state dict.
+
+    It is a tensor, or what quantised layers and extra states keep beside tensors.
+    """
+    if isinstance(value, dict):
+        for key, part in value.items():
             _add(hashed, f"{name}.{key}", part)
-        return
-    if isinstance(value, Tensor):
-        _check_number(name, value)
-        value = value.detach()
-        plain = value.dequantize() if value.is_quantized else value.to_dense()
-        hashed.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        hashed.update(
-            plain.cpu()
-            .resolve_conj()
-            .resolve_neg()
-            .reshape(-1)
-            .view(torch.uint8)
-            .numpy()
-            .data
-        )
-        return
-    known = isinstance(value, str | bytes | int | float | torch.dtype | None)
-    hashed.update(
-        f"{name} {value!r}\n".encode()
-        if known
-        else f"{name} {type(value).__qualname__}\n".encode()
-    )
+    elif isinstance(value, list | tuple):
+        for place, part in enumerate(value):
+            _add(hashed, f"{name}.{place}", part)
+    elif isinstance(value, Tensor):
+        _add_tensor(hashed, name, value)
+    elif isinstance(value, str | bytes | int | float | torch.dtype | None):
+        hashed.update(f"{name} {value!r}\n".encode())
+    else:
+        # The text of any other object may hold its address.
+        hashed.update(f"{name} {type(value).__qualname__}\n".encode())
+
+
+def _add_tensor(hashed: Any, name: str, tensor: Tensor) -> None:
+    """Hash the name, type, shape and bytes of a tensor."""
+    _check_has_numbers(name, tensor)
+    tensor = tensor.detach()
+    hashed.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+    plain = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
+    plain = plain.cpu().resolve_conj().resolve_neg()
+    hashed.update(plain.reshape(-1).view(torch.uint8).numpy().data)
 
 
 def check_tensor(tensor: Tensor) -> None:
-    """Check that a tensor that was read is plain, on the CPU, no larger than the memory it refers to, and finite.
+    """Check that a tensor that was read can be used.
 
     Raises:
-        Problem: it is not.
+        WrongModel: it is not plain, not on the CPU, larger than the memory that it
+            refers to, or not finite.
     """
+    shape = tuple(tensor.shape)
     plain = (
         tensor.layout == torch.strided
         and tensor.device.type == "cpu"
         and not tensor.is_quantized
     )
-    if (
-        not plain
-        or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes()
-    ):
-        raise WrongModel(
-            f"a tensor of shape {tuple(tensor.shape)} that is not stored whole"
-        )
+    if not plain or _bytes_of(tensor) > tensor.untyped_storage().nbytes():
+        raise WrongModel(f"a tensor of shape {shape} that is not stored whole")
     if not bool(tensor.isfinite().all()):
-        raise WrongModel(
-            f"a tensor of shape {tuple(tensor.shape)} with NaN or infinity in it"
-        )
+        raise WrongModel(f"a tensor of shape {shape} with NaN or infinity in it")
+
+
+def _bytes_of(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()

@@ -7,7 +7,7 @@ from typing import Literal
 from randsmooth import papers
 from randsmooth.cli.settings import Argument, Unsaved
 from randsmooth.escape import say, to_json
-from randsmooth.models.sources import shipped
+from randsmooth.models.places import shipped
 from randsmooth.urls import fetched, is_url
 
 

@@ -20,7 +20,7 @@ from randsmooth.cli.settings import Argument, validate
 from randsmooth.cli.verbs import verb_named
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, NotFound, Problem, WrongFile, about
-from randsmooth.models.sources import shipped
+from randsmooth.models.places import shipped
 from randsmooth.notes import Note
 from randsmooth.urls import Place, fetched, with_urls
 

@@ -17,7 +17,7 @@ from randsmooth.documents import parse_json, shown
 from randsmooth.errors import Problem, Setting, WrongFile, article, check_known, unknown
 from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
-from randsmooth.models.sources import check_file
+from randsmooth.models.places import check_file
 
 LAYOUTS = ("NCHW", "NHWC", "rows")
 

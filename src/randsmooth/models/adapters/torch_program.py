@@ -17,7 +17,7 @@ from randsmooth.contents import PROGRAM, is_of_program, what_it_is
 from randsmooth.documents import shown
 from randsmooth.errors import Conflict, WrongFile, WrongModel
 from randsmooth.models.archives import check_archive
-from randsmooth.models.sources import no_model
+from randsmooth.models.not_models import no_model
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram

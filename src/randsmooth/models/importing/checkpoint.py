@@ -30,11 +30,11 @@ from randsmooth.errors import (
     Setting,
     WrongFile,
 )
-from randsmooth.models.around import normalise_step
-from randsmooth.models.base_classifier import pick_device
 from randsmooth.models.classifier import Classifier
-from randsmooth.models.denoised import Denoiser
-from randsmooth.models.folder import CARD, CONFIG, WEIGHTS, filled, save
+from randsmooth.models.denoiser import Denoiser
+from randsmooth.models.device import pick_device
+from randsmooth.models.folder import CARD, WEIGHTS, filled, save
+from randsmooth.models.image_steps import normalise_step
 from randsmooth.models.importing.foreign_weights import (
     ForeignCheckpoint,
     arch_of,
@@ -42,6 +42,7 @@ from randsmooth.models.importing.foreign_weights import (
     our_tensors,
     read_checkpoint,
 )
+from randsmooth.models.places import CONFIG
 from randsmooth.models.registry import check_arch
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress, chosen_progress

@@ -1,0 +1,68 @@
+"""The files of a model on the Hugging Face hub, or of a folder in its place."""
+
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+)
+
+from randsmooth.errors import NotFound
+
+# What an error of the hub means, by its class. The first that fits counts: some of
+# these classes are kinds of others.
+MEANINGS: tuple[tuple[type[Exception], str], ...] = (
+    (HFValidationError, "and such a name is no id of the hub"),
+    (GatedRepoError, "and the hub gives it only to those who accepted its terms"),
+    (RepositoryNotFoundError, "and the hub has no such model, or not for you"),
+    (OfflineModeIsEnabled, "and HF_HUB_OFFLINE forbids to ask the hub"),
+    (
+        LocalEntryNotFoundError,
+        "none in the cache of the hub, and the hub is not reached",
+    ),
+)
+NOT_REACHED = "and the hub does not answer"
+
+
+def model_folder(name: str, files: list[str], written: str) -> Path:
+    """Return the folder `name`, or one with the files of the hub's model of that name.
+
+    Args:
+        name: a folder, or an id of the hub.
+        files: patterns of the names of the files that are needed.
+        written: how such a folder is given.
+
+    Raises:
+        NotFound: there is neither.
+    """
+    if name and Path(name).is_dir():
+        return Path(name)
+    try:
+        return Path(snapshot_download(name, allow_patterns=files))
+    except (OSError, ValueError) as error:
+        raise _not_found(name, written, error) from error
+
+
+def _not_found(name: str, written: str, error: Exception) -> NotFound:
+    """Return the problem of a model that is no folder, and not had from the hub."""
+    meaning = NOT_REACHED
+    for kind, words in MEANINGS:
+        if isinstance(error, kind):
+            meaning = words
+            break
+
+    fix = "check the name"
+    if not isinstance(error, HFValidationError):
+        fix += (
+            f", or `hf download {name} --local-dir FOLDER` where there is a network, "
+            f"and {written} here"
+        )
+    if isinstance(error, GatedRepoError):
+        fix = "accept them on its page, and `hf auth login`"
+    return NotFound(
+        f"no folder {name!r}, {meaning}", field="model", value=name, fix=fix
+    )

@@ -1,0 +1,279 @@
+"""What the calls in a pickle of torch's would make: stand-ins, and their sizes.
+
+Nothing is imported or called. A call is refused that would make more than the file has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+
+from randsmooth.documents import shown
+from randsmooth.errors import WrongFile
+
+# Keys whose hashes a stranger can choose, so that all of them are compared with each
+# other.
+MOST_ODD_KEYS = 1_000
+# Smaller whole numbers have hashes of their own.
+HASHED_AS_IT_IS = 2**60
+
+# How often all the bytes of a file may be used by its tensors, and bytes that may be
+# used more often.
+MOST_SHARING = 8
+SMALL = 2**16
+
+# Bytes of an element, by the name of a storage.
+WIDTHS = {
+    "torch.DoubleStorage": 8,
+    "torch.FloatStorage": 4,
+    "torch.HalfStorage": 2,
+    "torch.BFloat16Storage": 2,
+    "torch.ComplexDoubleStorage": 16,
+    "torch.ComplexFloatStorage": 8,
+    "torch.LongStorage": 8,
+    "torch.IntStorage": 4,
+    "torch.ShortStorage": 2,
+    "torch.CharStorage": 1,
+    "torch.ByteStorage": 1,
+    "torch.BoolStorage": 1,
+    "torch.storage.UntypedStorage": 1,
+}
+# The same by the name of a type, as "torch.float32".
+TYPES = {
+    str(value): value.itemsize
+    for value in vars(torch).values()
+    if isinstance(value, torch.dtype)
+}
+
+# How names begin that torch has called for other tensors.
+REBUILDS = ("torch._utils.", "torch._tensor.", "torch.Tensor")
+
+
+class Name(NamedTuple):
+    """A class or function, which is not imported."""
+
+    full: str
+
+
+class Storage(NamedTuple):
+    """Memory for so many elements, each of `width` bytes."""
+
+    elements: int
+    width: int
+
+
+class TensorStandIn(NamedTuple):
+    """A tensor, of which nothing is asked."""
+
+
+TENSOR = TensorStandIn()
+
+
+@dataclass
+class Container:
+    """A list, dictionary or set, of which only the number of parts is known.
+
+    Attributes:
+        kind: "list", "dictionary" or "set".
+        parts: its elements, or keys.
+        odd: those of them whose hash can be chosen.
+    """
+
+    kind: str
+    parts: int = 0
+    odd: int = 0
+
+    def add(self, part: object) -> None:
+        """Count an element, or a key."""
+        self.parts += 1
+        if not _has_own_hash(part):
+            self.odd += 1
+        if self.odd > MOST_ODD_KEYS and self.kind != "list":
+            raise WrongFile(
+                f"a {self.kind} has more than {MOST_ODD_KEYS:,} keys that are no texts "
+                "or numbers"
+            )
+
+
+def _has_own_hash(part: object) -> bool:
+    """Return whether nobody can choose many such parts with one hash."""
+    if isinstance(part, int):
+        return abs(part) < HASHED_AS_IT_IS
+    return isinstance(part, str | bytes | None)
+
+
+class Calls:
+    """The calls of the pickles in one file.
+
+    Args:
+        size: bytes of the whole file.
+
+    Attributes:
+        made: bytes and parts that calls made so far.
+        used: bytes of the file that tensors use so far, each counted for each of them.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.made = 0
+        self.used = 0
+        self._functions: dict[str, Callable[..., Any]] = {
+            "collections.OrderedDict": self._dictionary,
+            "collections.Counter": self._dictionary,
+            "builtins.set": self._set,
+            "builtins.bytearray": self._bytes,
+            "_codecs.encode": self._bytes,
+            "builtins.complex": self._complex,
+            "torch.Size": self._torch_size,
+            "torch.device": self._device,
+            "torch._utils._rebuild_tensor": self._view,
+            "torch._utils._rebuild_tensor_v2": self._view,
+            "torch._utils._rebuild_tensor_v3": self._view_of_type,
+            "torch._utils._rebuild_parameter": self._parameter,
+        }
+
+    def check_name(self, full: str) -> Name:
+        """Return the stand-in of a class or function.
+
+        Raises:
+            WrongFile: it is none that files of tensors need.
+        """
+        if full in WIDTHS or full in TYPES or full in self._functions:
+            return Name(full)
+        reason = "which is code"
+        if full.startswith(REBUILDS):
+            reason = "and only plain tensors are read"
+        raise WrongFile(f"it asks for {shown(full)}, {reason}")
+
+    def call(self, called: Any, arguments: Any) -> Any:
+        """Return the stand-in of what a call makes.
+
+        Raises:
+            WrongFile: it would make too much, or is not done here.
+        """
+        known = isinstance(called, Name) and called.full in self._functions
+        if not known or not isinstance(arguments, tuple):
+            name = getattr(called, "full", called)
+            raise WrongFile(f"it calls {shown(name)}, which is not called here")
+        return self._functions[called.full](*arguments)
+
+    def _count_made(self, size: int) -> None:
+        """Count bytes or parts that a call makes.
+
+        Raises:
+            WrongFile: calls make more than the file has.
+        """
+        self.made += size
+        if self.made > self.size + SMALL:
+            raise WrongFile("what its calls make is larger than the file")
+
+    def _dictionary(self, parts: Any = None) -> Container:
+        return self._collection("dictionary", parts)
+
+    def _set(self, parts: Any = None) -> Container:
+        return self._collection("set", parts)
+
+    def _collection(self, kind: str, parts: Any) -> Container:
+        """Return a dictionary or a set of the parts of a container."""
+        collection = Container(kind)
+        if parts is None:
+            return collection
+        if not isinstance(parts, Container):
+            raise ValueError(f"a {kind} of no parts")
+
+        self._count_made(parts.parts)
+        # The last part is added as a text, so that odd ones before it are looked at.
+        collection.parts = parts.parts - 1
+        collection.odd = parts.odd
+        collection.add("")
+        return collection
+
+    def _bytes(self, plain: Any = "", coding: Any = "latin1") -> bytes:
+        """Return bytes, which protocol 2 writes as a text."""
+        if not isinstance(plain, str | bytes) or coding not in ("latin1", "latin-1"):
+            raise WrongFile(
+                "it asks for bytes of a number, or in another encoding than latin1"
+            )
+        self._count_made(len(plain))
+        return b""
+
+    def _complex(self, *parts: Any) -> complex:
+        if not all(isinstance(part, int | float) for part in parts):
+            raise ValueError("no complex number")
+        return 0j
+
+    def _torch_size(self, sides: Any) -> Any:
+        if not isinstance(sides, tuple):
+            raise ValueError("no size of a tensor")
+        return sides
+
+    def _device(self, *_: Any) -> TensorStandIn:
+        return TENSOR
+
+    def _view(
+        self, storage: Storage, offset: Any, sides: Any, strides: Any, *_: Any
+    ) -> TensorStandIn:
+        """Return a tensor of the type of its storage."""
+        return self._tensor(storage, offset, sides, strides, storage.width)
+
+    def _view_of_type(
+        self,
+        storage: Storage,
+        offset: Any,
+        sides: Any,
+        strides: Any,
+        requires_grad: Any,
+        hooks: Any,
+        dtype: Name,
+        *_: Any,
+    ) -> TensorStandIn:
+        """Return a tensor of a type of its own."""
+        return self._tensor(storage, offset, sides, strides, TYPES[dtype.full])
+
+    def _tensor(
+        self,
+        storage: Storage,
+        offset: int,
+        sides: Sequence[int],
+        strides: Sequence[int],
+        width: int,
+    ) -> TensorStandIn:
+        """Return a tensor, which lies within its storage.
+
+        torch would make its storage larger where it reaches beyond.
+
+        Args:
+            storage: that holds its elements.
+            offset: of the first element.
+            sides: its shape.
+            strides: from element to element along each side.
+            width: bytes of an element.
+        """
+        numbers = [offset, *sides, *strides]
+        whole = all(isinstance(number, int) and number >= 0 for number in numbers)
+        if len(sides) != len(strides) or not whole:
+            raise ValueError("a tensor has no shape")
+
+        elements = math.prod(sides)
+        pairs = zip(sides, strides, strict=True)
+        last = offset + sum((side - 1) * stride for side, stride in pairs)
+        if elements and (last + 1) * width > storage.elements * storage.width:
+            raise WrongFile(
+                f"a tensor of shape {shown(sides)} that is not stored whole"
+            )
+        self.used += elements * width
+        if self.used > MOST_SHARING * self.size + SMALL:
+            raise WrongFile(
+                f"a tensor of shape {shown(sides)} that is not stored whole, or is "
+                "stored for many"
+            )
+        return TENSOR
+
+    def _parameter(self, tensor: Any, *_: Any) -> TensorStandIn:
+        if not isinstance(tensor, TensorStandIn):
+            raise ValueError("a parameter is no tensor")
+        return tensor

@@ -1,0 +1,110 @@
+"""Image classifiers of timm, as base classifiers."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from randsmooth.documents import shown
+from randsmooth.errors import Problem, WrongModel
+from randsmooth.extras import needs
+from randsmooth.models.hub import HubClassifier
+from randsmooth.models.image_steps import (
+    ModelStep,
+    crop_step,
+    normalise_step,
+    resize_step,
+)
+from randsmooth.models.library_folders import check_settings, read_settings
+
+CONFIG = "config.json"
+MOST_TENSORS = 10_000  # of a network of timm: the deepest have a few thousand
+
+# What timm does where its configuration does not say it.
+USUAL_SHARE = 0.875  # of the resized image that is cut out
+USUAL_MODE = "center"
+
+
+def from_timm(
+    source: Path | str, *, classes: Sequence[str] | None = None
+) -> HubClassifier:
+    """Return the image classifier `timm:NAME`, behind its evaluation transform.
+
+    Args:
+        source: a name of timm, `timm:hf-hub:user/name`, or `timm:FOLDER` with its
+            config.json and weights. Weights of a name are taken from the cache where
+            there is no network.
+        classes: what its classes are called in the data set, in the model's order;
+            default: its own names, if any.
+
+    Raises:
+        Problem: timm cannot be imported, or it has no such model or weights.
+    """
+    named = str(source)
+    name = named.removeprefix("timm:")
+    try:
+        with needs(named, "timm itself needs a torchvision that fits your torch"):
+            import timm.data
+
+        config = Path(name) / CONFIG
+        if config.is_file():
+            check_settings(read_settings(config), str(config), MOST_TENSORS)
+        place = f"local-dir:{name}" if Path(name).is_dir() else name
+        network: Any = timm.create_model(place, pretrained=True)
+        data_config = timm.data.resolve_model_data_config(network)
+    except Problem:
+        raise
+    # timm, its client of the hub, torch, and a torchvision for another torch raise
+    # their own.
+    except Exception as error:
+        raise WrongModel(
+            f"{named} cannot be made by timm ({type(error).__name__}: {shown(error)})",
+            field="model",
+            value=named,
+            fix="is it a name of timm, and torchvision for your torch?",
+        ) from error
+
+    own = network.pretrained_cfg.get("label_names")
+    if not own:
+        own = [str(k) for k in range(network.num_classes)]
+    steps = timm_steps(data_config)
+    return HubClassifier(network, steps, source=named, own=list(own), classes=classes)
+
+
+def timm_steps(config: Mapping[str, Any]) -> list[ModelStep]:
+    """Return timm's evaluation transform as steps, for images in [0, 1].
+
+    `timm.data.create_transform` makes it of a data configuration.
+
+    Raises:
+        WrongModel: it does something else than resizing, cropping the middle and
+            normalising.
+
+    Example:
+        >>> config = {"input_size": (3, 224, 224), "interpolation": "bicubic"}
+        >>> config |= {"mean": (0.5,) * 3, "std": (0.5,) * 3}
+        >>> steps = timm_steps(config | {"crop_pct": 0.9, "crop_mode": "center"})
+        >>> [step.words for step in steps][:2]
+        ['resized to 248 on the shorter side (bicubic)', 'the middle 224 x 224 cut out']
+    """
+    _, height, width = config["input_size"]
+    share = config.get("crop_pct", USUAL_SHARE)
+    mode = config.get("crop_mode", USUAL_MODE)
+    # Of sides that differ "center" does something of its own.
+    if mode not in ("squash", "center") or (mode == "center" and height != width):
+        raise WrongModel(
+            f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected "
+            "center or squash",
+            field="crop_mode",
+            value=mode,
+        )
+
+    larger_height = math.floor(height / share)
+    larger_width = math.floor(width / share)
+    # "squash" changes the proportions, "center" keeps them.
+    size = (larger_height, larger_width) if mode == "squash" else larger_height
+    return [
+        resize_step(size, config["interpolation"]),
+        crop_step((height, width)),
+        normalise_step(config["mean"], config["std"], 1.0),
+    ]

@@ -1,0 +1,145 @@
+"""Image classifiers of Hugging Face's transformers, as base classifiers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from randsmooth.contents import check_itself
+from randsmooth.documents import refused, shown
+from randsmooth.errors import WrongModel
+from randsmooth.extras import needs
+from randsmooth.models.hub import HubClassifier
+from randsmooth.models.hub_files import model_folder
+from randsmooth.models.library_folders import (
+    building,
+    check_loaded,
+    checked_weights,
+    no_larger_than,
+    read_settings,
+    silent,
+)
+from randsmooth.models.processors import PROCESSOR, steps_of
+
+CONFIG = "config.json"
+FILES = [CONFIG, PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
+
+# The setting that names code in a folder of a model.
+CODE = "auto_map"
+NAME_A_FUNCTION = "name a function that makes it, file.py:NAME"
+
+
+def from_transformers(
+    source: Path | str, *, classes: Sequence[str] | None = None
+) -> HubClassifier:
+    """Return an image classifier of transformers, behind its processor's steps.
+
+    Noise is added to the image of the data set; then it is resized, cropped, rescaled
+    and normalised as the processor says, on tensors. Only safetensors are read, and no
+    code of the repository.
+
+    Args:
+        source: `hf:FOLDER`, a folder as `save_pretrained` writes it, with its
+            processor, or `hf:user/name`, an id on the hub. A model of the hub is taken
+            from the cache where there is no network.
+        classes: what its classes are called in the data set, in the model's order;
+            default: its own names.
+
+    Raises:
+        Problem: it is not there, it is no image classifier with all of its weights, it
+            needs code of its own, or its processor is not known.
+    """
+    named = str(source)
+    folder = model_folder(named.removeprefix("hf:"), FILES, "hf:FOLDER")
+    for pattern in FILES:
+        for file in folder.glob(pattern):
+            check_itself(file)
+
+    steps = steps_of(folder)
+    network = _network(folder, named)
+    labels = network.config.id2label
+    unnamed = f"{folder / CONFIG} does not name its classes from 0 on in id2label"
+    with refused(unnamed, (KeyError, TypeError)):
+        own = [str(labels[k]) for k in range(len(labels))]
+    return HubClassifier(network, steps, source=named, own=own, classes=classes)
+
+
+def _network(folder: Path, named: str) -> Any:
+    """Return the network with its weights in float32."""
+    with needs(named):
+        import transformers
+
+    settings = read_settings(folder / CONFIG)
+    _check_is_classifier(settings, folder / CONFIG)
+    weights = checked_weights(folder, settings, CONFIG, "model")
+    open_model = transformers.AutoModelForImageClassification.from_pretrained
+    with (
+        building(f"the {settings['model_type']}", folder / CONFIG, "transformers"),
+        silent("transformers"),
+        _without_progress(transformers.utils.logging),
+        no_larger_than(weights),
+    ):
+        network, loaded = open_model(
+            str(folder),
+            local_files_only=True,
+            use_safetensors=True,
+            dtype=torch.float32,
+            # Unless it is told so, transformers asks at the terminal.
+            trust_remote_code=False,
+            # Tensors of another shape are named by `check_loaded`.
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
+    check_loaded(loaded, folder, "the classifier", "it was not trained to classify")
+    return network
+
+
+def _check_is_classifier(settings: Mapping[str, Any], config: Path) -> None:
+    """Raise WrongModel where a configuration is that of no image classifier.
+
+    Args:
+        settings: what it says.
+        config: its file.
+    """
+    import transformers
+
+    kind = settings.get("model_type")
+    says = f"{config} says model_type={shown(repr(kind))}"
+    if not isinstance(kind, str) or kind not in transformers.CONFIG_MAPPING:
+        fault = f"which transformers {transformers.__version__} does not know"
+        fix = f"update transformers, or {NAME_A_FUNCTION}"
+        if CODE in settings:
+            fault = "made by Python code that comes with it, which is never run"
+            fix = f"if you trust it, {NAME_A_FUNCTION}"
+        raise WrongModel(
+            f"{says}, {fault}", field="model_type", value=kind, file=config, fix=fix
+        )
+
+    classifiers = transformers.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING
+    if transformers.CONFIG_MAPPING[kind] not in classifiers:
+        raise WrongModel(
+            f"{says}, of which transformers has no image classifier",
+            field="model_type",
+            value=kind,
+            file=config,
+            fix=f"take a model that was trained to classify images, or "
+            f"{NAME_A_FUNCTION}",
+        )
+
+
+@contextmanager
+def _without_progress(logging: Any) -> Iterator[None]:
+    """Show no bars of transformers, which name tensors as they are.
+
+    Args:
+        logging: the module of transformers that shows them.
+    """
+    shows = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shows:
+            logging.enable_progress_bar()
