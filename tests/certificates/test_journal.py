@@ -24,7 +24,7 @@ from randsmooth.certificates import (
     read,
 )
 from randsmooth.certificates.journal import _link
-from randsmooth.certificates.journal import table_of as table_of_rows
+from randsmooth.certificates.journal_rows import table_of as table_of_rows
 from randsmooth.errors import OVERWRITE, RESUME, Problem, WrongFile
 from values import noted, refused
 

@@ -19,8 +19,8 @@ from .header import guarantee_of as guarantee_of
 from .header import parse_header as parse_header
 from .header import rule_of as rule_of
 from .journal import Journal as Journal
-from .journal import JournalRow as JournalRow
 from .journal import journal_header as journal_header
+from .journal_rows import JournalRow as JournalRow
 from .logs.budgets import possible_budgets as possible_budgets
 from .logs.first_line import PredictionLog as PredictionLog
 from .logs.first_line import looks_like_log as looks_like_log

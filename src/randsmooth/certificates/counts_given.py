@@ -1,4 +1,6 @@
-"""The counts that another program wrote, in whatever form they are given, as arrays that agree in their lengths."""
+"""The counts that another program wrote, in whatever form they are given, as arrays
+that agree in their lengths.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,12 @@ NO_CLASS = {"label": NO_LABEL, "predict": ABSTAIN}
 
 
 def columns_given(counts: Any) -> tuple[dict[str, Any], str]:
-    """Return the known columns in what `from_counts` was given first, and the name of their file, if they are in one.
+    """Return the known columns in what `from_counts` was given first, and the name of
+    their file, if they are in one.
 
     Raises:
-        Problem: a file that cannot be read, or holds something else than its columns should; or no counts.
+        Problem: a file that cannot be read, or holds something else than its columns
+            should; or no counts.
     """
     if counts is None:
         return {}, ""
@@ -59,7 +63,9 @@ def columns_given(counts: Any) -> tuple[dict[str, Any], str]:
 
 
 def _known_columns(table: Any, keys: Iterable[Any], where: str) -> dict[str, Any]:
-    """Return the columns of a `table` that are known here, by name; those of single classes are put together."""
+    """Return the columns of a `table` that are known here, by name; those of single
+    classes are put together.
+    """
     names = [str(key) for key in keys]
     known = {name: table[name] for name in names if name in (*NUMBERS, *LISTS)}
     for stem in ("counts0", "counts"):
@@ -68,27 +74,33 @@ def _known_columns(table: Any, keys: Iterable[Any], where: str) -> dict[str, Any
             continue
         if classes != list(range(len(classes))) or stem in known:
             raise BadValue(
-                f"{where} has columns up to {stem}_{classes[-1]}, not all from {stem}_0 on, "
+                f"{where} has columns up to {stem}_{classes[-1]}, "
+                f"not all from {stem}_0 on, "
                 f"or {stem} too"
             )
         columns = [np.asarray(table[f"{stem}_{k}"]) for k in classes]
         known[stem] = np.stack(columns, axis=1)
     if not known.keys() & {"counts", "n_A", "path"}:
         raise BadValue(
-            f"{where} holds no counts but {shown(', '.join(names))}; expected label and "
+            f"{where} holds no counts but {shown(', '.join(names))}; "
+            "expected label and "
             "counts, or n_A"
         )
     return known
 
 
 def _classes_in_columns(names: Iterable[str], stem: str) -> list[int]:
-    """Return the classes, ascending, that have a column of their own such as `counts_3`."""
+    """Return the classes, ascending, that have a column of their own such as
+    `counts_3`.
+    """
     matches = [COLUMN_OF_CLASS.fullmatch(name) for name in names]
     return sorted(int(match[2]) for match in matches if match and match[1] == stem)
 
 
 def _columns_of_file(path: Path) -> dict[str, Any]:
-    """Return the columns of comma-, tab- or semicolon-separated values, or of JSON lines, as pandas reads them."""
+    """Return the columns of comma-, tab- or semicolon-separated values, or of JSON
+    lines, as pandas reads them.
+    """
     text = read_text(path)
     json_lines = path.suffix in JSON_LINES
     first_line = text.partition("\n")[0]
@@ -118,7 +130,8 @@ def _check_each_name_once(path: Path, names: Iterable[str]) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise WrongFile(
-                f"{path} has more than one column {shown(repr(name))}: keep one of them",
+                f"{path} has more than one column {shown(repr(name))}: "
+                "keep one of them",
                 file=path,
             )
 
@@ -154,7 +167,9 @@ def arrays_given(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counts_array(given: Mapping[str, Any], paths: list[Ints] | None) -> Ints:
-    """Return the counts (N, K), or (N,) of the picked class, which the last looks say where they alone are given."""
+    """Return the counts (N, K), or (N,) of the picked class, which the last looks say
+    where they alone are given.
+    """
     name = next((name for name in ("counts", "n_A") if name in given), None)
     if name is not None:
         values = given[name]
@@ -165,18 +180,21 @@ def _counts_array(given: Mapping[str, Any], paths: list[Ints] | None) -> Ints:
     if paths is not None:
         return np.array([path[-1] if len(path) else 0 for path in paths], np.int64)
     raise BadValue(
-        "counts are missing: how often each class came out, or n_A, how often the picked "
+        "counts are missing: how often each class came out, or n_A, "
+        "how often the picked "
         "class did"
     )
 
 
 def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
-    """Return `values` as whole numbers from 0, or NO_CLASS, in the given `shape`, in which None stands for any length.
+    """Return `values` as whole numbers from 0, or NO_CLASS, in the given `shape`, in
+    which None stands for any length.
 
     Floats without a fraction are whole numbers: another program may have written 990.0.
 
     Raises:
-        Problem: they have another shape, or one is no number, has a fraction, or lies outside 0..MOST_SAMPLES.
+        Problem: they have another shape, or one is no number, has a fraction, or lies
+            outside 0..MOST_SAMPLES.
     """
     least = NO_CLASS.get(name, 0)
     try:
@@ -192,7 +210,8 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
         raise BadValue(f"{name} has shape {array.shape}; expected ({expected})")
     if array.size and array.dtype.kind not in "iuf":
         raise BadValue(
-            f"{name} holds {shown(array.flat[0])!r}; expected whole numbers from {least}"
+            f"{name} holds {shown(array.flat[0])!r}; "
+            f"expected whole numbers from {least}"
         )
     with np.errstate(invalid="ignore"):  # infinity % 1 is no number
         possible = (array >= least) & (array <= MOST_SAMPLES) & (array % 1 == 0)
@@ -201,7 +220,8 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
         value = array[tuple(wrong[0])]
         row = f" in row {wrong[0][0]}" if shape else ""
         raise BadValue(
-            f"{name} holds {value}{row}: expected whole numbers, {least} to {MOST_SAMPLES:,}"
+            f"{name} holds {value}{row}: expected whole numbers, "
+            f"{least} to {MOST_SAMPLES:,}"
         )
     return array.astype(np.int64)
 

@@ -39,7 +39,8 @@ class Column:
     """A column of evidence.
 
     Attributes:
-        of: of what an image has a number in it: one of its own, or one for each class, look or byte of its address.
+        of: of what an image has a number in it: one of its own, or one for each class,
+            look or byte of its address.
         dtype: of these numbers.
         optional: whether a table may be without it.
     """
@@ -76,10 +77,11 @@ ARRAYS = tuple(name for name in COLUMNS if name != "path")
 def check_columns(
     header: Header, columns: Mapping[str, Any], paths: Sequence[Array] | None
 ) -> None:
-    """Raise Problem unless these are N rows of K classes, each of another image, in the shapes and types of COLUMNS.
+    """Raise Problem unless these are N rows of K classes, each of another image, in the
+    shapes and types of COLUMNS.
 
-    Times are finite and not below 0, machines are among those of the header, and uniform
-    numbers are there under the randomised bound alone.
+    Times are finite and not below 0, machines are among those of the header, and
+    uniform numbers are there under the randomised bound alone.
     """
     idx = columns["idx"]
     counts = columns["counts"]
@@ -144,7 +146,9 @@ def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
 
 
 def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:
-    """Raise Problem for the first of the images `idx` (N,) that is `wrong` (N,), with what `say` says of its row."""
+    """Raise Problem for the first of the images `idx` (N,) that is `wrong` (N,), with
+    what `say` says of its row.
+    """
     rows = np.flatnonzero(wrong)
     if len(rows):
         raise WrongTable(f"image {idx[rows[0]]} {say(int(rows[0]))}")
@@ -163,7 +167,8 @@ def check_images(idx: Array) -> None:
 def check_evidence(
     header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints
 ) -> None:
-    """Raise Problem unless a certification under `header` by `rule` can have given these counts and labels.
+    """Raise Problem unless a certification under `header` by `rule` can have given
+    these counts and labels.
 
     Args:
         header: of the table; its classes, n0, bound, lumped and label_aware are used.
@@ -186,7 +191,8 @@ def check_evidence(
     unlabelled = len(label) > 0 and bool((label == NO_LABEL).all())
     if unlabelled and header.label_aware:
         raise WrongTable(
-            "the header is label-aware, and the images have no labels: certify with label_aware=False"
+            "the header is label-aware, and the images have no labels: "
+            "certify with label_aware=False"
         )
     if not unlabelled:
         _check_known("label", label, K, idx)
@@ -194,14 +200,17 @@ def check_evidence(
 
 
 def _check_classes(header: Header, K: int) -> None:
-    """Raise Problem unless K classes were counted as the header names them, and as many as its bound needs."""
+    """Raise Problem unless K classes were counted as the header names them, and as many
+    as its bound needs.
+    """
     if header.classes is not None and len(header.classes) != K:
         raise WrongTable(
             f"the header names {len(header.classes)} classes, and {K} are counted"
         )
     if header.lumped and header.bound in ("two-sided", "pairwise"):
         raise WrongTable(
-            f"bound={header.bound} needs the counts of all classes; only the picked one was counted"
+            f"bound={header.bound} needs the counts of all classes; "
+            "only the picked one was counted"
         )
 
 
@@ -229,7 +238,9 @@ def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
 
 
 def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
-    """Raise Problem unless the class, which no samples picked, is one that the header's settings bound."""
+    """Raise Problem unless the class, which no samples picked, is one that the header's
+    settings bound.
+    """
     if not (header.label_aware or rule.any_class):
         rule_name = shown(repr(header.rule))
         bound = shown(str(header.bound))
@@ -251,9 +262,11 @@ def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
 
 
 def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> None:
-    """Raise Problem unless each path is one that the rule allows, may end there, and ends in the image's counts.
+    """Raise Problem unless each path is one that the rule allows, may end there, and
+    ends in the image's counts.
 
-    Where an image was not `walked` (N,), because its class is not the label, it has no path.
+    Where an image was not `walked` (N,), because its class is not the label, it has no
+    path.
     """
     paths = [path.tolist() for path in evidence.paths]
     samples = [
@@ -272,13 +285,16 @@ def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> N
 
 
 def _path_fits(rule: Rule, path: list[int], n_a: int) -> bool:
-    """Return whether the counts at the looks never fall, may end there, and end in `n_a`."""
+    """Return whether the counts at the looks never fall, may end there, and end in
+    `n_a`.
+    """
     falls = any(later < earlier for earlier, later in pairwise(path))
     return not falls and rule.complete(path) and path[-1] == n_a
 
 
 def name_images(idx: Ints) -> str:
-    """Return the images in words, for an error: `image 3`, or `images 3, 17 and 40 more`.
+    """Return the images in words, for an error: `image 3`, or `images 3, 17 and 40
+    more`.
 
     Example:
         >>> name_images(np.arange(3)), name_images(np.arange(100))

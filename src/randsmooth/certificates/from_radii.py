@@ -15,7 +15,8 @@ from randsmooth.certificates.table import ATTRS, Certificates
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, MissingValue, check_known
 
-# What the metrics take for a table: one, or columns by name (also a DataFrame), or certified radii alone.
+# What the metrics take for a table: one, or columns by name (also a DataFrame), or
+# certified radii alone.
 CertificatesLike = Certificates | Mapping[str, Any] | ArrayLike
 # The columns and facts of such a table, as they are named.
 NAMES = (
@@ -25,27 +26,32 @@ NAMES = (
 
 
 def as_certificates(given: CertificatesLike) -> Certificates:
-    """Return the table that is meant by `given`, as every function of `rs.metrics` takes it.
+    """Return the table that is meant by `given`, as every function of `rs.metrics`
+    takes it.
 
     A table is returned as it is.
 
     Args:
         given: a table; or columns by name, also as a DataFrame, of N images each:
 
-            - radius: certified L2 radii, in units of pixels in [0, 1]; 0 where nothing was certified.
-            - correct: whether the certified class is right; or label and predict, the classes, -1 for an abstention.
-              Without them, every radius above 0 is that of a right image. An image that is not correct abstained if
-              its radius is 0.
-            - idx: positions of the images; without it two tables are about the same images in the same order.
+            - radius: certified L2 radii, in units of pixels in [0, 1]; 0 where nothing
+                was certified.
+            - correct: whether the certified class is right; or label and predict, the
+              classes, -1 for an abstention. Without them, every radius above 0 is that
+              of a right image. An image that is not correct abstained if its radius is
+              0.
+            - idx: positions of the images; without it two tables are about the same
+                images in the same order.
 
-            with the facts sigma, n and alpha, which metrics of p_A need, and a name. An array alone is taken for the
-            radius. Of counts, `from_counts` makes a table.
+            with the facts sigma, n and alpha, which metrics of p_A need, and a name. An
+            array alone is taken for the radius. Of counts, `from_counts` makes a table.
 
     Raises:
         Problem: a column that is unknown, missing or impossible.
 
     Example:
-        >>> table = as_certificates({"radius": [0.0, 0.4, 0.7], "correct": [False, True, False]})
+        >>> columns = {"radius": [0.0, 0.4, 0.7], "correct": [False, True, False]}
+        >>> table = as_certificates(columns)
         >>> table.correct.tolist(), table.predict.tolist()
         ([False, True, False], [-1, 0, 1])
         >>> as_certificates(table) is table
@@ -55,7 +61,8 @@ def as_certificates(given: CertificatesLike) -> Certificates:
         return given
     if ATTRS in getattr(given, "attrs", ()):
         raise BadValue(
-            "this DataFrame was made of a table, and says less: give the table, or table.rows(...) of it"
+            "this DataFrame was made of a table, and says less: give the table, "
+            "or table.rows(...) of it"
         )
     if isinstance(given, Mapping):
         # A mapping is made for this: a name that is not known is misspelt.
@@ -67,7 +74,8 @@ def as_certificates(given: CertificatesLike) -> Certificates:
         return from_radii(given)
     if "radius" not in names:
         raise MissingValue(
-            f"radius is missing in the columns {', '.join(map(str, names))}; of counts, see from_counts"
+            f"radius is missing in the columns {', '.join(map(str, names))}; "
+            "of counts, see from_counts"
         )
     columns: Any = given
     return from_radii(**{name: columns[name] for name in names if name in NAMES})
@@ -85,12 +93,15 @@ def from_radii(
     alpha: float | None = None,
     name: str = "",
 ) -> Certificates:
-    """Return the table of N images whose radii another program certified, as though they were read from its log.
+    """Return the table of N images whose radii another program certified, as though
+    they were read from its log.
 
     Args:
-        radius: (N,) certified L2 radii in units of pixels in [0, 1], 0 where nothing was certified.
-        correct: (N,) whether the certified class is right, where `predict` does not say it. By default every radius
-            above 0 is that of a right image. An image that is not correct abstained if its radius is 0.
+        radius: (N,) certified L2 radii in units of pixels in [0, 1], 0 where nothing
+            was certified.
+        correct: (N,) whether the certified class is right, where `predict` does not say
+            it. By default every radius above 0 is that of a right image. An image that
+            is not correct abstained if its radius is 0.
         label: (N,) true classes; class 0 if not given.
         predict: (N,) certified classes, or ABSTAIN (-1).
         idx: (N,) positions of the images; 0..N-1 if not given.
@@ -98,8 +109,8 @@ def from_radii(
         name: what to call the table in a comparison.
 
     Raises:
-        Problem: arrays of several lengths, classes that are none, a radius that is negative or not finite, or one
-            above 0 where the certification abstained.
+        Problem: arrays of several lengths, classes that are none, a radius that is
+            negative or not finite, or one above 0 where the certification abstained.
 
     Example:
         >>> table = from_radii([0.0, 0.4, 0.7], label=[0, 0, 1], predict=[-1, 0, 0])
@@ -135,13 +146,15 @@ def _radii(radius: ArrayLike) -> Floats:
     """Return what was given as (N,) radii.
 
     Raises:
-        Problem: it is no array of numbers, but several tables, say, of which a metric takes one.
+        Problem: it is no array of numbers, but several tables, say, of which a metric
+            takes one.
     """
     try:
         return np.atleast_1d(np.asarray(radius, np.float64))
     except (TypeError, ValueError):
         raise BadValue(
-            f"{shown(repr(radius))} is no array of radii: expected numbers, a table or columns"
+            f"{shown(repr(radius))} is no array of radii: expected numbers, "
+            "a table or columns"
         ) from None
 
 
@@ -152,7 +165,8 @@ def _right_images(correct: ArrayLike | None, radii: Floats) -> np.ndarray[Any, A
     right = np.asarray(correct)
     if right.shape != radii.shape or not np.isin(right, (0, 1)).all():
         raise BadValue(
-            f"correct must hold True or False for each of {radii.size} radii; got {right.tolist()}"
+            f"correct must hold True or False for each of {radii.size} radii; "
+            f"got {right.tolist()}"
         )
     return right
 
@@ -164,6 +178,7 @@ def _check_possible(radii: Floats, labels: Ints, answers: Ints) -> None:
     if np.any(wrong):
         row = int(np.argmax(wrong))
         raise BadValue(
-            f"radius={radii[row]}, label={labels[row]}, predict={answers[row]} in row {row}: "
+            f"radius={radii[row]}, label={labels[row]}, "
+            f"predict={answers[row]} in row {row}: "
             "expected a finite radius, 0 where predict=-1 abstains, and classes from 0"
         )

@@ -1,28 +1,24 @@
-"""The journal of a run: the evidence of each finished image on a line of its own, so that a crash loses none."""
+"""The journal of a run: the evidence of each finished image on a line of its own, so
+that a crash loses none.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Self
-
-import numpy as np
+from typing import BinaryIO, Self
 
 from randsmooth.atomic import opened_anew, sync_folder
-from randsmooth.certificates.counts_given import whole_numbers
-from randsmooth.certificates.evidence import ADDRESS, COLUMNS, Ints
-from randsmooth.certificates.header import Header, Machine, parse_header
-from randsmooth.certificates.rows import numbered
+from randsmooth.certificates.header import Header, parse_header
+from randsmooth.certificates.journal_rows import JournalRow, table_of
 from randsmooth.certificates.sameness import check_same_run
 from randsmooth.certificates.selection import images_planned
-from randsmooth.certificates.table import Certificates, from_evidence
-from randsmooth.documents import parse_json, shown
+from randsmooth.certificates.table import Certificates
 from randsmooth.errors import (
     OVERWRITE,
     RESUME,
@@ -37,10 +33,9 @@ from randsmooth.urls import Place
 # Suffix of a journal.
 UNFINISHED = ".partial"
 
-# The time between two syncs, in units of the time that the first of them took.
-SHARE = 200
-
-COUNTS = ("counts0", "counts", "path")
+# The time between two syncs, in units of the time that the first of them took: so syncs
+# take half a percent of the time, however slow the disk is.
+PAUSE_AFTER_SYNC = 200
 
 START_AGAIN = ("start again with ", OVERWRITE)
 
@@ -49,7 +44,8 @@ def check_parquet(out: Place) -> None:
     """Raise Problem unless `out` is called as a table is."""
     if not str(out).endswith(".parquet"):
         raise BadValue(
-            f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file",
+            f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such "
+            "a file",
             file=out,
         )
 
@@ -74,102 +70,14 @@ def shards_path(out: Path) -> Path:
     return out.with_suffix(".shards")
 
 
-@dataclass(frozen=True)
-class JournalRow:
-    """One image's evidence.
-
-    Attributes:
-        idx, label: position and true class of the image; label -1 where it has none.
-        counts0, counts: (K,) class counts of the samples that picked the class, and of those that bounded it.
-        path: how often the picked class had come out at each look.
-        seconds: time that the image took.
-        machine: which made this row; None for the one that the header tells.
-        image: the address of the image, a hash of its pixels; only the rows of a shard need it, from which the `data`
-            of the whole table is made.
-        u: the uniform number of the image, under the randomised bound.
-
-    Example:
-        >>> counts0, counts = np.array([10, 0]), np.array([99, 1])
-        >>> row = JournalRow(idx=0, label=0, counts0=counts0, counts=counts, path=counts[:1], seconds=0.5)
-        >>> print(row.to_json())
-        {"idx": 0, "label": 0, "seconds": 0.5, "counts0": [10, 0], "counts": [99, 1], "path": [99]}
-        >>> JournalRow.from_json(row.to_json()).counts.tolist()
-        [99, 1]
-    """
-
-    idx: int
-    label: int
-    counts0: Ints
-    counts: Ints
-    path: Ints
-    seconds: float
-    machine: Machine | None = None
-    image: bytes | None = None
-    u: float | None = None
-
-    def slim(self) -> JournalRow:
-        """Return the same with its counts in the smallest types that hold them, so that many rows fit into memory."""
-        return replace(
-            self,
-            counts0=_in_smallest_type(self.counts0),
-            counts=_in_smallest_type(self.counts),
-            path=_in_smallest_type(self.path),
-        )
-
-    def to_json(self) -> str:
-        """Return the row as a line."""
-        values: dict[str, Any] = {
-            "idx": self.idx,
-            "label": self.label,
-            "seconds": self.seconds,
-            "counts0": self.counts0.tolist(),
-            "counts": self.counts.tolist(),
-            "path": self.path.tolist(),
-        }
-        if self.machine is not None:
-            values["machine"] = self.machine.model_dump()
-        if self.image is not None:
-            values["image"] = self.image.hex()
-        if self.u is not None:
-            values["u"] = self.u
-        return json.dumps(values)
-
-    @classmethod
-    def from_json(cls, line: str | bytes, where: object = "the row") -> JournalRow:
-        """Return the row that `to_json` wrote as `line`; `where` names the line in errors.
-
-        Raises:
-            Problem: `to_json` cannot have written it.
-        """
-        raw = parse_json(line, where)
-        try:
-            return cls(**{name: _of_json(name, value) for name, value in raw.items()})
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise WrongFile(f"{where} is no row of a journal: {shown(error)}") from None
-
-
-def _in_smallest_type(counts: Ints) -> Any:
-    return counts.astype(np.min_scalar_type(counts.max(initial=0)))
-
-
-def _of_json(name: str, value: Any) -> Any:
-    """Return what a line has as the `value` of a column: an array, a number, a machine or the bytes of an address."""
-    if name in COUNTS:
-        return whole_numbers(name, value, None)
-    if name == "machine":
-        return Machine(**value)
-    if name == "image":
-        return bytes.fromhex(value)
-    if name in ("seconds", "u"):
-        return float(value)
-    return int(whole_numbers(name, value))
-
-
 @dataclass
 class Journal:
-    """An append-only file: the header on its first line, then one row a line. An unfinished last line is dropped.
+    """An append-only file: the header on its first line, then one row a line.
 
-    A line ends in a tab and a checksum of itself and all lines before it. Use it as a context manager, or `close` it.
+    An unfinished last line is dropped.
+
+    A line ends in a tab and a checksum of itself and all lines before it. Use it as a
+    context manager, or `close` it.
 
     Attributes:
         rows: the rows of all finished lines.
@@ -179,9 +87,11 @@ class Journal:
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> import numpy as np
         >>> counts = np.array([99, 1])
         >>> with Journal.create(Path("run.partial"), header) as journal:
-        ...     journal.append(JournalRow(0, 0, counts, counts, counts[:1], seconds=0.5))
+        ...     row = JournalRow(0, 0, counts, counts, counts[:1], seconds=0.5)
+        ...     journal.append(row)
         >>> with Journal.resume(Path("run.partial"), header) as journal:
         ...     journal.table([0]).radius.round(3).tolist()
         [0.675]
@@ -209,7 +119,8 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return what the journal at `path` holds; None if not even its header was finished. Change nothing on disk.
+        """Return what the journal at `path` holds; None if not even its header was
+        finished. Change nothing on disk.
 
         Raises:
             Problem: a finished line is damaged, lost, doubled or of another file.
@@ -235,12 +146,14 @@ class Journal:
         """Return the journal at `path` with its finished rows, to go on with.
 
         Raises:
-            Problem: it belongs to a run with another header (all differences are named), a finished line is damaged,
-                or it is a link, whose file would be written to.
+            Problem: it belongs to a run with another header (all differences are
+                named), a finished line is damaged, or it is a link, whose file would be
+                written to.
         """
         if path.is_symlink():
             raise WrongFile(
-                f"{path} is a link, and a journal is not written elsewhere: put the file there itself",
+                f"{path} is a link, and a journal is not written elsewhere: "
+                "put the file there itself",
                 file=path,
             )
         journal = cls.read(path)
@@ -256,20 +169,23 @@ class Journal:
         return journal
 
     def append(self, row: JournalRow) -> None:
-        """Add a row and hand it to the operating system, which keeps it if this process is killed."""
+        """Add a row and hand it to the operating system, which keeps it if this process
+        is killed.
+        """
         self.write_line(row.to_json())
         self.rows.append(row.slim())
 
     def settle(self) -> int:
         """Sync if it is time to, and return how many more rows are on the disk.
 
-        After a sync of t seconds the next comes no sooner than SHARE * t later, so that syncs take half a percent of
-        the time, however slow the disk is.
+        After a sync of t seconds the next comes no sooner than PAUSE_AFTER_SYNC * t
+        later, so that syncs take half a percent of the time, however slow the disk is.
         """
         return self.sync() if time.monotonic() >= self.next_sync else 0
 
     def sync(self) -> int:
-        """Wait until the disk reports all rows as written, and return how many more these are.
+        """Wait until the disk reports all rows as written, and return how many more
+        these are.
 
         Raises:
             Problem: the file was removed meanwhile.
@@ -277,13 +193,14 @@ class Journal:
         assert self.file is not None
         if os.fstat(self.file.fileno()).st_nlink == 0:
             raise WrongFile(
-                f"{self.path} was removed while its run was writing to it: start the run again",
+                f"{self.path} was removed while its run was writing to it: "
+                "start the run again",
                 file=self.path,
             )
         start = time.monotonic()
         os.fsync(self.file.fileno())
         end = time.monotonic()
-        self.next_sync = end + SHARE * (end - start)
+        self.next_sync = end + PAUSE_AFTER_SYNC * (end - start)
         newly_safe = len(self.rows) - self.safe
         self.safe = len(self.rows)
         return newly_safe
@@ -309,9 +226,12 @@ class Journal:
         return table_of(self.header, [row_of[index] for index in order], name)
 
     def judge(self) -> Certificates:
-        """Return the rows that were not judged before, as a table. Errors as `from_evidence`.
+        """Return the rows that were not judged before, as a table.
 
-        What `table` says can differ from it in the last bits: a rule may judge many images at once otherwise than few.
+        Errors as `from_evidence`.
+
+        What `table` says can differ from it in the last bits: a rule may judge many
+        images at once otherwise than few.
         """
         table = table_of(self.header, self.rows[self.judged :])
         self.judged = len(self.rows)
@@ -330,18 +250,22 @@ class Journal:
 
 
 def _link(before: str, line: bytes) -> str:
-    """Return the checksum of `line` and of all before it, whose checksum is `before`: 16 hexadecimal digits of sha256.
+    """Return the checksum of `line` and of all before it, whose checksum is `before`:
+    16 hexadecimal digits of sha256.
 
-    Since each depends on the one before, it reveals a line that is damaged, lost, doubled, moved or of another file.
+    Since each depends on the one before, it reveals a line that is damaged, lost,
+    doubled, moved or of another file.
     """
     return hashlib.sha256(before.encode() + line).hexdigest()[:16]
 
 
 def journal_header(path: Path) -> Header | None:
-    """Return the header of the journal at `path` without its rows; None if it was not finished. Errors as `read`.
+    """Return the header of the journal at `path` without its rows; None if it was not
+    finished. Errors as `read`.
 
     Example:
-        >>> Journal.create(Path("run.partial"), Header(sigma=0.5, n0=100, n=100, alpha=0.001)).close()
+        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> Journal.create(Path("run.partial"), header).close()
         >>> journal_header(Path("run.partial")).sigma
         0.5
     """
@@ -349,7 +273,8 @@ def journal_header(path: Path) -> Header | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
-    """Yield the finished lines of a journal without their checksums, the checksum of each, and the bytes up to its end.
+    """Yield the finished lines of a journal without their checksums, the checksum of
+    each, and the bytes up to its end.
 
     Raises Problem at the first line whose checksum is not that of all up to it.
     """
@@ -368,7 +293,7 @@ def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
 
 
 def _damaged_line(path: Path, line_number: int) -> WrongFile:
-    """Return the error for a line whose checksum is not right, with what to do about it."""
+    """Return the error for a line whose checksum is not right, and the way out."""
     # Before it stand the header and so many images.
     images = line_number - 2
     fix: tuple[str | Setting, ...] = START_AGAIN
@@ -376,7 +301,8 @@ def _damaged_line(path: Path, line_number: int) -> WrongFile:
         keep = f" with the {images} images before it, or "
         fix = ("delete all from this line on to go on (", RESUME, ")", keep, *fix)
     return WrongFile(
-        f"{path}, line {line_number} is damaged (its checksum is not that of the lines up "
+        f"{path}, line {line_number} is damaged (its checksum is not that of the lines "
+        "up "
         "to it)",
         field="line",
         value=line_number,
@@ -385,62 +311,9 @@ def _damaged_line(path: Path, line_number: int) -> WrongFile:
     )
 
 
-def table_of(
-    header: Header, rows: Sequence[JournalRow], name: str = ""
-) -> Certificates:
-    """Return the table of `rows`. Errors as `from_evidence`."""
-    _check_classes(header, rows)
-    columns = {
-        "idx": _column("idx", header, rows),
-        "label": _column("label", header, rows),
-        "counts0": _column("counts0", header, rows),
-        "counts": _column("counts", header, rows),
-        "seconds": _column("seconds", header, rows),
-    }
-    if header.bound == "randomised":
-        columns["u"] = _column("u", header, rows)
-    machines, machine = numbered([row.machine for row in rows])
-    if machines:
-        header = header.replace(machines=machines)
-        columns["machine"] = machine
-    images = b"".join(row.image or b"" for row in rows)
-    if len(images) not in (0, ADDRESS * len(rows)):
-        raise WrongFile(
-            f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of "
-            f"{len(rows):,} images"
-        )
-    if images:
-        columns["image"] = np.frombuffer(images, np.uint8).reshape(len(rows), -1)
-    return from_evidence(header, **columns, paths=[row.path for row in rows], name=name)
-
-
-def _number_of_classes(header: Header, rows: Sequence[JournalRow]) -> int:
-    """Return K, how many columns the counts have: by the header, or else by the first row."""
-    if header.columns:
-        return header.columns
-    return len(rows[0].counts) if rows else 1
-
-
-def _check_classes(header: Header, rows: Sequence[JournalRow]) -> None:
-    """Raise Problem for a row that counts another number of classes."""
-    K = _number_of_classes(header, rows)
-    for row in rows:
-        if not len(row.counts0) == len(row.counts) == K:
-            raise WrongFile(
-                f"image {row.idx} counts {len(row.counts)} classes, not {K}"
-            )
-
-
-def _column(name: str, header: Header, rows: Sequence[JournalRow]) -> Any:
-    """Return what all rows have under this name, in the shape and type of the table's column."""
-    column = COLUMNS[name]
-    values = [getattr(row, name) for row in rows]
-    array: Any = np.array(values, column.dtype)
-    return array.reshape(column.shape(len(rows), _number_of_classes(header, rows)))
-
-
 def read_unfinished(path: Path) -> Certificates:
-    """Return the table of the images that are finished in the journal at `path`, in the order of their positions.
+    """Return the table of the images that are finished in the journal at `path`, in the
+    order of their positions.
 
     Its name says how many of how many they are, and so does a `Note`.
 

@@ -1,4 +1,6 @@
-"""One table of the shards of a run: nothing is merged that is missing, doubled, or of another run."""
+"""One table of the shards of a run: nothing is merged that is missing, doubled, or of
+another run.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from randsmooth.certificates.journal import (
     Journal,
     check_parquet,
     journal_path,
-    table_of,
 )
+from randsmooth.certificates.journal_rows import table_of
 from randsmooth.certificates.parquet import read_parquet, write_parquet
 from randsmooth.certificates.rows import hashed_images, numbered
 from randsmooth.certificates.sameness import evidence_difference
@@ -65,7 +67,8 @@ class NotWhole(WrongTable):
         commands: that make what is missing.
 
     Example:
-        >>> print(NotWhole(["1 of 2 images is missing"], [1], ["randsmooth certify a --shard 2/2"]))
+        >>> commands = ["randsmooth certify a --shard 2/2"]
+        >>> print(NotWhole(["1 of 2 images is missing"], [1], commands))
         1 of 2 images is missing
         To make what is missing:
         randsmooth certify a --shard 2/2
@@ -88,29 +91,36 @@ def merge(
     overwrite: bool = False,
     images: Sequence[int] | None = None,
 ) -> Certificates:
-    """Return the table of a whole run from its shards: the one that a single process would have made, in every count.
+    """Return the table of a whole run from its shards: the one that a single process
+    would have made, in every count.
 
-    Shards may be made on different machines as long as the classifier's outputs were the same to the last bit; the
-    column `machine` says which made each row.
+    Shards may be made on different machines as long as the classifier's outputs were
+    the same to the last bit; the column `machine` says which made each row.
 
     Args:
-        shards: Parquet files that `certify` wrote with `shard`, and journals (`*.partial`) of unfinished ones, which
-            say what is missing.
+        shards: Parquet files that `certify` wrote with `shard`, and journals
+            (`*.partial`) of unfinished ones, which say what is missing.
         out: Parquet file to write, or its URL; None: none is written.
         overwrite: replace a file that exists.
-        images: positions of all images of the run, ascending, where its header has no words for them.
+        images: positions of all images of the run, ascending, where its header has no
+            words for them.
 
     Raises:
-        NotWhole: images are missing; it has all of them, and the commands that make them.
-        Problem: a file cannot be read, is no shard, holds the same share as another file or one of another cut, or
-            is of another run, in what is said; or `out` exists.
+        NotWhole: images are missing; it has all of them, and the commands that make
+            them.
+        Problem: a file cannot be read, is no shard, holds the same share as another
+            file or one of another cut, or is of another run, in what is said; or `out`
+            exists.
 
     Example:
         >>> import randsmooth as rs
         >>> from torch import nn
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> settings = rs.CertificationSettings(sigma=0.25, n=100)
         >>> for shard in ("1/2", "2/2"):
-        ...     table = rs.certify(model, "digits", sigma=0.25, n=100, take=5, out="mine.parquet", shard=shard)
+        ...     table = rs.certify(
+        ...         model, "digits", settings, take=5, out="mine.parquet", shard=shard
+        ...     )
         >>> rs.merge(["mine-1-of-2.parquet", "mine-2-of-2.parquet"], out="mine.parquet")
         Certificates('mine': 5 of digits test, sigma 0.25, n 100, rule fixed)
     """
@@ -138,7 +148,9 @@ def _merged(places: Sequence[Place], name: str, chosen: Ints | None) -> Certific
 
 
 def _check_absent(out: Path, overwrite: bool) -> None:
-    """Raise Problem for a table at `out`, and for the images of a run into it that is not finished."""
+    """Raise Problem for a table at `out`, and for the images of a run into it that is
+    not finished.
+    """
     if overwrite:
         return
     journal = journal_path(out)
@@ -158,7 +170,8 @@ class _Part:
     Attributes:
         path: the file that was read, or its URL.
         table: its rows.
-        shard, chosen: which images it is meant to hold, of the positions of all images of the run.
+        shard, chosen: which images it is meant to hold, of the positions of all images
+            of the run.
     """
 
     path: Place
@@ -168,13 +181,17 @@ class _Part:
 
     @classmethod
     def of(cls, path: Place, table: Certificates, chosen: Ints | None) -> _Part:
-        """Return the part that `table` is. Problem where it is no shard, or has lost what a shard holds."""
+        """Return the part that `table` is.
+
+        Problem where it is no shard, or has lost what a shard holds.
+        """
         header = table.header
         chosen = chosen_by(header.selection) if chosen is None else chosen
         if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
             raise WrongFile(
-                f"{path} is no shard: its header tells {tells}. Give what `certify` wrote of one",
+                f"{path} is no shard: its header tells {tells}. "
+                "Give what `certify` wrote of one",
                 file=path,
             )
         if table.image is None and len(table):
@@ -184,7 +201,8 @@ class _Part:
             )
         if not np.isin(table.idx, chosen).all():
             raise WrongFile(
-                f"{path} holds images that are none of the {len(chosen):,} of this run: leave it out",
+                f"{path} holds images that are none of the {len(chosen):,} of this "
+                "run: leave it out",
                 file=path,
             )
         return cls(path, table, Shard.parse(header.shard), chosen)
@@ -200,7 +218,9 @@ class _Part:
 
     @property
     def lacks(self) -> Ints:
-        """Positions of the images that it will hold once it is finished, and does not yet."""
+        """Positions of the images that it will hold once it is finished, and does not
+        yet.
+        """
         return np.setdiff1d(self.shard.share(self.chosen), self.table.idx)
 
     @property
@@ -214,7 +234,9 @@ class _Part:
         return [known[number] for number in self.table.machine]
 
     def difference(self, first: _Part) -> str | None:
-        """Return in what its run is another than that of the `first` part; None if they are the same."""
+        """Return in what its run is another than that of the `first` part; None if they
+        are the same.
+        """
         begun = first.table.header
         shared = {name: getattr(begun, name) for name in OF_A_SHARD}
         header = self.table.header.model_copy(update=shared)
@@ -222,7 +244,9 @@ class _Part:
         return evidence_difference(begun, header, sides)
 
     def has_other_images(self) -> bool:
-        """Return whether the rows are all there, and not of the images that the run was begun with."""
+        """Return whether the rows are all there, and not of the images that the run was
+        begun with.
+        """
         if len(self.lacks):
             return False
         rows = self.table.rows(np.argsort(self.table.idx))
@@ -238,7 +262,8 @@ def _read_parts(
     For a table that is not there its journal is read.
 
     Raises:
-        Problem: none is there, or some cannot be read as shards, all of which are named.
+        Problem: none is there, or some cannot be read as shards, all of which are
+            named.
     """
     files = set[Place]()
     absent = list[Place]()
@@ -277,7 +302,9 @@ def _order(part: _Part) -> tuple[int, int, str]:
 
 
 def _file_at(place: Place) -> Place | None:
-    """Return `place` if a table is there, or its journal on this machine; None where neither is."""
+    """Return `place` if a table is there, or its journal on this machine; None where
+    neither is.
+    """
     if is_url(place) and kind_at(str(place)) == "file":
         return place
     if not is_url(place) and Path(place).exists():
@@ -291,7 +318,9 @@ def _journal(place: Place) -> Path:
 
 
 def _read(place: Place) -> Certificates | None:
-    """Return the table in a file; None for a journal in which not even the header is finished."""
+    """Return the table in a file; None for a journal in which not even the header is
+    finished.
+    """
     if not str(place).endswith(UNFINISHED):
         return read_parquet(place)
     journal = Journal.read(Path(place))
@@ -299,7 +328,9 @@ def _read(place: Place) -> Certificates | None:
 
 
 def _check_one_run(parts: Sequence[_Part]) -> None:
-    """Raise Problem unless all shards are of the run of the first, each about the images that it was begun with."""
+    """Raise Problem unless all shards are of the run of the first, each about the
+    images that it was begun with.
+    """
     first = parts[0]
     faults = list[Problem]()
     for part in parts[1:]:
@@ -352,7 +383,8 @@ def _check_one_cut(parts: Sequence[_Part]) -> None:
     for part in parts:
         if part.shard.of != first.shard.of or part_of[part.shard] is not part:
             raise WrongFile(
-                f"{part.path} holds shard {part.shard}, {first.path} {first.shard}: give "
+                f"{part.path} holds shard {part.shard}, {first.path} {first.shard}: "
+                "give "
                 "each share of one cut once, such as 1/2 and 2/2",
                 file=part.path,
             )
@@ -360,7 +392,9 @@ def _check_one_cut(parts: Sequence[_Part]) -> None:
 
 @dataclass(frozen=True)
 class _Lack:
-    """Images that no part holds: a `fault` in words, their positions and the command that makes them."""
+    """Images that no part holds: a `fault` in words, their positions and the command
+    that makes them.
+    """
 
     fault: str
     images: Ints
@@ -397,7 +431,9 @@ def _lacking_in(part: _Part, parts: Sequence[_Part]) -> _Lack:
 
 
 def _unnamed_folders(parts: Sequence[_Part]) -> list[str]:
-    """Return what has to be put into the commands by hand, if anything: folders, which shards do not name."""
+    """Return what has to be put into the commands by hand, if anything: folders, which
+    shards do not name.
+    """
     words = [word for word in _words(parts) or () if SOME_FOLDER in word]
     if not words:
         return []
@@ -417,7 +453,9 @@ def _words(parts: Sequence[_Part]) -> Sequence[str] | None:
 
 
 def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:
-    """Return the command of one shard, as the others were made; `--resume` begins one that is not there, too."""
+    """Return the command of one shard, as the others were made; `--resume` begins one
+    that is not there, too.
+    """
     words = _words(parts)
     if words is None:
         return (

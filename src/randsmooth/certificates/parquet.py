@@ -1,7 +1,9 @@
-"""Certificate tables as Parquet: the evidence, its header and digests, and columns for a reader's eye.
+"""Certificate tables as Parquet: the evidence, its header and digests, and columns for
+a reader's eye.
 
-Only columns of the expected names, types and sizes are read. The digests guard against accidents: a flipped bit, a lost
-block, files mixed up. Whoever forges counts can forge them as well.
+Only columns of the expected names, types and sizes are read. The digests guard against
+accidents: a flipped bit, a lost block, files mixed up. Whoever forges counts can forge
+them as well.
 """
 
 import hashlib
@@ -72,24 +74,31 @@ Parts = dict[str, list[NDArray[Any]]]
 def write_parquet(table: Certificates, path: Place) -> None:
     """Write the table with its counts and its header, one row an image.
 
-    The column p_lower holds the lower bound on p_A; under the two-sided bound the radius also depends on the bound on
-    the runner-up, so that p_lower may lie below 1/2. The column path holds how often the picked class had come out at
-    each look; the columns machine, image and u are there where a table has them. Stored with them are digests of the
-    header and of each column of evidence, and a checksum of every page. When this returns, the file and its name are
-    synced to the disk.
+    The column p_lower holds the lower bound on p_A; under the two-sided bound the
+    radius also depends on the bound on the runner-up, so that p_lower may lie below
+    1/2. The column path holds how often the picked class had come out at each look; the
+    columns machine, image and u are there where a table has them. Stored with them are
+    digests of the header and of each column of evidence, and a checksum of every page.
+    When this returns, the file and its name are synced to the disk.
 
     Raises:
-        Problem: the table has no counts, holds an image twice, or its radii were converted to another norm.
+        Problem: the table has no counts, holds an image twice, or its radii were
+            converted to another norm.
 
     Example:
         >>> from randsmooth.certificates import from_counts
-        >>> write_parquet(from_counts([990, 480], n=1000, picked=[3, 5], label=[3, 5], sigma=0.5), "run.parquet")
+        >>> classes = [3, 5]
+        >>> table = from_counts(
+        ...     [990, 480], n=1000, picked=classes, label=classes, sigma=0.5
+        ... )
+        >>> write_parquet(table, "run.parquet")
         >>> pq.read_table("run.parquet").column_names[:5]
         ['idx', 'label', 'predict', 'radius', 'correct']
     """
     if table.converted is not None:
         raise WrongTable(
-            f"{table.name or 'this table'} has {table.norm} radii, for reports: write it before `in_norm`"
+            f"{table.name or 'this table'} has {table.norm} radii, for reports: "
+            "write it before `in_norm`"
         )
     header = table.header.model_dump_json().encode()
     check_images(table.idx)
@@ -112,7 +121,9 @@ def write_parquet(table: Certificates, path: Place) -> None:
 
 
 def _in_a_file(table: pa.Table) -> bytes:
-    """Return the content of a file: compressed, unless that would be taken for a false file."""
+    """Return the content of a file: compressed, unless that would be taken for a false
+    file.
+    """
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
     if layout_of(buffer).made <= _most_bytes(buffer.tell()):
@@ -129,17 +140,21 @@ def _in_a_file(table: pa.Table) -> bytes:
 
 
 def read_parquet(place: Place) -> Certificates:
-    """Read a table that `write_parquet` wrote; its radii are computed again from the counts.
+    """Read a table that `write_parquet` wrote; its radii are computed again from the
+    counts.
 
-    The columns predict, radius, correct, picked, n_A and p_lower are for people who open the file; they are not read.
+    The columns predict, radius, correct, picked, n_A and p_lower are for people who
+    open the file; they are not read.
 
     Raises:
         ForeignFile: a Parquet file that holds no certificates.
-        Problem: the file is damaged or cut short, or its evidence contradicts its header.
+        Problem: the file is damaged or cut short, or its evidence contradicts its
+            header.
 
     Example:
         >>> from randsmooth.certificates import from_counts
-        >>> table = from_counts([[990, 10], [480, 520]], picked=[0, 1], label=[0, 1], sigma=0.5)
+        >>> counts = [[990, 10], [480, 520]]
+        >>> table = from_counts(counts, picked=[0, 1], label=[0, 1], sigma=0.5)
         >>> write_parquet(table, "run.parquet")
         >>> read_parquet("run.parquet").counts.tolist()
         [[990, 10], [480, 520]]
@@ -166,8 +181,8 @@ def read_parquet(place: Place) -> Certificates:
 def digests(header: bytes, parts: Parts) -> bytes:
     """Return one line `name sha256` for the stored `header` and one for each column.
 
-    Name, type and shape of each array are hashed with its little-endian bytes, so that numbers which change places
-    change the digest.
+    Name, type and shape of each array are hashed with its little-endian bytes, so that
+    numbers which change places change the digest.
     """
     lines = [f"header {hashlib.sha256(header).hexdigest()}"]
     for name, arrays in parts.items():
@@ -188,16 +203,20 @@ def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) ->
     if wrong or len(lines) != len(stored):
         changed = ", ".join(wrong) or "list of columns"
         raise WrongFile(
-            f"{path} is damaged: not what was written, by sha256, is its {changed}. {ANOTHER_COPY}",
+            f"{path} is damaged: not what was written, by sha256, is its {changed}. "
+            f"{ANOTHER_COPY}",
             file=path,
         )
 
 
 def _without_header(path: Path, holds: set[bytes]) -> Problem:
-    """Return the error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
+    """Return the error for a Parquet file without a header: damaged if it holds what
+    only certificate tables hold.
+    """
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
         return WrongFile(
-            f"{path} is damaged: its header is lost, which pandas does not keep. {ANOTHER_COPY}",
+            f"{path} is damaged: its header is lost, which pandas does not keep. "
+            f"{ANOTHER_COPY}",
             file=path,
         )
     return ForeignFile(
@@ -207,7 +226,8 @@ def _without_header(path: Path, holds: set[bytes]) -> Problem:
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page checksums included, is an Problem.
+    """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page
+    checksums included, is an Problem.
 
     Raises:
         Problem: it is damaged, cut short or no Parquet file, or states more than a
@@ -229,7 +249,8 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
         MemoryError,
     ) as error:
         raise WrongFile(
-            f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})",
+            f"{path} is not a readable Parquet file (damaged or cut short? "
+            f"{shown(error)})",
             file=path,
         ) from error
 
@@ -254,10 +275,12 @@ def _to_arrow(name: str, values: Any) -> pa.Array:
 
 
 def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
-    """Return the evidence in `file`, with as many classes as the first row counts; without a row, `classes`.
+    """Return the evidence in `file`, with as many classes as the first row counts;
+    without a row, `classes`.
 
     Raises:
-        Problem: a column is missing, occurs twice, has another type, or is larger than that of any table.
+        Problem: a column is missing, occurs twice, has another type, or is larger than
+            that of any table.
     """
     schema = file.schema_arrow
     names = [
@@ -277,7 +300,9 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
 
 
 def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Parts:
-    """Return the arrays of each column, with as many classes as the first row counts; without a row, `classes`."""
+    """Return the arrays of each column, with as many classes as the first row counts;
+    without a row, `classes`.
+    """
     width = classes or 1
     first = columns["counts"][:1].value_lengths().to_pylist()
     if first:
@@ -342,7 +367,8 @@ def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
             raise _broken(
                 path,
                 name,
-                f"states {values:,} counts of {classes:,} classes in {layout.rows:,} rows",
+                f"states {values:,} counts of {classes:,} classes in {layout.rows:,} "
+                "rows",
             )
     _check_size(layout.rows, max(numbers.values()), str(path))
 
@@ -355,8 +381,10 @@ def _most_bytes(packed: int) -> int:
 def _check_size(rows: int, numbers: int, what: str) -> None:
     """Raise Problem for more than any table holds, before it is made."""
     if rows > MOST_ROWS or numbers > MOST_VALUES:
-        most = f"a table has at most {MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
-        raise TooLarge(f"{what} holds {rows:,} rows with {numbers:,} counts; {most}")
+        raise TooLarge(
+            f"{what} holds {rows:,} rows with {numbers:,} counts; a table has at most "
+            f"{MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
+        )
 
 
 def _broken(path: Path, name: str, fault: str) -> Problem:

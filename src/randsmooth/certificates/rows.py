@@ -12,11 +12,13 @@ from randsmooth.certificates.header import Machine
 
 
 def numbered(machines: Sequence[Machine | None]) -> tuple[tuple[Machine, ...], Ints]:
-    """Return each machine once, and (N,) the number of each row's among them: a column `machine`; -1 for None.
+    """Return each machine once, and (N,) the number of each row's among them: a column
+    `machine`; -1 for None.
 
     Example:
-        >>> there, numbers = numbered([Machine(host=host) for host in ("node7", "node8", "node7")])
-        >>> [machine.host for machine in there], numbers.tolist()
+        >>> of_rows = [Machine(host=host) for host in ("node7", "node8", "node7")]
+        >>> machines, numbers = numbered(of_rows)
+        >>> [machine.host for machine in machines], numbers.tolist()
         (['node7', 'node8'], [0, 1, 0])
     """
     keys = [
@@ -33,12 +35,15 @@ def numbered(machines: Sequence[Machine | None]) -> tuple[tuple[Machine, ...], I
 
 
 def in_bytes(address: int) -> bytes:
-    """Return the address of an image (see `noise.address_of`) as it is hashed and stored."""
+    """Return the address of an image (see `noise.address_of`) as it is hashed and
+    stored.
+    """
     return address.to_bytes(ADDRESS, "little")
 
 
 def hashed_images(labels: Ints, addresses: Iterable[bytes]) -> str:
-    """Return a hash of labels (N,), and of the images with these N addresses (see `in_bytes`), in their order.
+    """Return a hash of labels (N,), and of the images with these N addresses (see
+    `in_bytes`), in their order.
 
     By it a run is known to be about the same images.
     """

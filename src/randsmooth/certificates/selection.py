@@ -35,13 +35,15 @@ MOST_IMAGES = 10**7
 
 @lru_cache(maxsize=16)
 def chosen_by(words: str | None) -> Ints | None:
-    """Return (chosen,) the positions of the images that a header's selection names, in order.
+    """Return (chosen,) the positions of the images that a header's selection names, in
+    order.
 
     They are either that many spread evenly over the split, or every so-manieth. The
     result is None where it names none, or in words that are not known here.
 
     Example:
-        >>> [len(chosen_by(words)) for words in ("all 364", "take 5 of 364", "one in 20 of 364")]
+        >>> selections = ("all 364", "take 5 of 364", "one in 20 of 364")
+        >>> [len(chosen_by(selection)) for selection in selections]
         [364, 5, 19]
         >>> chosen_by("take 4 of 10").tolist(), chosen_by("the two best")
         ([0, 2, 5, 7], None)
@@ -61,7 +63,8 @@ def chosen_by(words: str | None) -> Ints | None:
 
 @dataclass(frozen=True)
 class Shard:
-    """One of `of` shares of the images that a run certifies: the first, or the second, ..., of every `of` images.
+    """One of `of` shares of the images that a run certifies: the first, or the second,
+    ..., of every `of` images.
 
     Attributes:
         number: which, from 1 on.
@@ -103,7 +106,8 @@ class Shard:
             raise BadValue(
                 field="shard",
                 value=text,
-                expected=f"is not one of {of}: number them from 1/{of or 1} to {of}/{of}",
+                expected=f"is not one of {of}: number them from 1/{of or 1} to "
+                f"{of}/{of}",
             )
         return cls(number, of)
 
@@ -111,7 +115,8 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def share(self, chosen: Positions) -> Positions:
-        """Return its share of the `chosen` images, which interleaves with those of the other shards.
+        """Return its share of the `chosen` images, which interleaves with those of the
+        other shards.
 
         Raises:
             Problem: there are more shards than images.
@@ -120,12 +125,15 @@ class Shard:
             raise BadValue(
                 field="shard",
                 value=str(self),
-                expected=f"cuts {len(chosen):,} images into more shares than there are images",
+                expected=f"cuts {len(chosen):,} images into more shares than there are "
+                "images",
             )
         return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
 
     def file(self, out: Place) -> Place:
-        """Return the file of the shard of a run into `out`, beside it; `out` itself if it has that name already."""
+        """Return the file of the shard of a run into `out`, beside it; `out` itself if
+        it has that name already.
+        """
         ending = f"{self.number}-of-{self.of}"
         stem, dot, suffix = name_of(out).rpartition(".")
         if f"-{stem}".endswith(f"-{ending}"):
@@ -134,30 +142,38 @@ class Shard:
 
 
 def whole_of(file: Place) -> Place | None:
-    """Return the `out` of a run of which `file` holds a shard, finished or not; None where its name does not say.
+    """Return the `out` of a run of which `file` holds a shard, finished or not.
+
+    It is None where the name of the file does not say it.
 
     Example:
         >>> from pathlib import Path
-        >>> whole_of(Path("runs/table-2-of-3.parquet")), whole_of(Path("2-of-3.parquet"))
-        (PosixPath('runs/table.parquet'), None)
+        >>> whole_of(Path("runs/table-2-of-3.parquet"))
+        PosixPath('runs/table.parquet')
+        >>> whole_of(Path("2-of-3.parquet")) is None
+        True
     """
     match = SHARD_FILE.fullmatch(name_of(file))
     return beside(file, f"{match[1]}.parquet") if match else None
 
 
 def images_planned(selection: str | None, shard: str | None) -> int | None:
-    """Return how many images a run certifies in the end whose header says these; None where it does not tell.
+    """Return how many images a run certifies in the end whose header says these.
+
+    It is None where the header does not tell it.
 
     Example:
-        >>> images_planned("one in 20 of 10000", None), images_planned("take 500 of 10000", "2/3")
-        (500, 167)
+        >>> images_planned("one in 20 of 10000", shard=None)
+        500
+        >>> images_planned("take 500 of 10000", shard="2/3")
+        167
     """
     chosen = chosen_by(selection)
     return None if chosen is None else len(Shard.parse(shard or "1/1").share(chosen))
 
 
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
-    """Raise Problem for an image that a header with this selection and shard is not about."""
+    """Raise Problem for an image that no header with this selection and shard has."""
     chosen = chosen_by(selection)
     if chosen is None:
         return

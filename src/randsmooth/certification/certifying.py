@@ -21,8 +21,8 @@ from randsmooth.certificates.journal import (
     check_parquet,
     journal_path,
     shards_path,
-    table_of,
 )
+from randsmooth.certificates.journal_rows import table_of
 from randsmooth.certification.options import RunOptions
 from randsmooth.certification.run import Chosen, OpenRun, RunSpec, open_run, spread
 from randsmooth.certification.run_notes import tell

@@ -1,1 +1,4 @@
-"""Logs of certificates that other programs wrote, as the field publishes them. No torch here."""
+"""Logs of certificates that other programs wrote, as the field publishes them.
+
+No torch here.
+"""

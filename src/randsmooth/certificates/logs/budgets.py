@@ -1,8 +1,8 @@
 """The budget that a log was certified with, by its largest radii.
 
-n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more: many images reach that, so
-the largest radius of a log reveals its budget. 3.81 sigma is n = 100,000 at alpha 0.001,
-and 3.91 sigma is the same n at alpha 0.01.
+n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more: many images reach
+that, so the largest radius of a log reveals its budget. 3.81 sigma is n = 100,000 at
+alpha 0.001, and 3.91 sigma is the same n at alpha 0.01.
 """
 
 from functools import cache
@@ -49,12 +49,14 @@ def possible_budgets(
     """Return the usual budgets (n, alpha) whose largest radii are those of a log.
 
     Args:
-        radius: (N,) as the log prints them. If a single image has the largest, no budget is inferred.
+        radius: (N,) as the log prints them. If a single image has the largest, no
+            budget is inferred.
         sigma: of the log, or (N,) of each image.
         n, alpha: if known, only budgets with these are tried.
 
     Example:
-        >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)  # 1.91 is 3.81 sigma
+        >>> # 1.91 is 3.81 sigma.
+        >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)
         [(100000, 0.001)]
     """
     for value in np.unique(sigma).tolist():
@@ -85,7 +87,8 @@ def possible_budgets(
 def in_sigmas(
     radius: Floats, sigma: float | Floats, *, rounded: bool = True
 ) -> tuple[Floats, Floats]:
-    """Return the radii above 0 in units of sigma, each once, the largest first; and by how much each may be off.
+    """Return the radii above 0 in units of sigma, each once, the largest first; and by
+    how much each may be off.
 
     The sigmas (N,) of images may be `rounded` as the radii are.
     """
@@ -100,7 +103,8 @@ def in_sigmas(
 
 
 def explains(possible: Floats, radii: Floats, tolerance: Floats) -> bool:
-    """Return whether those of `radii` that lie near the largest `possible` ones equal one of these within `tolerance`.
+    """Return whether those of `radii` that lie near the largest `possible` ones equal
+    one of these within `tolerance`.
 
     All are in units of sigma, the largest first.
     """

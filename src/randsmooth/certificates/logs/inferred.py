@@ -1,4 +1,6 @@
-"""What a log was made with, taken from the user, from its path or from its largest radii; never assumed."""
+"""What a log was made with, taken from the user, from its path or from its largest
+radii; never assumed.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -41,13 +43,14 @@ def infer(
     n: int | None = None,
     alpha: float | None = None,
 ) -> Certificates:
-    """Complete a log with the facts that it does not hold (sigma, n, alpha, data set), and judge it at alpha 0.001.
+    """Complete a log with the facts that it does not hold (sigma, n, alpha, data set),
+    and judge it at alpha 0.001.
 
-    Arguments take precedence over what the path says (see `path_facts`). If neither gives
-    n and alpha, they are taken from the largest radii, provided that exactly one usual
-    budget explains these. If that alpha is not 0.001, the log is judged again at 0.001
-    (see `log_at_alpha`). The header's notes say where each fact comes from; what stays
-    unknown stays None. A table of counts is returned unchanged.
+    Arguments take precedence over what the path says (see `path_facts`). If neither
+    gives n and alpha, they are taken from the largest radii, provided that exactly one
+    usual budget explains these. If that alpha is not 0.001, the log is judged again at
+    0.001 (see `log_at_alpha`). The header's notes say where each fact comes from; what
+    stays unknown stays None. A table of counts is returned unchanged.
 
     Raises:
         Problem: the radii cannot come from the given sigma, n and alpha.
@@ -73,7 +76,9 @@ def infer(
 
 
 def _check_own_sigma(table: Certificates, sigma: float | None) -> None:
-    """Raise Problem where a `sigma` is given that is not the one that the log itself states."""
+    """Raise Problem where a `sigma` is given that is not the one that the log itself
+    states.
+    """
     stated = table.header.sigma
     if sigma is not None and stated is not None and sigma != stated:
         raise BadValue(
@@ -93,7 +98,9 @@ def _with_path_facts(
     n: int | None,
     alpha: float | None,
 ) -> Certificates:
-    """Return the table with the facts that were given, then with those that its path says, after those of its own."""
+    """Return the table with the facts that were given, then with those that its path
+    says, after those of its own.
+    """
     known = table.assuming(sigma=sigma, n=n, alpha=alpha)
     if table.sigmas is not None:
         # A sigma in the path is that of the training, or of the search.
@@ -139,7 +146,8 @@ def _with_budget(table: Certificates) -> Certificates:
         largest = f"{(radius / sigma).max():.4g} sigma"
     if len(budgets) != 1:
         note = (
-            f"{' and '.join(lacking)} not known: the largest radius, {largest}, is not the "
+            f"{' and '.join(lacking)} not known: the largest radius, {largest}, "
+            "is not the "
             "most of any one usual budget; shown as logged, not re-bound"
         )
         return _noted(table, note)
@@ -151,7 +159,8 @@ def _with_budget(table: Certificates) -> Certificates:
 
 
 def _doubt(table: Certificates) -> str:
-    """Return a note on a log whose sigma, n and alpha certify no such large radii, or more than most of its own.
+    """Return a note on a log whose sigma, n and alpha certify no such large radii, or
+    more than most of its own.
 
     It is empty where there is no doubt.
     """
@@ -164,7 +173,8 @@ def _doubt(table: Certificates) -> str:
         sigma = "" if header.sigma is None else f"sigma {header.sigma:g}, "
         return (
             "some of the largest radii are none that the exact bound gives at "
-            f"{sigma}n {header.n:,} and alpha {header.alpha:g}: another bound made them, or "
+            f"{sigma}n {header.n:,} and alpha {header.alpha:g}: "
+            "another bound made them, or "
             "they were changed"
         )
     if header.sigma is None:
@@ -176,19 +186,22 @@ def _doubt(table: Certificates) -> str:
         return ""
     return (
         f"{at_largest:,} images share the largest radius, {largest:g}, though "
-        f"sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up to "
+        f"sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up "
+        "to "
         f"{round_down(most, 3)}: check sigma, n and alpha"
     )
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
-    """Judge a log at another alpha: n_A of each image is recovered from its radius, and its bound computed again.
+    """Judge a log at another alpha: n_A of each image is recovered from its radius, and
+    its bound computed again.
 
-    Images that are no longer certified at `alpha` abstain. The new radii are as exact as
-    the log's printed ones.
+    Images that are no longer certified at `alpha` abstain. The new radii are as exact
+    as the log's printed ones.
 
     Raises:
-        Problem: sigma, n or alpha of the log is unknown, or `alpha` lies outside [1e-15, 1).
+        Problem: sigma, n or alpha of the log is unknown, or `alpha` lies outside
+            [1e-15, 1).
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -230,7 +243,9 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
 
 
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
-    """Return the table with further notes, those that are not empty, and facts in its header."""
+    """Return the table with further notes, those that are not empty, and facts in its
+    header.
+    """
     header = table.header
     all_notes = (*header.notes, *(note for note in notes if note))
     return replace(table, header=header.replace(**facts, notes=all_notes))

@@ -34,7 +34,7 @@ ARCH = re.compile(
 )
 SEVERITY = re.compile(r"severity_(\d)")
 
-# Which of several runs a log is of: `noise_0.50_4490`, and folders that are a number alone.
+# Which of several runs a log is of: `noise_0.50_4490`, and folders that are a number.
 RUN = re.compile(r"_?(\d+)(?:_o)?")
 
 # The suffixes of logs; `sigma_0.25` has none.

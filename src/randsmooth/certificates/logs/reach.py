@@ -24,7 +24,8 @@ SMALLEST_Q = 1e-300
 
 
 def radii_and_sigma(table: Certificates) -> tuple[Floats, float | Floats] | None:
-    """Return radii of a log and what they are to be divided by to be in units of sigma; None where nothing says it.
+    """Return radii of a log and what they are to be divided by to be in units of sigma;
+    None where nothing says it.
 
     The second is the sigma of all images, or (N,) of each. Without a sigma, the bounds
     on p_A say the radii in these units, where the log states them.
@@ -37,7 +38,8 @@ def radii_and_sigma(table: Certificates) -> tuple[Floats, float | Floats] | None
 
 
 def sigma_of_each(table: Certificates) -> float | Floats | None:
-    """Return the sigma of all images, or (N,) of each, also as their radii and bounds on p_A say it; else None.
+    """Return the sigma of all images, or (N,) of each, also as their radii and bounds
+    on p_A say it; else None.
 
     It is 0 where a log that states bounds alone certifies nothing.
     """
@@ -50,18 +52,21 @@ def sigma_of_each(table: Certificates) -> float | Floats | None:
 
 
 def require_reachable(table: Certificates) -> None:
-    """Raise Problem for a log whose radii cannot come from its sigma, n and alpha. A table of counts passes.
+    """Raise Problem for a log whose radii cannot come from its sigma, n and alpha.
+
+    A table of counts passes.
 
     And so does one with radii in another norm, whose own were in reach.
 
     Either a radius is above the largest that they certify, or another usual budget
-    explains the largest radii and this one does not. An unknown n or alpha is taken to be
-    one that certifies the most: MOST_SAMPLES samples, LARGEST_ALPHA.
+    explains the largest radii and this one does not. An unknown n or alpha is taken to
+    be one that certifies the most: MOST_SAMPLES samples, LARGEST_ALPHA.
 
     Example:
         >>> from randsmooth.certificates import from_radii
         >>> require_reachable(from_radii([1.0], sigma=0.5, n=1000, alpha=0.001))
-        >>> require_reachable(from_radii([4.0], sigma=0.5, n=1000, alpha=0.001, name="log"))
+        >>> log = from_radii([4.0], sigma=0.5, n=1000, alpha=0.001, name="log")
+        >>> require_reachable(log)
         Traceback (most recent call last):
             ...
         randsmooth.errors.BadValue: log: the radius of image 0 is above 1.231, the most that n=1000 and ...
@@ -75,7 +80,9 @@ def require_reachable(table: Certificates) -> None:
 
 
 def _check_budget(table: Certificates, radius: Floats, sigma: float | Floats) -> None:
-    """Raise Problem where just one usual budget explains the largest radii, and the log's is another."""
+    """Raise Problem where just one usual budget explains the largest radii, and the
+    log's is another.
+    """
     budgets = possible_budgets(radius, sigma)
     if len(budgets) != 1:
         return
@@ -92,7 +99,9 @@ def _check_budget(table: Certificates, radius: Floats, sigma: float | Floats) ->
 
 
 def _check_reach(table: Certificates) -> None:
-    """Raise Problem for a radius that no samples of the known sigma, n and alpha certify."""
+    """Raise Problem for a radius that no samples of the known sigma, n and alpha
+    certify.
+    """
     n = table.header.n
     alpha = table.header.alpha
     sigma = sigma_of_each(table)
@@ -114,8 +123,10 @@ def _check_reach(table: Certificates) -> None:
     alpha_words = f"alpha={alpha}" if alpha else "any alpha"
     raise BadValue(
         f"the radius of {name_images(table.idx[wrong])} is above "
-        f"{round_down(first_most, 3)}, the most that {n_words} and {alpha_words} certify at "
-        f"sigma={first_sigma:g}; give those that the log was made with, or no n and alpha",
+        f"{round_down(first_most, 3)}, the most that {n_words} and {alpha_words} "
+        "certify at "
+        f"sigma={first_sigma:g}; give those that the log was made with, "
+        "or no n and alpha",
         field="radius",
         value=float(table.radius[first]),
         where=table.name,
@@ -123,7 +134,9 @@ def _check_reach(table: Certificates) -> None:
 
 
 def _check_stated_bounds(table: Certificates) -> None:
-    """Raise Problem where a column of bounds on p_A says other radii than the log's, at the sigma that is known."""
+    """Raise Problem where a column of bounds on p_A says other radii than the log's, at
+    the sigma that is known.
+    """
     sigma = table.header.sigma if table.sigmas is None else table.sigmas
     if table.q is None or sigma is None or len(table) == 0:
         return
@@ -143,8 +156,10 @@ def _check_stated_bounds(table: Certificates) -> None:
     stated = float(sigma_of_row * STANDARD.radius(table.q[row]))
     raise BadValue(
         f"image {table.idx[row]} has radius {table.radius[row]:g}, and at "
-        f"sigma={sigma_of_row:g} its column pABar, {p_lower[row]:.6g}, says {stated:.3f}, "
-        f"so too for {len(wrong):,} of {len(table):,} images: give the sigma that the log "
+        f"sigma={sigma_of_row:g} its column pABar, {p_lower[row]:.6g}, "
+        f"says {stated:.3f}, "
+        f"so too for {len(wrong):,} of {len(table):,} images: "
+        "give the sigma that the log "
         "was made with",
         field="radius",
         value=float(table.radius[row]),

@@ -1,10 +1,12 @@
 """The TSV logs of the literature, in the forms in which they circulate.
 
-Most are written by `certify.py` of Cohen et al. 2019 or a descendant of it: `idx label predict radius correct time`,
-one line an image. These variants are read too: `time` in plain seconds, `correct` as a running total (Carlini et al.
-2023), rows in any order, lines without header and without `idx` (Lei et al. 2025), a run that was killed and went on
-in the same file, images that were not certified because they are misclassified (VERONA), a sigma for each image
-(QCRS and other input-dependent smoothing), and further columns.
+Most are written by `certify.py` of Cohen et al. 2019 or a descendant of it: `idx label
+predict radius correct time`, one line an image. These variants are read too: `time` in
+plain seconds, `correct` as a running total (Carlini et al. 2023), rows in any order,
+lines without header and without `idx` (Lei et al. 2025), a run that was killed and went
+on in the same file, images that were not certified because they are misclassified
+(VERONA), a sigma for each image (QCRS and other input-dependent smoothing), and further
+columns.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ from randsmooth.errors import WrongFile
 from randsmooth.escape import LONG_PART, printable, shortened
 from randsmooth.noise.norms import LENGTHS
 
-UNNUMBERED = "the log does not say which images it is about; they are numbered -1, -2, ... in its order"
+UNNUMBERED = (
+    "the log does not say which images it is about; they are numbered -1, -2, ... in its "
+    "order"
+)
 SORTED = "its rows were sorted by idx"
 CLOCK = re.compile(
     r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII
@@ -52,26 +57,37 @@ TRUTH = {"True": "1", "False": "0"}
 
 
 def read_tsv(path: Path | str) -> Certificates:
-    """Read a published log. It does not hold sigma, n and alpha: see `infer` and `Certificates.assuming`.
+    """Read a published log.
 
-    Most logs print radii to three significant digits, perhaps rounded up. A log without `idx` does not say which images
-    it is about; its rows are numbered below 0, so that `pair` finds none of them in another table. Rows in another
-    order are sorted by `idx`. What was made of a log that is not as usual, the header's notes say.
+    It does not hold sigma, n and alpha: see `infer` and `Certificates.assuming`.
 
-    A column `sigma` or `best_sigma` is the noise of each image: where all have the same, it is the table's sigma, and
-    else its `sigmas`. A column `pABar` is the lower bound on p_A that each radius states.
+    Most logs print radii to three significant digits, perhaps rounded up. A log without
+    `idx` does not say which images it is about; its rows are numbered below 0, so that
+    `pair` finds none of them in another table. Rows in another order are sorted by
+    `idx`. What was made of a log that is not as usual, the header's notes say.
 
-    A log carries no digest. These properties are checked: no image stands twice, labels and predictions are classes of
-    the data set that the path names, an abstention has radius 0, no radius is above 1000, and `correct` agrees with
-    label and predict. `infer`, which knows sigma, checks whether the radii can be reached.
+    A column `sigma` or `best_sigma` is the noise of each image: where all have the
+    same, it is the table's sigma, and else its `sigmas`. A column `pABar` is the lower
+    bound on p_A that each radius states.
+
+    A log carries no digest. These properties are checked: no image stands twice, labels
+    and predictions are classes of the data set that the path names, an abstention has
+    radius 0, no radius is above 1000, and `correct` agrees with label and predict.
+    `infer`, which knows sigma, checks whether the radii can be reached.
 
     Raises:
-        Problem: a log of predictions, one that holds too little, a missing column, a row cut short, two runs about
-            the same images, or an impossible value; the line is named.
+        Problem: a log of predictions, one that holds too little, a missing column, a
+            row cut short, two runs about the same images, or an impossible value; the
+            line is named.
 
     Example:
-        >>> lines = ["idx label predict radius correct time", "0 3 3 0.61 1 0:00:01.5", "20 8 -1 0.0 0 0:00:01.4"]
-        >>> _ = Path("log.tsv").write_text("\\n".join(lines).replace(" ", "\\t") + "\\n")
+        >>> lines = [
+        ...     "idx label predict radius correct time",
+        ...     "0 3 3 0.61 1 0:00:01.5",
+        ...     "20 8 -1 0.0 0 0:00:01.4",
+        ... ]
+        >>> text = "\\n".join(lines).replace(" ", "\\t")
+        >>> _ = Path("log.tsv").write_text(text + "\\n")
         >>> table = read_tsv("log.tsv")
         >>> table.predict.tolist(), table.seconds.tolist()
         ([3, -1], [1.5, 1.4])
@@ -101,7 +117,9 @@ def read_tsv(path: Path | str) -> Certificates:
 
 
 def _positions(lines: Lines) -> Ints:
-    """(N,) the position of each image in its split; below 0 where the log does not say it."""
+    """(N,) the position of each image in its split; below 0 where the log does not say
+    it.
+    """
     if "idx" not in lines.columns:
         return -1 - np.arange(len(lines.places))
     idx = lines.integers("idx", 0, LAST_IMAGE)
@@ -127,7 +145,9 @@ def _stands_twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
 
 
 def _seconds_of(lines: Lines) -> Floats:
-    """(N,) `time` as h:mm:ss with or without fractions, with days before it, or in plain seconds."""
+    """(N,) `time` as h:mm:ss with or without fractions, with days before it, or in
+    plain seconds.
+    """
     seconds = np.array([_seconds(cell) for cell in lines.columns["time"]], np.float64)
     possible = (seconds >= 0) & (seconds <= MOST_SECONDS)
     lines.refuse("time", ~possible, "is neither h:mm:ss nor seconds")
@@ -145,7 +165,9 @@ def _seconds(cell: str) -> float:
 
 
 def _stated_q(lines: Lines) -> Floats | None:
-    """(N,) the upper bound on 1 - p_A that the log states of each image; None where it does not."""
+    """(N,) the upper bound on 1 - p_A that the log states of each image; None where it
+    does not.
+    """
     if P_LOWER not in lines.columns:
         return None
     p_lower = lines.numbers(P_LOWER)
@@ -160,11 +182,14 @@ def _stated_q(lines: Lines) -> Floats | None:
 
 
 def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
-    """Return the table with the sigma that a column of the log states, or the sigmas, where images have several."""
+    """Return the table with the sigma that a column of the log states, or the sigmas,
+    where images have several.
+    """
     names = [name for name in SIGMA_COLUMNS if name in lines.columns]
     if len(names) > 1:
         raise WrongFile(
-            f"{lines.path} has the columns {' and '.join(names)}: keep the one that radii are made with",
+            f"{lines.path} has the columns {' and '.join(names)}: "
+            "keep the one that radii are made with",
             file=lines.path,
         )
     if not names or len(table) == 0:
@@ -183,7 +208,8 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
         header = header.replace(sigma=low, notes=(*header.notes, note))
         return replace(table, header=header)
     note = (
-        f"each image has a sigma of its own, {low:g} to {high:g}, as its column {name} says: "
+        f"each image has a sigma of its own, {low:g} to {high:g}, "
+        f"as its column {name} says: "
         "a radius holds if that sigma is kept for all inputs, not chosen anew for each"
     )
     header = header.replace(notes=(*header.notes, note))
@@ -198,12 +224,14 @@ def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
     if lines.headers:
         places = ", ".join(map(str, lines.headers[:3]))
         notes.append(
-            f"a header stands again in line {places}: a run went on there, about other images"
+            f"a header stands again in line {places}: a run went on there, "
+            "about other images"
         )
     if misclassified:
         were = "1 image was" if misclassified == 1 else f"{misclassified:,} images were"
         notes.append(
-            f"{were} misclassified and not certified (predict=-2), which counts as wrong"
+            f"{were} misclassified and not certified (predict=-2), "
+            "which counts as wrong"
         )
     if lines.unread:
         notes.append(f"columns not read: {', '.join(lines.unread)}")
@@ -211,7 +239,9 @@ def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
 
 
 def _in_order(table: Certificates) -> Certificates:
-    """Return the table with its images in ascending order, as far as it says which they are."""
+    """Return the table with its images in ascending order, as far as it says which they
+    are.
+    """
     if len(table) == 0 or table.idx[0] < 0 or np.all(np.diff(table.idx) > 0):
         return table
     noted = table.header.replace(notes=(*table.header.notes, SORTED))
@@ -233,14 +263,19 @@ def _check_rows(table: Certificates, lines: Lines) -> None:
         "correct", 0, len(table)
     )
     if not _counts_right_rows(correct, table.correct, lines):
-        why = "contradicts predict: expected 1 where predict is label, else 0, or the number of such rows so far"
-        lines.refuse("correct", table.correct != correct, why)
+        lines.refuse(
+            "correct",
+            table.correct != correct,
+            "contradicts predict: expected 1 where predict is label, else 0, or the number "
+            "of such rows so far",
+        )
 
 
 def _counts_right_rows(correct: Ints, right: NDArray[np.bool_], lines: Lines) -> bool:
     """Return whether `correct` (N,) is a running total of the `right` rows (N,).
 
-    It counts through the whole file or from each header on; or rows were put in another order after they were counted.
+    It counts through the whole file or from each header on; or rows were put in another
+    order after they were counted.
     """
     total = np.cumsum(right)
     before_each_part = np.append(0, total)[lines.starts]

@@ -1,0 +1,182 @@
+"""The evidence of one image as a line of a journal, and the table of many such lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from randsmooth.certificates.counts_given import whole_numbers
+from randsmooth.certificates.evidence import ADDRESS, COLUMNS, Ints
+from randsmooth.certificates.header import Header, Machine
+from randsmooth.certificates.rows import numbered
+from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import WrongFile
+
+# The fields of a row that are arrays of whole numbers.
+COUNTS = ("counts0", "counts", "path")
+
+
+@dataclass(frozen=True)
+class JournalRow:
+    """One image's evidence.
+
+    Attributes:
+        idx, label: position and true class of the image; label -1 where it has none.
+        counts0, counts: (K,) class counts of the samples that picked the class, and of
+            those that bounded it.
+        path: how often the picked class had come out at each look.
+        seconds: time that the image took.
+        machine: which made this row; None for the one that the header tells.
+        image: the address of the image, a hash of its pixels; only the rows of a shard
+            need it, from which the `data` of the whole table is made.
+        u: the uniform number of the image, under the randomised bound.
+
+    Example:
+        >>> row = JournalRow(
+        ...     idx=0,
+        ...     label=0,
+        ...     counts0=np.array([10, 0]),
+        ...     counts=np.array([99, 1]),
+        ...     path=np.array([99]),
+        ...     seconds=0.5,
+        ... )
+        >>> print(row.to_json())
+        {"idx": 0, "label": 0, "seconds": 0.5, "counts0": [10, 0], ...}
+        >>> JournalRow.from_json(row.to_json()).counts.tolist()
+        [99, 1]
+    """
+
+    idx: int
+    label: int
+    counts0: Ints
+    counts: Ints
+    path: Ints
+    seconds: float
+    machine: Machine | None = None
+    image: bytes | None = None
+    u: float | None = None
+
+    def slim(self) -> JournalRow:
+        """Return the same with its counts in the smallest types that hold them, so that
+        many rows fit into memory.
+        """
+        return replace(
+            self,
+            counts0=_in_smallest_type(self.counts0),
+            counts=_in_smallest_type(self.counts),
+            path=_in_smallest_type(self.path),
+        )
+
+    def to_json(self) -> str:
+        """Return the row as a line."""
+        values: dict[str, Any] = {
+            "idx": self.idx,
+            "label": self.label,
+            "seconds": self.seconds,
+            "counts0": self.counts0.tolist(),
+            "counts": self.counts.tolist(),
+            "path": self.path.tolist(),
+        }
+        if self.machine is not None:
+            values["machine"] = self.machine.model_dump()
+        if self.image is not None:
+            values["image"] = self.image.hex()
+        if self.u is not None:
+            values["u"] = self.u
+        return json.dumps(values)
+
+    @classmethod
+    def from_json(cls, line: str | bytes, where: object = "the row") -> JournalRow:
+        """Return the row that `to_json` wrote as `line`; `where` names the line in
+        errors.
+
+        Raises:
+            Problem: `to_json` cannot have written it.
+        """
+        raw = parse_json(line, where)
+        try:
+            return cls(**{name: _of_json(name, value) for name, value in raw.items()})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise WrongFile(f"{where} is no row of a journal: {shown(error)}") from None
+
+
+def _in_smallest_type(counts: Ints) -> Any:
+    return counts.astype(np.min_scalar_type(counts.max(initial=0)))
+
+
+def _of_json(name: str, value: Any) -> Any:
+    """Return what a line has as the `value` of a column: an array, a number, a machine
+    or the bytes of an address.
+    """
+    if name in COUNTS:
+        return whole_numbers(name, value, None)
+    if name == "machine":
+        return Machine(**value)
+    if name == "image":
+        return bytes.fromhex(value)
+    if name in ("seconds", "u"):
+        return float(value)
+    return int(whole_numbers(name, value))
+
+
+def table_of(
+    header: Header, rows: Sequence[JournalRow], name: str = ""
+) -> Certificates:
+    """Return the table of `rows`. Errors as `from_evidence`."""
+    _check_classes(header, rows)
+    columns = {
+        "idx": _column("idx", header, rows),
+        "label": _column("label", header, rows),
+        "counts0": _column("counts0", header, rows),
+        "counts": _column("counts", header, rows),
+        "seconds": _column("seconds", header, rows),
+    }
+    if header.bound == "randomised":
+        columns["u"] = _column("u", header, rows)
+    machines, machine = numbered([row.machine for row in rows])
+    if machines:
+        header = header.replace(machines=machines)
+        columns["machine"] = machine
+    images = b"".join(row.image or b"" for row in rows)
+    if len(images) not in (0, ADDRESS * len(rows)):
+        raise WrongFile(
+            f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of "
+            f"{len(rows):,} images"
+        )
+    if images:
+        columns["image"] = np.frombuffer(images, np.uint8).reshape(len(rows), -1)
+    return from_evidence(header, **columns, paths=[row.path for row in rows], name=name)
+
+
+def _number_of_classes(header: Header, rows: Sequence[JournalRow]) -> int:
+    """Return K, how many columns the counts have: by the header, or else by the first
+    row.
+    """
+    if header.columns:
+        return header.columns
+    return len(rows[0].counts) if rows else 1
+
+
+def _check_classes(header: Header, rows: Sequence[JournalRow]) -> None:
+    """Raise Problem for a row that counts another number of classes."""
+    K = _number_of_classes(header, rows)
+    for row in rows:
+        if not len(row.counts0) == len(row.counts) == K:
+            raise WrongFile(
+                f"image {row.idx} counts {len(row.counts)} classes, not {K}"
+            )
+
+
+def _column(name: str, header: Header, rows: Sequence[JournalRow]) -> Any:
+    """Return what all rows have under this name, in the shape and type of the table's
+    column.
+    """
+    column = COLUMNS[name]
+    values = [getattr(row, name) for row in rows]
+    array: Any = np.array(values, column.dtype)
+    return array.reshape(column.shape(len(rows), _number_of_classes(header, rows)))
