@@ -1,8 +1,8 @@
-from .adapters.foreign_model import EstimatorModel as EstimatorModel
+from .adapters.estimator_model import EstimatorModel as EstimatorModel
 from .adapters.foreign_model import ForeignModel as ForeignModel
-from .adapters.foreign_model import FunctionModel as FunctionModel
 from .adapters.foreign_model import PythonModel as PythonModel
 from .adapters.foreign_model import votes as votes
+from .adapters.function_model import FunctionModel as FunctionModel
 from .adapters.graph_file import GraphFile as GraphFile
 from .adapters.graph_file import IrModel as IrModel
 from .adapters.graph_file import OnnxModel as OnnxModel

@@ -7,11 +7,9 @@ from torch import nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import WrongModel, article
-from randsmooth.models.adapters.foreign_model import (
-    EstimatorModel,
-    ForeignModel,
-    FunctionModel,
-)
+from randsmooth.models.adapters.estimator_model import EstimatorModel
+from randsmooth.models.adapters.foreign_model import ForeignModel
+from randsmooth.models.adapters.function_model import FunctionModel
 from randsmooth.models.adapters.torch_program import Program, is_program
 from randsmooth.models.around import ForeignPart
 from randsmooth.models.sources import open_source
