@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def each_image_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("randsmooth.certificates.journal.SHARE", 0)
+    monkeypatch.setattr("randsmooth.certificates.journal.PAUSE_AFTER_SYNC", 0)

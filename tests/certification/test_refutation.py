@@ -194,7 +194,7 @@ def test_what_cannot_be_attacked_is_refused() -> None:
             "alpha=0.001 over 5 images is 0.0002 for each, which needs n >= 14 to predict any class; got n=10",
             {"n": 10},
         ),
-        ("cannot take 6 of 5 images", {"take": 6}),
+        ("cannot take 6 of 5 inputs", {"take": 6}),
         ("true names the data set 'half-spaces', and a folder", {"images": None}),
         ("true is about another model: weights 'sha256:", {"model": OTHER}),
         ("the function abs, whose code cannot be compared", {"model": abs}),
