@@ -17,17 +17,21 @@ from randsmooth.noise import Stream
 
 
 class Loss(NamedTuple):
-    """A scalar to minimise, and what to log about it (scalars without gradient, still on the device).
+    """A scalar to minimise, and what to log about it.
+
+    What is logged are scalars without gradient, still on the device.
 
     Attributes:
         total: the loss.
         terms: its parts, which add up to it.
-        figures: shares that show how training is going: of easy images, of attacks that succeed, ...
+        figures: shares that show how training is going: of easy images, of attacks that
+            succeed, ...
 
     Example:
         >>> from randsmooth import methods
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
-        >>> x, y, noise = torch.rand(3, 1, 8, 8), torch.tensor([0, 1, 2]), torch.randn(2, 3, 1, 8, 8)
+        >>> x, y = torch.rand(3, 1, 8, 8), torch.tensor([0, 1, 2])
+        >>> noise = torch.randn(2, 3, 1, 8, 8)
         >>> loss = methods.create("stability", lbd=2.0, m=2).loss(model, x, y, noise)
         >>> torch.allclose(loss.total, sum(loss.terms.values()))
         True
@@ -39,11 +43,11 @@ class Loss(NamedTuple):
 
     @classmethod
     def of(cls, figures: dict[str, Tensor], **terms: Tensor) -> Loss:
-        """The sum of the `terms`."""
+        """Return the loss that is the sum of the `terms`."""
         return cls(
-            torch.stack([*terms.values()]).sum(),
-            {name: term.detach() for name, term in terms.items()},
-            figures,
+            total=torch.stack(list(terms.values())).sum(),
+            terms={name: term.detach() for name, term in terms.items()},
+            figures=figures,
         )
 
 
@@ -51,10 +55,13 @@ class LossInputs(NamedTuple):
     """What some methods need in addition to images and noise.
 
     Attributes:
-        u: (B,) a uniform random number in [0, 1) for each image, for methods whose loss is random beyond the noise.
+        u: (B,) a uniform random number in [0, 1) for each image, for methods whose loss
+            is random beyond the noise.
         target: (B, K) a teacher's smoothed prediction for each image.
-        sigma: the standard deviation of Gaussian noise, where the loss itself depends on it.
-        classifier: the classifier that a denoiser is trained for, in eval mode; it takes no gradient itself.
+        sigma: the standard deviation of Gaussian noise, where the loss itself depends
+            on it.
+        classifier: the classifier that a denoiser is trained for, in eval mode; it
+            takes no gradient itself.
 
     Example:
         >>> inputs = LossInputs(u=torch.rand(3))  # for a batch of three images
@@ -68,23 +75,32 @@ class LossInputs(NamedTuple):
     classifier: nn.Module | None = None
 
     def given(self, name: str) -> Any:
-        """The part `name`; Problem if it is None: for a loss that needs it."""
+        """Return the part `name`, for a loss that needs it.
+
+        Raises:
+            Problem: it is None.
+        """
         value = getattr(self, name)
         if value is None:
             raise BadValue(
-                f"this loss needs inputs.{name}: pass loss(..., inputs=LossInputs({name}=...))"
+                f"this loss needs inputs.{name}: pass loss(..., "
+                f"inputs=LossInputs({name}=...))"
             )
         return value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A training objective: a frozen dataclass of hyperparameters in its paper's letters.
+    """A training objective.
 
-    A field is annotated with its type and range, such as `Count`, `Positive` or `Annotated[float, Field(le=2)]`.
+    It is a frozen dataclass of hyperparameters in its paper's letters.
+
+    A field is annotated with its type and range, such as `Count`, `Positive` or
+    `Annotated[float, Field(le=2)]`.
 
     Raises:
-        Problem: a hyperparameter has another type than its field declares, or is out of range.
+        Problem: a hyperparameter has another type than its field declares, or is out of
+            range.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -96,26 +112,26 @@ class Method(ABC):
         ...
         ...     def loss(self, model, x, y, noise, inputs=LossInputs()):
         ...         self.check_noise(x, noise)
-        ...         logits = model((x + noise).flatten(0, 1))  # of m noisy copies of each image
-        ...         return Loss.of({}, cross_entropy=nn.functional.cross_entropy(logits, y.repeat(self.m)))
+        ...         noisy = (x + noise).flatten(0, 1)  # m copies of each image
+        ...         logits = model(noisy)
+        ...         loss = nn.functional.cross_entropy(logits, y.repeat(self.m))
+        ...         return Loss.of({}, cross_entropy=loss)
         >>> x, y = torch.rand(3, 1, 8, 8), torch.tensor([0, 1, 2])
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
         >>> Plain().loss(model, x, y, torch.randn(2, *x.shape)).total.shape
         torch.Size([])
     """
 
-    source: ClassVar[str]  # the paper
-    gaussian_only: ClassVar[bool] = (
-        False  # whether its formula holds under Gaussian noise of one sigma alone
-    )
+    # The paper.
+    source: ClassVar[str]
+    # Whether its formula holds under Gaussian noise of one sigma alone.
+    gaussian_only: ClassVar[bool] = False
 
-    if (
-        TYPE_CHECKING
-    ):  # a field in most methods, a property where the paper has another letter for it
-
+    if TYPE_CHECKING:
+        # A field in most methods, a property where the paper has another letter for it.
         @property
         def m(self) -> int:
-            """Noise samples per image."""
+            """Count the noise samples of an image."""
 
     def __post_init__(self) -> None:
         record_of(type(self))(**self.hyperparameters())
@@ -127,7 +143,10 @@ class Method(ABC):
         return {name: getattr(self, name) for name in names}
 
     def check(self) -> None:  # noqa: B027 most need not override it
-        """Raise Problem for hyperparameters that do not go together; their types and ranges have been checked."""
+        """Raise Problem for hyperparameters that do not go together.
+
+        Their types and ranges have been checked before.
+        """
 
     @abstractmethod
     def loss(
@@ -138,28 +157,38 @@ class Method(ABC):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W): a mean over the images.
+        """Return the objective, a mean over the images.
 
-        The network sees x + noise. Under a noise that adds channels to an image, x and noise have them too, and under
-        one that is not added, such as splitting, `noise` is what its copies are apart from x (see `Noise.offsets`).
+        The network sees x + noise. Under a noise that adds channels to an image, x and
+        noise have them too, and under one that is not added, such as splitting, `noise`
+        is what its copies are apart from x (see `Noise.offsets`).
 
-        On several devices each is given a part of the batch, and the gradients' mean, weighted by the number of images,
-        is taken. What a loss computes from a batch as a whole, it computes there from its part.
+        On several devices each is given a part of the batch, and the gradients' mean,
+        weighted by the number of images, is taken. What a loss computes from a batch as
+        a whole, it computes there from its part.
+
+        Args:
+            model: the network, which gives logits.
+            x: (B, C, H, W) in [0, 1].
+            y: (B,) labels.
+            noise: (m, B, C, H, W)
+            inputs: what some methods need besides.
 
         Raises:
             Problem: the method needs a part of `inputs` that is None.
         """
 
     def check_noise(self, x: Tensor, noise: Tensor) -> None:
-        """Raise Problem unless noise (m, B, C, H, W) holds the method's m noises for each of x (B, C, H, W)."""
-        if noise.shape != (wanted := (self.m, *x.shape)):
-            got = tuple(noise.shape)
+        """Raise Problem unless noise (m, *) holds m noises for each of x (*)."""
+        fitting_shape = (self.m, *x.shape)
+        if noise.shape != fitting_shape:
             raise BadValue(
-                f"noise of shape {got} does not fit: m={self.m} noises of each image have shape {wanted}"
+                f"noise of shape {tuple(noise.shape)} does not fit: m={self.m} noises "
+                f"of each image have shape {fitting_shape}"
             )
 
     def schedule(self) -> Schedule:
-        """A fresh schedule for one training run."""
+        """Return a fresh schedule for one training run."""
         return Schedule(self)
 
 
@@ -183,15 +212,17 @@ class Probe(Protocol):
         augmented: bool = False,
         enough: int | None = None,
     ) -> Tensor:
-        """(M,) int64: of m noisy copies of each image at `indices` (M,), how many are classified correctly.
+        """Count (M,) how many noisy copies of each image are classified correctly.
 
         Args:
-            indices: positions in the training split.
+            indices: (M,) positions in the training split.
             m: noisy copies of each image.
             of: folder of another model to use instead of the one in training.
-            augmented: copy one randomly augmented version of each image instead of the image itself.
-            enough: ask about an image only until so many copies were classified correctly, or cannot be any more. Its
-                count is then at least `enough` if and only if that of all m is, and otherwise says no more.
+            augmented: copy one randomly augmented version of each image instead of the
+                image itself.
+            enough: ask about an image only until so many copies were classified
+                correctly, or cannot be any more. Its count is then at least `enough` if
+                and only if that of all m is, and otherwise says no more.
         """
 
 
@@ -200,22 +231,30 @@ class Teacher(Protocol):
 
     Example:
         >>> def unsure(folder, n, *, augmented=False):
-        ...     return torch.full((3, 10), 0.1)  # of three training images and ten classes
+        ...     return torch.full((3, 10), 0.1)  # of three images and ten classes
         >>> teacher: Teacher = unsure
         >>> teacher("runs/teacher", 100).sum(dim=1)
         tensor([1.0000, 1.0000, 1.0000])
     """
 
     def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
-        """(N, K) float32: the share of n noisy copies of each image that the model in `folder` puts into each class.
+        """Return (N, K) the share of n noisy copies of each image in each class.
 
-        `augmented` has the same meaning as for a `Probe`.
+        The model in `folder` classifies them. `augmented` has the same meaning as for a
+        `Probe`.
         """
 
 
 class Schedule:
-    """What changes from epoch to epoch. This class serves most methods: each image once, and always the same objective,
-    but for parts that begin late and hyperparameters that grow, as the method's fields say (see `begins`, `ramps`).
+    """What changes from epoch to epoch.
+
+    This class serves most methods: each image once, and always the same objective, but
+    for parts that begin late and hyperparameters that grow, as the method's fields say
+    (see `begins`, `ramps`).
+
+    Attributes:
+        method: the hyperparameters.
+        remark: what the user is told of the epoch that `advance` prepared.
 
     Example:
         >>> from randsmooth import methods
@@ -226,66 +265,86 @@ class Schedule:
         [0, 1, 2, 3]
     """
 
-    remark = ""  # what the user is told of the epoch that `advance` prepared
+    remark = ""
 
     def __init__(self, method: Method) -> None:
         self.method = method
 
     def prepare(self, teacher: Teacher) -> None:
-        """Get the predictions of a teacher, if the method has one; called once, before the first epoch."""
+        """Get a teacher's predictions, if there is one, before the first epoch."""
 
     def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
-        """Prepare `epoch` (from 0) on `total` images; the figures returned are logged."""
+        """Prepare `epoch` (from 0) on `total` images, and return figures to log."""
         return {}
 
     def copies(self, epoch: int) -> int:
-        """About how many noisy copies of each image `advance` asks its probe about, for the estimate of time."""
+        """Return about how many noisy copies of each image `advance` asks about.
+
+        It is for the estimate of time.
+        """
         return 0
 
     def objective(self, epoch: int) -> Method:
-        """The objective of `epoch`: without the parts that begin later, and with what grows as large as it is then."""
-        method, now = self.method, dict[str, Any]()
-        for first, parts in declared(type(method), "begins").items():
-            now |= {
-                part: type(getattr(method, part))(0)
-                for part in parts
-                if epoch < getattr(method, first)
-            }
-        for warmup, names in declared(type(method), "ramps").items():
-            share = min(1.0, (epoch + 1) / getattr(method, warmup))
-            now |= {name: getattr(method, name) * share for name in names}
+        """Return the objective of `epoch`.
+
+        It is without the parts that begin later, and with what grows as large as it is
+        then.
+        """
+        method = self.method
+        now: dict[str, Any] = {}
+        for field_of_epoch, parts in declared(type(method), "begins").items():
+            if epoch < getattr(method, field_of_epoch):
+                for part in parts:
+                    # False, 0 or 0.0, by which a part is off.
+                    now[part] = type(getattr(method, part))(0)
+        for field_of_warmup, names in declared(type(method), "ramps").items():
+            share = min(1.0, (epoch + 1) / getattr(method, field_of_warmup))
+            for name in names:
+                now[name] = getattr(method, name) * share
         return dataclasses.replace(method, **now) if now else method
 
     def order(self, epoch: int, total: int, stream: Stream) -> Tensor:
-        """(total,) indices of the images of `epoch`, in order; all epochs thus have equally many steps."""
+        """Return (total,) indices of the images of `epoch`, in order.
+
+        All epochs thus have equally many steps.
+        """
         return torch.randperm(total, generator=stream.torch())
 
     def target(self, indices: Tensor) -> Tensor | None:
-        """(B, K) the teacher's predictions for the images at `indices` (B,); None for a method without a teacher."""
+        """Return (B, K) the teacher's predictions for the images at `indices` (B,).
+
+        None for a method without a teacher.
+        """
         return None
 
     def histograms(self) -> dict[str, Tensor]:
-        """What to log as histograms after `advance`: name -> values."""
+        """Return what to log as histograms after `advance`: name -> values."""
         return {}
 
     def state(self) -> dict[str, Any]:
-        """All that a resumed run needs, as tensors and plain values by name."""
+        """Return all that a resumed run needs, as tensors and plain values by name."""
         return {}
 
     def restore(self, state: Mapping[str, Any], total: int) -> None:
-        """Continue from the `state` of an interrupted run on `total` images; Problem if it cannot be one."""
+        """Continue from the `state` of an interrupted run on `total` images.
+
+        Raises:
+            Problem: it cannot be the state of such a run.
+        """
 
 
 def label_loss(logits: Tensor, y: Tensor) -> Tensor:
-    """(m, B) cross-entropies of logits (m, B, K) with labels (B,)."""
+    """Return (m, B) cross-entropies of logits (m, B, K) with labels (B,)."""
     m, images = logits.shape[:2]
-    return F.cross_entropy(logits.flatten(0, 1), y.repeat(m), reduction="none").view(
-        m, images
-    )
+    losses = F.cross_entropy(logits.flatten(0, 1), y.repeat(m), reduction="none")
+    return losses.view(m, images)
 
 
 def p_a_shares(right: Tensor) -> dict[str, Tensor]:
-    """Shares of easy (p_A > 0.5) and hard (p_A < 0.5) images; p_A is the share of m noises at which right (m, B)."""
+    """Return the shares of easy (p_A > 0.5) and hard (p_A < 0.5) images.
+
+    p_A is the share of m noises at which right (m, B).
+    """
     p_a = right.float().mean(dim=0)
     return {
         "easy_share": (p_a > 0.5).float().mean(),
@@ -294,11 +353,12 @@ def p_a_shares(right: Tensor) -> dict[str, Tensor]:
 
 
 def attacked_shares(before: Tensor, after: Tensor) -> dict[str, Tensor]:
-    """`p_a_shares` before an attack, and of the samples (m, B) that were right then, the share that is wrong after it.
+    """Return `p_a_shares` before an attack, and which share of samples it made wrong.
 
-    Before an attack this is known from the network in eval mode, after it from the network in training mode: with
+    It is a share of the samples (m, B) that were right before. This is known from the
+    network in eval mode, what is right after it from the network in training mode: with
     batch normalisation the two differ a little even if the attack does nothing.
     """
-    return p_a_shares(before) | {
-        "attack_success": (before & ~after).sum() / before.sum().clamp_min(1)
-    }
+    made_wrong = (before & ~after).sum()
+    attack_success = made_wrong / before.sum().clamp_min(1)
+    return p_a_shares(before) | {"attack_success": attack_success}

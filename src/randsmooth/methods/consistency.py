@@ -21,15 +21,19 @@ from randsmooth.methods.hyperparameters import Count, NotNegative, ramps
 
 @dataclass(frozen=True, kw_only=True)
 class Consistency(Method):
-    """Gaussian training, plus KL of the mean prediction to each prediction and the mean's entropy (eq. 8).
+    """Gaussian training with predictions that agree with their mean (eq. 8).
+
+    The loss has KL of the mean prediction to each prediction, and the mean's entropy.
 
     Attributes:
         m: noise samples per image, at least 2.
         lbd: weight of the disagreement.
         eta: weight of the entropy; only the "default" form uses it.
-        form: "default"; "xent" (eta = lbd, which makes it the cross-entropy to the mean); "kl" (no entropy); "mse" (the
-            squared distance between two predictions, averaged over all pairs).
-        eps: L2 norm of SmoothAdv's attack on the image, reached linearly over `warmup` epochs; 0: no attack.
+        form: "default"; "xent" (eta = lbd, which makes it the cross-entropy to the
+            mean); "kl" (no entropy); "mse" (the squared distance between two
+            predictions, averaged over all pairs).
+        eps: L2 norm of SmoothAdv's attack on the image, reached linearly over `warmup`
+            epochs; 0: no attack.
         T: steps of the attack.
         warmup: epochs until eps is reached.
     """
@@ -53,7 +57,10 @@ class Consistency(Method):
             raise BadValue(
                 field="m",
                 value=self.m,
-                fix="consistency compares predictions, so it needs at least 2 noises per image",
+                fix=(
+                    "consistency compares predictions, so it needs at least 2 noises "
+                    "per image"
+                ),
             )
 
     def loss(
@@ -64,11 +71,14 @@ class Consistency(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """Cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""
+        """Return cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), say.
+
+        The arguments are those of every `Method`.
+        """
         self.check_noise(x, noise)
-        before = None
+        right_before = None
         if self.eps > 0.0:
-            x, before = pgd(
+            x, right_before = pgd(
                 model,
                 x,
                 y,
@@ -78,11 +88,12 @@ class Consistency(Method):
                 eps=self.eps,
             )
         logits = noisy_logits(model, x, noise)  # (m, B, K)
-        disagreement, entropy = self._regulariser(logits.log_softmax(dim=-1))
         right = logits.argmax(dim=-1) == y
-        figures = (
-            p_a_shares(right) if before is None else attacked_shares(before, right)
-        )
+        figures = p_a_shares(right)
+        if right_before is not None:
+            figures = attacked_shares(right_before, right)
+
+        disagreement, entropy = self._regulariser(logits.log_softmax(dim=-1))
         return Loss.of(
             figures,
             cross_entropy=label_loss(logits, y).mean(),
@@ -91,16 +102,20 @@ class Consistency(Method):
         )
 
     def _regulariser(self, log_p: Tensor) -> tuple[Tensor, Tensor]:
-        """The weighted disagreement and entropy of log-predictions (m, B, K), averaged over the images."""
+        """Return the weighted disagreement and entropy, averaged over the images.
+
+        They are of log-predictions (m, B, K).
+        """
         m = len(log_p)
         log_mean = log_p.logsumexp(dim=0) - math.log(m)  # (B, K)
         mean = log_mean.exp()
         if self.form == "mse":
-            pairs = (
-                2.0 / (m - 1) * (log_p.exp() - mean).square().sum(dim=(0, 2))
-            )  # mean over the pairs i < j
-            return self.lbd * pairs.mean(), log_p.new_zeros(())
+            # The mean over the pairs i < j of |p_i - p_j|^2, by the distances to the
+            # mean.
+            squares = (log_p.exp() - mean).square()
+            of_pairs = 2.0 / (m - 1) * squares.sum(dim=(0, 2))  # (B,)
+            return self.lbd * of_pairs.mean(), log_p.new_zeros(())
         divergence = (mean * (log_mean - log_p)).sum(dim=-1).mean()
         entropy = -(mean * log_mean).sum(dim=-1).mean()
-        weight = {"default": self.eta, "xent": self.lbd, "kl": 0.0}[self.form]
-        return self.lbd * divergence, weight * entropy
+        weights = {"default": self.eta, "xent": self.lbd, "kl": 0.0}
+        return self.lbd * divergence, weights[self.form] * entropy

@@ -1,4 +1,4 @@
-"""The objectives that denoisers are trained on (Salman et al., "Denoised Smoothing", NeurIPS 2020)."""
+"""The objectives that denoisers are trained on (Salman et al., NeurIPS 2020)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,9 +16,10 @@ SOURCE = 'Salman, Sun, Yang, Kapoor & Kolter, "Denoised Smoothing", NeurIPS 2020
 
 @dataclass(frozen=True, kw_only=True)
 class MeanSquaredError(Method):
-    """Mean over noises, images, channels and pixels of (denoiser(x + noise) - x)^2 (Salman et al. 2020).
+    """Mean of (denoiser(x + noise) - x)^2 (Salman et al. 2020).
 
-    It needs no classifier, so one denoiser serves any, also one that answers with labels alone.
+    It is over noises, images, channels and pixels. It needs no classifier, so one
+    denoiser serves any, also one that answers with labels alone.
 
     Attributes:
         m: noise samples per image.
@@ -35,20 +36,23 @@ class MeanSquaredError(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used."""
+        """Return the mean of (denoiser(x + noise) - x)^2.
+
+        The model is a denoiser; y is not used.
+        """
         self.check_noise(x, noise)
-        denoised = at_least_float32(
-            model((x[None] + noise).flatten(0, 1))
-        )  # (m*B, C, H, W)
+        noisy = (x[None] + noise).flatten(0, 1)  # (m*B, C, H, W)
+        denoised = at_least_float32(model(noisy))
         return Loss.of({}, mse=F.mse_loss(denoised, x.repeat(self.m, 1, 1, 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class DenoisedStability(Method):
-    """Mean cross-entropy between what a classifier says of the denoised image and its class of the clean one.
+    """Mean cross-entropy of a classifier at the denoised image, for its clean class.
 
-    -log F_c(denoiser(x + noise)) with c = argmax F(x) (Salman et al. 2020). The classifier is held fixed. Labels
-    are not used, and the gradient flows through the classifier into the denoiser.
+    -log F_c(denoiser(x + noise)) with c = argmax F(x) (Salman et al. 2020). The
+    classifier is held fixed. Labels are not used, and the gradient flows through the
+    classifier into the denoiser.
 
     Attributes:
         m: noise samples per image.
@@ -65,7 +69,9 @@ class DenoisedStability(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used.
+        """Return the mean of -log F_c(denoiser(x + noise)) with c = argmax F(x).
+
+        The model is a denoiser; y is not used.
 
         Raises:
             Problem: inputs.classifier is None.
@@ -73,13 +79,11 @@ class DenoisedStability(Method):
         self.check_noise(x, noise)
         classifier = inputs.given("classifier")
         with torch.no_grad():
-            own = classifier(x).argmax(dim=-1)  # (B,)
+            clean_class = classifier(x).argmax(dim=-1)  # (B,)
         logits = noisy_logits(nn.Sequential(model, classifier), x, noise)  # (m, B, K)
-        agreement = (logits.argmax(dim=-1) == own).float().mean()
-        return Loss.of(
-            {"agreement": agreement},
-            stability=F.cross_entropy(logits.flatten(0, 1), own.repeat(self.m)),
-        )
+        agreement = (logits.argmax(dim=-1) == clean_class).float().mean()
+        loss = F.cross_entropy(logits.flatten(0, 1), clean_class.repeat(self.m))
+        return Loss.of({"agreement": agreement}, stability=loss)
 
 
 # By the names that users give.

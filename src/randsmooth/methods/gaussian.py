@@ -12,7 +12,9 @@ from randsmooth.methods.hyperparameters import Count
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianTraining(Method):
-    """Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3).
+    """Mean cross-entropy over m noisy copies of each image.
+
+    Source: Cohen et al., ICML 2019, section 3.3.
 
     Attributes:
         m: noise samples per image.
@@ -29,10 +31,11 @@ class GaussianTraining(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""
+        """Return the mean cross-entropy over the m * B noisy images.
+
+        The arguments are those of every `Method`.
+        """
         self.check_noise(x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
-        return Loss.of(
-            p_a_shares(logits.argmax(dim=-1) == y),
-            cross_entropy=label_loss(logits, y).mean(),
-        )
+        figures = p_a_shares(logits.argmax(dim=-1) == y)
+        return Loss.of(figures, cross_entropy=label_loss(logits, y).mean())

@@ -20,16 +20,21 @@ from randsmooth.methods.hyperparameters import (
 
 @dataclass(frozen=True, kw_only=True)
 class Macer(Method):
-    """-log of the mean prediction, and a hinge on the certified radius of images classified right (algorithm 1).
+    """-log of the mean prediction, and a hinge on the certified radius (algorithm 1).
+
+    The hinge is of images whose mean prediction is right.
 
     Attributes:
         k: noise samples per image (m in other methods).
         lbd: weight of the robustness term.
-        gamma: margin, in units of sigma / 2, beyond which the loss does not reward a larger radius.
+        gamma: margin, in units of sigma / 2, beyond which the loss does not reward a
+            larger radius.
         beta: inverse temperature of the softmax.
-        beta_in: which terms use beta: "robustness", that term alone, as in the paper's experiments; or "both", which is
-            algorithm 1 to the letter and may be unstable for a large beta (section 5.3).
-        lbd_from: epoch, counted from 0, at which the robustness term begins ("deferred").
+        beta_in: which terms use beta: "robustness", that term alone, as in the paper's
+            experiments; or "both", which is algorithm 1 to the letter and may be
+            unstable for a large beta (section 5.3).
+        lbd_from: epoch, counted from 0, at which the robustness term begins
+            ("deferred").
     """
 
     source: ClassVar[str] = "Zhai et al., ICLR 2020"
@@ -53,7 +58,9 @@ class Macer(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """-log(mean z_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
+        """Return -log(mean z_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0).
+
+        The arguments are those of every `Method`.
 
         Raises:
             Problem: inputs.sigma is None.
@@ -61,13 +68,13 @@ class Macer(Method):
         self.check_noise(x, noise)
         sigma = inputs.given("sigma")
         logits = noisy_logits(model, x, noise)  # (k, B, K)
-        classified = self.beta * logits if self.beta_in == "both" else logits
-        log_mean = classified.log_softmax(dim=-1).logsumexp(dim=0) - math.log(
-            len(noise)
-        )
+        beta = self.beta if self.beta_in == "both" else 1.0
+        log_z = (beta * logits).log_softmax(dim=-1)
+        log_mean = log_z.logsumexp(dim=0) - math.log(len(noise))  # (B, K)
         classification = -log_mean.gather(1, y[:, None]).mean()
-        hinge = self._hinge((self.beta * logits).softmax(dim=-1).mean(dim=0), y)
-        robustness = self.lbd * sigma / 2.0 * hinge.mean()
+
+        z = (self.beta * logits).softmax(dim=-1).mean(dim=0)  # (B, K)
+        robustness = self.lbd * sigma / 2.0 * self._hinge(z, y).mean()
         return Loss.of(
             p_a_shares(logits.argmax(dim=-1) == y),
             classification=classification,
@@ -75,14 +82,16 @@ class Macer(Method):
         )
 
     def _hinge(self, z: Tensor, y: Tensor) -> Tensor:
-        """(B,) max(gamma - xi, 0) of mean predictions z (B, K); 0 where z is wrong or xi is not finite."""
-        top, classes = z.topk(2, dim=1)
+        """Return (B,) max(gamma - xi, 0) with xi = Phi^-1(z_1) - Phi^-1(z_2).
+
+        z_1 and z_2 are the two largest mean predictions of z (B, K). It is 0 where z is
+        wrong, or xi is not finite.
+        """
+        largest, classes = z.topk(2, dim=1)
         with torch.no_grad():
-            counted = torch.special.ndtri(top).isfinite().all(dim=1) & (
-                classes[:, 0] == y
-            )
-        safe = torch.where(
-            counted[:, None], top, 0.5
-        )  # images left out must not turn the gradient into NaN
+            is_finite = torch.special.ndtri(largest).isfinite().all(dim=1)
+            counted = is_finite & (classes[:, 0] == y)
+        # Images left out must not turn the gradient into NaN.
+        safe = torch.where(counted[:, None], largest, 0.5)
         xi = torch.special.ndtri(safe[:, 0]) - torch.special.ndtri(safe[:, 1])
         return torch.where(counted, (self.gamma - xi).clamp_min(0.0), 0.0)

@@ -1,4 +1,4 @@
-"""Gaussian training on images that are attacked under the same noises (Salman et al. 2019)."""
+"""Gaussian training on images attacked under the same noises (Salman et al. 2019)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -21,16 +21,19 @@ DDN = ("ddn", "ddn-released")
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothAdv(Method):
-    """Cross-entropy under m noises at the perturbed image for which the mean prediction gives the label least.
+    """Cross-entropy under m noises at a perturbed image.
+
+    It is the one at which the mean prediction gives the label least.
 
     Attributes:
         m: noise samples per image, which share one perturbation.
         eps: L2 norm of the perturbation, reached linearly over `warmup` epochs.
         T: steps of the attack.
-        attack: "pgd"; "ddn" (Rony et al. 2019); "ddn-released", as in the authors' code; or "gradient-free", with the
-            gradient estimated from the noises. To see whether an image is misclassified, "ddn" takes the mean
-            prediction and "ddn-released" a vote of the noises; the latter also rounds to multiples of 1/255, and
-            its step i is as long as step i + 1 of "ddn".
+        attack: "pgd"; "ddn" (Rony et al. 2019); "ddn-released", as in the authors'
+            code; or "gradient-free", with the gradient estimated from the noises. To
+            see whether an image is misclassified, "ddn" takes the mean prediction and
+            "ddn-released" a vote of the noises; the latter also rounds to multiples of
+            1/255, and its step i is as long as step i + 1 of "ddn".
         warmup: epochs until eps is reached.
     """
 
@@ -47,13 +50,19 @@ class SmoothAdv(Method):
             raise BadValue(
                 field="m",
                 value=self.m,
-                fix="attack='gradient-free' estimates gradients from at least 2 noises, better 8",
+                fix=(
+                    "attack='gradient-free' estimates gradients from at least 2 "
+                    "noises, better 8"
+                ),
             )
         if self.attack in DDN and self.T < 2:
             raise BadValue(
                 field="T",
                 value=self.T,
-                fix=f"attack={self.attack!r} checks the image before each step: take 2 or more",
+                fix=(
+                    f"attack={self.attack!r} checks the image before each step: take 2 "
+                    "or more"
+                ),
             )
 
     def loss(
@@ -64,7 +73,10 @@ class SmoothAdv(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """Mean cross-entropy at the attacked images under the same noises; arguments as for every `Method`."""
+        """Return the mean cross-entropy at the attacked images under the same noises.
+
+        The arguments are those of every `Method`.
+        """
         self.check_noise(x, noise)
         attacked = self._attack(model, x, y, noise)
         logits = noisy_logits(model, attacked.points, noise)  # (m, B, K)
@@ -74,6 +86,7 @@ class SmoothAdv(Method):
     def _attack(
         self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor
     ) -> Attacked:
+        """Return the attacked images, and where the prediction was right before."""
         if self.attack in DDN:
             return ddn(
                 model,

@@ -1,4 +1,4 @@
-"""Mixing each image with an adversarial one, towards a less certain target (Jeong et al. 2021)."""
+"""Mixing each image with an adversarial one (Jeong et al. 2021)."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -13,17 +13,19 @@ from randsmooth.methods.hyperparameters import Count, NotNegative, Positive, ram
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothMix(Method):
-    """Gaussian training, plus KL to a target that becomes uniform on the way to the attacked image (section 3.2).
+    """Gaussian training, plus KL on the way to an attacked image (section 3.2).
 
-    The gradient flows through the target too. `eta` and `start` grow linearly over `warmup` epochs.
+    The target becomes uniform on the way. The gradient flows through the target too.
+    `eta` and `start` grow linearly over `warmup` epochs.
 
     Attributes:
         m: noise samples per image.
         T: steps of the attack, which is not confined to a ball.
         alpha: L2 length of these steps.
-        eta: weight of the mixed term, which counts images whose mean prediction is right.
-        start: radius of the one-step adversary that takes the clean image's place (the paper takes alpha);
-            0: the clean image itself.
+        eta: weight of the mixed term, which counts images whose mean prediction is
+            right.
+        start: radius of the one-step adversary that takes the clean image's place (the
+            paper takes alpha); 0: the clean image itself.
         warmup: epochs until eta and start are reached.
     """
 
@@ -44,35 +46,39 @@ class SmoothMix(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """Cross-entropy at x0 + eta * mean KL(target || prediction at the mixture), where the mean prediction is right.
+        """Return cross-entropy at x0 + eta * mean KL(target || prediction at mixture).
 
-        Arguments as for every `Method`.
+        The latter counts where the mean prediction is right. The arguments are those of
+        every `Method`.
 
         Raises:
             Problem: inputs.u is None.
         """
         self.check_noise(x, noise)
-        share = (
-            inputs.given("u")[:, None] / 2.0
-        )  # (B, 1) the attacked image's share in the mixture
+        # (B, 1) the attacked image's share in the mixture
+        share = inputs.given("u")[:, None] / 2.0
         x0, attacked = self._ends(model, x, y, noise)
-        clean = noisy_logits(model, x0, noise)  # (m, B, K)
-        mean = (
-            clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)
-        )  # KL's gradient at 0 is NaN
-        target = (1.0 - share) * mean + share / mean.shape[1]
-        mixed = noisy_logits(
-            model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise
-        )
-        counted = (mean.argmax(dim=-1) == y).to(mean.dtype)
-        mixing = self.eta * (counted * divergence(target, mixed)).mean()
-        figures = p_a_shares(attacked.right) | {"mixed_share": counted.mean()}
-        return Loss.of(figures, cross_entropy=label_loss(clean, y).mean(), mixed=mixing)
+        logits_at_x0 = noisy_logits(model, x0, noise)  # (m, B, K)
+
+        # Not 0, where KL's gradient is NaN.
+        tiny = torch.finfo(logits_at_x0.dtype).tiny
+        mean = logits_at_x0.softmax(dim=-1).mean(dim=0).clamp_min(tiny)  # (B, K)
+        classes = mean.shape[1]
+        target = (1.0 - share) * mean + share / classes
+        mixture = torch.lerp(x0, attacked.points, share[:, :, None, None])
+        logits_at_mixture = noisy_logits(model, mixture, noise)
+
+        counted = (mean.argmax(dim=-1) == y).to(mean.dtype)  # (B,)
+        mixed = self.eta * (counted * divergence(target, logits_at_mixture)).mean()
+        figures = p_a_shares(attacked.right)
+        figures["mixed_share"] = counted.mean()
+        cross_entropy = label_loss(logits_at_x0, y).mean()
+        return Loss.of(figures, cross_entropy=cross_entropy, mixed=mixed)
 
     def _ends(
         self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor
     ) -> tuple[Tensor, Attacked]:
-        """The image to mix from and the attacked one to mix with."""
+        """Return x0, the images to mix from, and the attacked ones to mix with."""
         if self.start == 0.0:
             return x, pgd(model, x, y, noise, steps=self.T, step=self.alpha)
         first = pgd(model, x, y, noise, steps=1, step=self.alpha)

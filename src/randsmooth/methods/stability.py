@@ -13,9 +13,10 @@ from randsmooth.methods.hyperparameters import Count, NotNegative
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(Method):
-    """Cross-entropy of the clean image, and between its clean and noisy predictions (Li et al. 2019, eq. 8).
+    """Cross-entropy of the clean image, and between its clean and noisy predictions.
 
-    Gradients flow through both predictions of the second term.
+    Source: Li et al. 2019, eq. 8. Gradients flow through both predictions of the second
+    term.
 
     Attributes:
         m: noise samples per image.
@@ -34,16 +35,17 @@ class Stability(Method):
         noise: Tensor,
         inputs: LossInputs = LossInputs(),
     ) -> Loss:
-        """CE(clean, y) + lbd * mean over the noises of CE(softmax(clean), noisy); arguments as for every `Method`."""
+        """Return CE(clean, y) + lbd * mean over noises of CE(softmax(clean), noisy).
+
+        The arguments are those of every `Method`.
+        """
         self.check_noise(x, noise)
         clean = at_least_float32(model(x))  # (B, K)
         noisy = noisy_logits(model, x, noise)  # (m, B, K)
-        agreement = (
-            -(clean.softmax(dim=-1) * noisy.log_softmax(dim=-1)).sum(dim=-1).mean()
-        )
-        figures = p_a_shares(noisy.argmax(dim=-1) == y)
+        log_p_noisy = noisy.log_softmax(dim=-1)
+        agreement = -(clean.softmax(dim=-1) * log_p_noisy).sum(dim=-1).mean()
         return Loss.of(
-            figures,
+            p_a_shares(noisy.argmax(dim=-1) == y),
             cross_entropy=F.cross_entropy(clean, y),
             stability=self.lbd * agreement,
         )
