@@ -14,15 +14,14 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from tables import meanings
 
-from randsmooth.certificates import Header
-from randsmooth.certificates.header import Machine
+from randsmooth.certificates.header import Machine, StoredHeader
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.cli.verbs.train import Train
 from randsmooth.cli.verbs.train_denoiser import TrainDenoiser
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 MODELS: dict[str, tuple[str, type[BaseModel]]] = {
-    "certificate-header": ("Header of a certificate table", Header),
+    "certificate-header": ("Header of a certificate table", StoredHeader),
     "certify": ("YAML settings of `randsmooth certify`", Certify),
     "train": ("YAML settings of `randsmooth train`", Train),
     "train-denoiser": ("YAML settings of `randsmooth train-denoiser`", TrainDenoiser),
@@ -45,11 +44,9 @@ def schema(name: str) -> dict[str, Any]:
     """The schema called `name`, with what the docstrings say of fields that have no description of their own."""
     title, model = MODELS[name]
     whole = model.model_json_schema(schema_generator=OfFiles)
-    parts = [(whole, model)] + (
-        [(whole["$defs"]["Machine"], Machine)]
-        if "Machine" in whole.get("$defs", {})
-        else []
-    )
+    parts: list[tuple[dict[str, Any], type]] = [(whole, kind) for kind in model.mro()]
+    if "Machine" in whole.get("$defs", {}):
+        parts.append((whole["$defs"]["Machine"], Machine))
     for part, kind in parts:
         for field, text in meanings(kind).items():
             if field in part["properties"]:

@@ -151,7 +151,7 @@ def column(places: list[Axes], name: str, x: torch.Tensor, other: Image) -> None
         COLOURS[key],
         x.flatten().double().numpy(),
     )
-    noise, radius = table.header.smoothing, of_image(table, PLACE)
+    noise, radius = table.header.noise, of_image(table, PLACE)
     above, middle, below = places
     show_copy(above, noise, x)
     above.set_title(f"{title}\n", fontsize=16, weight="bold", color=colour, pad=4)

@@ -40,6 +40,8 @@ class FrozenRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     field_is: ClassVar[str] = "setting"  # what errors call a field
+    # Names that are taken beside those of the fields, whose value they spell.
+    spellings: ClassVar[tuple[str, ...]] = ()
 
     if not TYPE_CHECKING:  # a type checker shall see the fields as the arguments
 
@@ -149,7 +151,7 @@ def problem_in(error: ValidationError, kind: type[FrozenRecord]) -> Problem:
         return found if isinstance(found, Problem) else BadValue(str(found))
     name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return unknown(kind.field_is, name, kind.model_fields)
+        return unknown(kind.field_is, name, [*kind.model_fields, *kind.spellings])
     if first["type"] == "missing":
         return MissingValue(field=name, expected="is required")
     # Greater than or equal to 1, a valid string, ...

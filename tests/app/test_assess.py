@@ -69,9 +69,7 @@ def test_the_certificates_are_those_of_certify_and_the_noise_was_chosen_on_other
     assert (own.evidence()[1] == found.table.evidence()[1]).all() and (
         own.idx == found.table.idx
     ).all()
-    assert (
-        found.chosen in found.candidates and found.noise == found.table.header.smoothing
-    )
+    assert found.chosen in found.candidates and found.noise == found.table.header.noise
     assert found.clean.value == 1.0 and found.clean.images == 60
     assert (
         found.chosen.expected.images == 60 - 12
@@ -200,7 +198,7 @@ def test_the_noise_that_is_stated_is_that_of_the_certificates_and_one_class_for_
     assert (
         found.chosen.noise
         == found.noise
-        == found.table.header.smoothing
+        == found.table.header.noise
         == rs.noise.Gaussian(0.05)
     )
     told = [(each["noise"], each["chosen"]) for each in found.to_dict()["noises"]]

@@ -17,9 +17,9 @@ from nasty import NASTY
 from randsmooth.app import Explanation, explanation_page
 from randsmooth.app.wording import examples
 from randsmooth.noise import (
+    Deviations,
     Gaussian,
     GaussianPerCoordinate,
-    InDeviations,
     linf_radius,
     printed_radius,
 )
@@ -126,7 +126,7 @@ def test_images_of_one_split_are_not_called_training_images(tmp_path: Path) -> N
 
 
 def test_every_length_says_the_unit_where_each_coordinate_has_its_own() -> None:
-    noise = InDeviations(0.25).learned(np.full((1, 8, 8), 0.4))
+    noise = Deviations(0.25).noise_for(np.full((1, 8, 8), 0.4))
     units = (
         (noise, "in standard deviations of each feature"),
         (GaussianPerCoordinate(noise.std), "in standard deviations of the noise"),

@@ -23,5 +23,5 @@ FACTS = {
 def make() -> Callable[..., Certificates]:
     """A table of `images` images with counts drawn from `seed`; `facts` replace those of HEADER and FACTS."""
     return lambda images=25, seed=0, **facts: table_of(
-        HEADER.model_copy(update=FACTS | facts), images, seed
+        HEADER.replace(**FACTS | facts), images, seed
     )

@@ -53,7 +53,7 @@ def test_counts_of_all_classes_are_judged_as_a_run_of_ours_would_be_and_say_what
     assert table.samples.tolist() == [1100] * 4 and metrics.p_a(
         table
     ).values.tolist() == [0.99, 0.88, 0.4, 0.98]
-    unknown = ("seed", "noise", "model", "data", "backend", "behaviour", "device")
+    unknown = ("seed", "drawn_by", "model", "data", "backend", "behaviour", "device")
     assert [getattr(table.header, name) for name in unknown] == [None] * len(unknown)
     said = str(table.header.guarantee)
     assert (
@@ -364,7 +364,9 @@ def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(
         {"bound": "two-sided"},
     ):
         forged = json.loads(table.header.model_dump_json()) | change
-        write_parquet(replace(table, header=Header(**forged)), tmp_path / "t.parquet")
+        write_parquet(
+            replace(table, header=Header.from_facts(forged)), tmp_path / "t.parquet"
+        )
         refusal(read, tmp_path / "t.parquet")
 
 

@@ -36,7 +36,7 @@ from randsmooth.certificates.sameness import (
 )
 from randsmooth.certificates.settings import CertificationSettings, check_budget
 from randsmooth.errors import Problem
-from randsmooth.noise import check_sigma
+from randsmooth.noise import Gaussian, Uniform, check_sigma
 from values import noted
 
 Make = Callable[..., Certificates]
@@ -191,7 +191,7 @@ def test_a_table_judged_otherwise_states_its_own_guarantee(make: Make) -> None:
 MODEL = {"weights": "sha256:" + "a" * 64, "arch": "lenet"}
 BEGUN = Header(
     sigma=0.5, n0=100, n=300, alpha=0.001, bound="clopper-pearson", seed=0, guarantee="as the rule says",
-    noise="NumPy", dataset="digits", split="test", selection="take 3 of 100", data="these", classes=("0", "1"),
+    drawn_by="NumPy", dataset="digits", split="test", selection="take 3 of 100", data="these", classes=("0", "1"),
     model=MODEL, behaviour={"made-up images": "x", "own images": "y"}, versions={"torch": "1", "numpy": "2"},
     backend="torch", precision="float32", batch=256, device="cpu, this one", instructions="AVX2",
 )  # fmt: skip
@@ -208,7 +208,7 @@ def test_all_that_differs_is_named_and_what_follows_from_it_is_not() -> None:
     table: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         ({"n": 301, "guarantee": "another"}, ("n: 300 in the file, 301",)),
         (
-            {"sigma": 0.25, "label_aware": True},
+            {"noise": Gaussian(0.25), "label_aware": True},
             ("sigma: 0.5 in the file, 0.25", "label_aware: False in the file, True"),
         ),
         (
@@ -244,9 +244,21 @@ def test_all_that_differs_is_named_and_what_follows_from_it_is_not() -> None:
 def test_every_field_is_compared() -> None:
     """Of whatever a header tells: no field can be added and forgotten."""
     other: dict[str, Any] = {
+        "noise": Uniform(0.5),
         "model": {"weights": "?"},
         "behaviour": {"made-up images": "?"},
+        "versions": {"torch": "?"},
+        "classes": ("?",),
+        "notes": ("?",),
+        "shard": "1/2",
     }
+    for name, value in BEGUN:
+        if isinstance(value, bool):
+            other[name] = not value
+        elif isinstance(value, int):
+            other[name] = value + 1
+        elif isinstance(value, float):
+            other[name] = value / 2
     not_of_the_run = {
         "machines",
         "command",
@@ -313,7 +325,7 @@ def test_what_tells_no_classifiers_apart() -> None:
         {"instructions": "AVX"},  # which computes these answers alike
         ANSWERS | {"data": "those"},
         ANSWERS | {"batch": 128},
-        ANSWERS | {"sigma": 0.25},
+        ANSWERS | {"noise": Gaussian(0.25)},
         {
             "model": MODEL | {"arch": "called otherwise", "epochs": 3}
         },  # how equal models came to be

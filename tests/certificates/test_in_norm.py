@@ -25,46 +25,49 @@ from randsmooth.certificates.header import Header
 from randsmooth.metrics.radii import asked_radii, largest_possible
 from randsmooth.noise import (
     NORMS,
+    Ablation,
     Gaussian,
     GaussianPerCoordinate,
     InNorm,
+    Laplace,
+    Noise,
     PerFeature,
+    Splitting,
     Uniform,
-    noise_from,
 )
 
 STD = np.linspace(0.2, 2.0, 16, dtype=np.float32).reshape(1, 4, 4)
 NOISES: dict[
-    str, tuple[dict[str, object], str, str]
+    str, tuple[Noise, str, str]
 ] = {  # what a header says -> how it is called, and its norm
-    "gaussian": ({"sigma": 0.5}, "sigma 0.5", "l2"),
+    "gaussian": (Gaussian(0.5), "sigma 0.5", "l2"),
     "uniform": (
-        {"distribution": {"name": "uniform", "lam": 0.6}},
+        Uniform(0.6),
         "uniform 0.6 (L1)",
         "l1",
     ),
     "laplace": (
-        {"distribution": {"name": "laplace", "b": 0.5}},
+        Laplace(0.5),
         "laplace 0.5 (L1)",
         "l1",
     ),
     "splitting": (
-        {"distribution": {"name": "splitting", "lam": 0.5}},
+        Splitting(0.5),
         "splitting 0.5 (L1)",
         "l1",
     ),
     "ablation": (
-        {"distribution": {"name": "ablation", "k": 3, "d": 64}},
+        Ablation(3, d=64),
         "ablation 3 (L0)",
         "l0",
     ),
     "std": (
-        {"distribution": GaussianPerCoordinate(STD).facts()},
+        GaussianPerCoordinate(STD),
         "(standard deviations of the noise)",
         "ellipsoid",
     ),
     "features": (
-        {"distribution": PerFeature(STD, 0.25).facts()},
+        PerFeature(STD, 0.25),
         "(standard deviations of each feature)",
         "deviations",
     ),
@@ -73,12 +76,11 @@ SHARES = (0.999, 0.97, 0.9, 0.8, 0.6, 0.5, 0.3)
 
 
 def certified(
-    noise: str, *, images: int = 40, n: int = 500, name: str = "", **facts: object
+    called: str, *, images: int = 40, n: int = 500, name: str = "", **facts: object
 ) -> Certificates:
     """A table of 3 classes, whose labels are 0 and come out with SHARES, one after the other."""
-    header = Header.model_validate(
-        {"n0": 50, "n": n, "alpha": 0.001, **NOISES[noise][0], **facts}
-    )
+    usual = {"noise": NOISES[called][0], "n0": 50, "n": n, "alpha": 0.001}
+    header = Header.model_validate(usual | facts)
     p = np.resize(SHARES, images)
     rng = np.random.default_rng(1)
     counts0, counts = (
@@ -89,7 +91,7 @@ def certified(
         idx=np.arange(images), label=np.zeros(images, np.int64), seconds=np.ones(images)
     )
     return from_evidence(
-        header, **columns, counts0=counts0, counts=counts, name=name or noise
+        header, **columns, counts0=counts0, counts=counts, name=name or called
     )
 
 
@@ -98,11 +100,11 @@ def test_metrics_and_files_hold_for_every_noise(tmp_path: Path) -> None:
         table = certified(noise)
         assert (
             table.norm == norm
-            and called in table.header.noise_words
+            and called in table.header.noise_title
             and called in repr(table)
         ), noise
-        assert table.header.settled and table.smoothing.norm == norm, noise
-        most = float(table.smoothing.radius(-math.expm1(math.log(0.001) / 500)))
+        assert table.header.settled and table.noise.norm == norm, noise
+        most = float(table.noise.radius(-math.expm1(math.log(0.001) / 500)))
         assert largest_possible(table) == metrics.farthest(table) == most > 0.0, noise
         assert metrics.can_certify(table, most) and not metrics.can_certify(
             table, most * 1.01 + 1e-9
@@ -118,7 +120,7 @@ def test_metrics_and_files_hold_for_every_noise(tmp_path: Path) -> None:
             np.mean(thinned), rel=0.02
         ), noise
         again = table.header.replace(bound="randomised")
-        capped = table.smoothing.radius(
+        capped = table.noise.radius(
             Gaussian(1.0).tail(Gaussian(1.0).largest_radius(500, 0.001) + 0.1)
         )
         assert largest_possible(Certificates(**vars(table) | {"header": again})) == max(
@@ -134,12 +136,7 @@ def test_metrics_and_files_hold_for_every_noise(tmp_path: Path) -> None:
 
 
 def test_counts_of_another_program_may_be_of_any_noise() -> None:
-    for noise, (facts, called, norm) in NOISES.items():
-        given = (
-            noise_from(facts["distribution"])  # type: ignore[arg-type]
-            if "distribution" in facts
-            else Gaussian(0.5)
-        )
+    for noise, (given, called, norm) in NOISES.items():
         table = from_counts(
             [990, 480], n=1000, picked=[0, 0], label=[0, 1], noise=given
         )
@@ -147,11 +144,11 @@ def test_counts_of_another_program_may_be_of_any_noise() -> None:
             norm,
             0.5 if noise == "gaussian" else None,
         ), noise
-        assert called in table.header.noise_words, noise
+        assert called in table.header.noise_title, noise
         said = (
             "Gaussian noise of this sigma"
             if noise == "gaussian"
-            else f"noise {table.header.noise_name}"
+            else f"noise {table.noise.title}"
         )
         assert said in str(table.header.guarantee), noise
         assert np.array_equal(
@@ -181,9 +178,7 @@ def test_usual_radii_suit_the_norm() -> None:
         (0.1, 0.085, [0.0, 0.02, 0.04, 0.06, 0.08]),
     ]
     for lam, farthest, expected in rows:
-        header = Header.model_validate(
-            {"distribution": {"name": "uniform", "lam": lam}}
-        )
+        header = Header(noise=Uniform(lam))
         zero = np.zeros(1, np.int64)
         table = Certificates(
             header, zero, zero, zero, np.array([farthest]), np.zeros(1)

@@ -409,7 +409,7 @@ def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
         assert "0.07 to 0.25: leave sigma out" in said
     assert "sigma for each image" in refusal(write_tsv, table, tmp_path / "out.tsv")
     assert "several sigmas" in refusal(metrics.acr_at, table, n=1000)
-    assert "no one noise" in refusal(lambda: table.smoothing)
+    assert "no one noise" in refusal(lambda: table.noise)
 
 
 def test_a_given_sigma_is_that_of_the_logs_that_do_not_say_theirs(

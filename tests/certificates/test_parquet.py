@@ -66,7 +66,7 @@ def test_parquet_gives_back_every_bit(make: Make, tmp_path: Path) -> None:
             selection="take 500",
             device="cpu",
             precision="32",
-            noise="philox",
+            drawn_by="philox",
         ),
         shared(make),
     ]
@@ -133,7 +133,7 @@ def rewrite(
     metadata, arrow = dict(arrow.schema.metadata), change(arrow)
     pq.write_table(arrow.replace_schema_metadata(metadata), path)
     if sign:
-        header = Header(**json.loads(metadata[KEY]))
+        header = Header.from_facts(json.loads(metadata[KEY]))
         try:
             with parquet.open_parquet(path) as file:
                 parts = parquet._parts_in(file, path, header.columns)

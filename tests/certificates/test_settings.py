@@ -10,7 +10,7 @@ from randsmooth.certificates.sameness import SETTINGS
 from randsmooth.cli.settings import validate
 from randsmooth.cli.verbs.certify import Certify
 from randsmooth.frozen_record import settings_from
-from randsmooth.noise import Uniform
+from randsmooth.noise import Deviations, Gaussian, Uniform
 
 GIVEN: dict[str, Any] = {
     "sigma": 0.5, "n0": 50, "n": 2000, "alpha": 0.01, "rule": "grid", "label_aware": True, "sound": True,
@@ -83,24 +83,26 @@ def test_one_noise_is_named_by_sigma_or_by_itself() -> None:
     ways = (Uniform(0.6), "uniform=0.6", {"name": "uniform", "lam": 0.6})
     for way in ways:
         settings = CertificationSettings(noise=way, n=1000)
-        assert (settings.smoothing, settings.sigma) == (Uniform(0.6), None), way
-        assert "Gaussian" in refusal(lambda made: made.known_sigma, settings), way
-    assert CertificationSettings(noise="gaussian=0.5") == CertificationSettings(
-        sigma=0.5
-    )
+        assert settings.noise == Uniform(0.6), way
     settings = CertificationSettings(sigma=0.5)
-    assert settings.replace(noise=Uniform(0.6)).sigma is None
+    assert settings.noise == Gaussian(0.5)
+    assert settings == CertificationSettings(noise="gaussian=0.5")
+    assert settings.replace(noise=Uniform(0.6)).noise == Uniform(0.6)
+    in_deviations = CertificationSettings(sigma="0.25std")
+    assert in_deviations.noise == Deviations(0.25)
+    assert in_deviations == CertificationSettings(noise="gaussian=0.25std")
+    assert in_deviations == CertificationSettings(noise=Deviations(0.25).facts())
     assert settings.replace(noise=Uniform(0.6)).replace(sigma=0.25) == settings.replace(
         sigma=0.25
     )
     header = Header(
-        distribution=Uniform(0.6).facts(),
+        noise=Uniform(0.6),
         n0=100,
         n=1000,
         alpha=0.001,
         precision="float32",
     )
-    assert (header.smoothing, header.norm, header.settings.noise) == (
+    assert (header.noise, header.norm, header.settings.noise) == (
         Uniform(0.6),
         "l1",
         Uniform(0.6),
@@ -119,28 +121,27 @@ def test_one_noise_is_named_by_sigma_or_by_itself() -> None:
 
 
 def test_a_header_stores_every_setting_and_gives_it_back() -> None:
-    assert {*CertificationSettings.model_fields} - {"noise"} | {"distribution"} <= {
-        *SETTINGS
-    } & {*Header.model_fields}
+    assert {*CertificationSettings.model_fields} <= {*Header.model_fields}
+    of_settings = {*CertificationSettings.model_fields} - {"noise"}
+    assert of_settings | {"sigma", "distribution"} <= {*SETTINGS}
     settings = CertificationSettings(**GIVEN)
     stored = dict(settings) | {"precision": "bfloat16, batch 256", "bound": None}
     assert Header(**stored).settings == settings
     two_sided = settings.replace(rule="fixed", bound="two-sided")
     shortened = Header(**dict(two_sided) | {"precision": "float32 (TF32 convolutions)"})
     assert shortened.settings == two_sided.replace(precision="32")
-    for missing in ("sigma", "n0", "n", "alpha", "precision"):
+    for missing in ("noise", "n0", "n", "alpha", "precision"):
         incomplete = Header(**stored | {missing: None})
-        assert f"does not say its {missing}" in refusal(
+        named = "sigma" if missing == "noise" else missing
+        assert f"does not say its {named}" in refusal(
             lambda header=incomplete: header.settings
         ), missing
 
 
 def test_the_command_line_takes_the_same_settings() -> None:
     given = validate(Certify, "certify", GIVEN | {"model": "m"})
-    assert all(
-        getattr(given, name) == value
-        for name, value in dict(CertificationSettings(**GIVEN)).items()
-    )
+    assert {name: getattr(given, name) for name in GIVEN} == GIVEN
+    assert given.spec().settings == CertificationSettings(**GIVEN)
     assert all(
         Certify.model_fields[name].description
         for name in CertificationSettings.model_fields

@@ -11,6 +11,7 @@ from randsmooth.certificates import Header
 from randsmooth.certification.run_header import fingerprint
 from randsmooth.data import TensorImages
 from randsmooth.data.dataset_spec import spec_of_own_data
+from randsmooth.noise import Gaussian
 
 SIGMA, SIDE = 0.5, 8
 D = SIDE * SIDE
@@ -60,7 +61,7 @@ def true_table(
     """Certificates of the very distances from the plane."""
     images, signed = placed
     header: dict[str, Any] = {
-        "sigma": SIGMA,
+        "noise": Gaussian(SIGMA),
         "alpha": 0.001,
         "dataset": "half-spaces",
         "split": "test",

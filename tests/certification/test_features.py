@@ -24,7 +24,7 @@ from randsmooth.certification.opening import images_taken
 from randsmooth.data import deviations, features, load
 from randsmooth.errors import Problem
 from randsmooth.models import Ensemble, EstimatorModel
-from randsmooth.noise import NORMS, GaussianPerCoordinate, InDeviations
+from randsmooth.noise import NORMS, Deviations, GaussianPerCoordinate
 from randsmooth.notes import Note
 
 N, CLASSES = 12, 3
@@ -117,7 +117,7 @@ def test_a_radius_is_never_beyond_the_plane_and_in_the_units_of_its_noise() -> N
         within = np.minimum(distance, far)
         assert (table.radius <= distance).all(), sigma
         assert np.median(table.radius / within) > 0.7, sigma
-    assert table.header.smoothing == InDeviations(0.5).learned(
+    assert table.header.noise == Deviations(0.5).noise_for(
         std
     )  # as "0.5std" says, and as a user may give it
 
@@ -130,7 +130,7 @@ def test_a_radius_is_in_the_unit_of_whoever_named_the_noise() -> None:
     )
     by_share = certify(sigma="0.25std")
     by_array = certify(
-        noise=GaussianPerCoordinate(InDeviations(0.25).learned(deviations(load(x))).std)
+        noise=GaussianPerCoordinate(Deviations(0.25).noise_for(deviations(load(x))).std)
     )
     np.testing.assert_array_equal(by_share.counts, by_array.counts)
     np.testing.assert_allclose(by_share.radius, 0.25 * by_array.radius)
@@ -291,13 +291,13 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
         (lambda: certify(np.round(x), sound=True), "sound | (4,) | features"),
         (lambda: certify(images, sigma=128.0), "sigma=128.0 | 100 | divide"),
         (lambda: certify(x, sigma=1e7), "1e+06"),
-        (lambda: certify(x, sigma="wide std"), "'wide ' is no number"),
+        (lambda: certify(x, sigma="wide std"), "'wide std' must have a number"),
         (lambda: certify(x, sigma="0std"), "sigma=0.0 | 1e-06"),
         (lambda: certify(x, sigma="0.25std", noise="uniform=1"), "give one of them"),
         (lambda: certify(constant, sigma="0.25std"), "got 0 at [1] | never vary"),
         (
             lambda: rs.SmoothedClassifier(lambda z: z, sigma="0.25std").certify(x),
-            "InDeviations(0.25).learned(x_train.std(axis=0))",
+            "Deviations(0.25).noise_for(x_train.std(axis=0))",
         ),
         (lambda: smoothed.certify(holes), "input 7 | NaN"),
         (

@@ -83,7 +83,7 @@ def test_the_header_and_every_page_name_the_columns_held_fixed(tmp_path: Any) ->
     table = certify(ROWS, sigma="0.5std", out=tmp_path / "people.parquet")
     again = rs.read(tmp_path / "people.parquet")
     for each in (table, again):
-        noise = each.header.smoothing
+        noise = each.header.noise
         assert (
             isinstance(noise, HoldingFixed)
             and noise.held_columns == ("city",)
@@ -93,7 +93,7 @@ def test_the_header_and_every_page_name_the_columns_held_fixed(tmp_path: Any) ->
             each.header.guarantee is not None
             and "city are held fixed" in each.header.guarantee
         )
-        assert "city held fixed" in each.header.noise_words
+        assert "city held fixed" in each.header.noise_title
     assert "held fixed: city" in render([again])
     assert "(city held fixed, the other columns alone changing)" in comparison_page(
         [again]
@@ -110,7 +110,7 @@ def test_the_header_and_every_page_name_the_columns_held_fixed(tmp_path: Any) ->
     assert Note("held_columns", columns="city") in notes_of(run).notes
     plain = certify(ROWS, sigma=0.05).header
     assert (
-        plain.smoothing == HoldingFixed(Gaussian(0.05), (0,), ("city",))
+        plain.noise == HoldingFixed(Gaussian(0.05), (0,), ("city",))
         and plain.sigma is None
     )
 

@@ -141,7 +141,7 @@ def test_counts_depend_neither_on_shards_nor_on_where_a_run_was_killed(
             assert np.array_equal(other.evidence(), whole.evidence()), text
             assert np.array_equal(other.radius, whole.radius), text
             assert (
-                other.header.smoothing == whole.header.smoothing
+                other.header.noise == whole.header.noise
                 and other.header.norm == whole.header.norm
             ), text
         killed.unlink()

@@ -199,7 +199,7 @@ def test_what_cannot_be_attacked_is_refused() -> None:
         ("true is about another model: weights 'sha256:", {"model": OTHER}),
         ("the function abs, whose code cannot be compared", {"model": abs}),
         ("gradient with respect to the image is NaN", {"model": Broken().eval()}),
-        ("true does not say its sigma (a TSV log", {"facts": {"sigma": None}}),
+        ("true does not say its sigma (a TSV log", {"facts": {"noise": None}}),
         (
             "true does not name its dataset",
             {"facts": {"dataset": None}, "images": None},
@@ -355,13 +355,10 @@ def edges() -> dict[str, tuple[Noise, Tensor, TensorImages, NDArray[np.float64]]
 
 def check_edges(kind: type[Seen], **how: Any) -> None:
     for name, (noise, w, images, true) in edges().items():
-        gaussian = isinstance(noise, Gaussian)
-        facts: dict[str, Any] = (
-            {"sigma": noise.scale} if gaussian else {"distribution": noise.facts()}
-        )
+        facts: dict[str, Any] = {"noise": noise}
         model, exact = kind(w.float()).eval(), "exact" in name
         facts |= {"alpha": 0.0, "rule": "exact", "seed": 0} if exact else {}
-        table = true_table(model, (images, true), **{"sigma": None} | facts)
+        table = true_table(model, (images, true), **facts)
         held = attack(
             model,
             table,

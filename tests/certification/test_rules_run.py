@@ -201,7 +201,7 @@ def test_sound_certification_from_end_to_end(
         run(model, tmp_path / "sound.parquet", "grid", sound=True),
         whole("grid"),
     )
-    assert sound.header.sound and "rounded to k/255" in (sound.header.noise or "")
+    assert sound.header.sound and "rounded to k/255" in (sound.header.drawn_by or "")
     assert same(read(tmp_path / "sound.parquet"), sound)
     write_parquet(usual, tmp_path / "usual.parquet")
     assert not np.array_equal(sound.evidence()[1], usual.evidence()[1])  # other noise

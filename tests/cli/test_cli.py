@@ -123,7 +123,7 @@ def test_compare_does_without_pictures(
     ]
     for facts, reason in reasons:
         write_parquet(
-            replace(table, header=table.header.model_copy(update=facts)),
+            replace(table, header=table.header.replace(**facts)),
             Path("table.parquet"),
         )
         told = cli("compare", "table.parquet", "--pictures", "--overwrite")

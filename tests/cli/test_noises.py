@@ -42,7 +42,7 @@ def test_each_verb_takes_a_noise_or_the_one_of_training(
             "t.parquet",
             "--overwrite",
         )
-        assert read("t.parquet").header.smoothing.text == NOISE, which
+        assert read("t.parquet").noise.text == NOISE, which
         planned = cli(
             "plan", which, *said, *few, "--take", 2, "--format", "json", "--seconds", 1
         )

@@ -230,14 +230,15 @@ def test_features_are_certified_under_deviations_of_the_training_split(
     )
     (tmp_path / "tabular.py").write_text(TABULAR)
     how = ("certify", "tabular.py:pipeline", "--dataset", "rows.npz", "--n", 200)
-    for noise in (("--sigma", "0.25std"), ("--noise", "gaussian=0.25std")):
-        cli.done(*how, *noise, "--out", "a.parquet", "--overwrite")
-        std = (rs.read("a.parquet").header.distribution or {})["std"]
-        np.testing.assert_allclose(std, 0.25 * x[:40].std(axis=0), rtol=1e-5)
-        cli.done(*how, *noise, "--out", "a.parquet", "--resume")
+    for named in (("--sigma", "0.25std"), ("--noise", "gaussian=0.25std")):
+        cli.done(*how, *named, "--out", "a.parquet", "--overwrite")
+        noise = rs.read("a.parquet").noise
+        assert isinstance(noise, rs.noise.PerFeature)
+        np.testing.assert_allclose(noise.std, 0.25 * x[:40].std(axis=0), rtol=1e-5)
+        cli.done(*how, *named, "--out", "a.parquet", "--resume")
     for answer in (cli.done("evaluate", "a.parquet"), cli.done("compare", "a.parquet")):
         assert "in standard deviations of each feature" in answer.out
-    assert 'sigma="0.25std"' in cli.done(*how, "--sigma", 200, "--out", "b.parquet").err
+    assert "sigma='0.25std'" in cli.done(*how, "--sigma", 200, "--out", "b.parquet").err
     assert (
         "rows.npz"
         in cli("train", "rows.npz", "--method", "gaussian", "--sigma", 0.5).err

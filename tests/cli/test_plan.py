@@ -98,7 +98,7 @@ def test_accuracy_and_assess_say_what_radii_of_features_count_in(
     )
     assert f"r is the {unit}" in ran.out
     table = read("a.parquet")
-    assert table.norm == "deviations" and table.header.smoothing.scale == 0.25
+    assert table.norm == "deviations" and table.noise.scale == 0.25
     done = cli.done(
         *("assess", words[0], "rows.csv", *words[1:], "--take", "8"),
         *("--sigma", "0.25std", "--out", "assessed"),

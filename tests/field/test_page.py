@@ -177,7 +177,7 @@ def leaderboard(folder: Path, **facts: object) -> str:
             alpha=0.001,
             dataset="digits",
             model={"method": "macer"},
-            **facts,  # type: ignore[arg-type]
+            **facts,
         )
         idx = np.arange(80)
         table: Certificates = from_evidence(

@@ -304,7 +304,12 @@ class Log(Reader):
 @cache
 def log_of() -> pd.DataFrame:
     header = HEADER.model_copy(
-        update={"n": N, "alpha": ALPHA, "sigma": SIGMA, "bound": "clopper-pearson"}
+        update={
+            "n": N,
+            "alpha": ALPHA,
+            "noise": Gaussian(SIGMA),
+            "bound": "clopper-pearson",
+        }
     )
     log = written(lambda folder: write_tsv(table_of(header, 12, 0), folder / "a.tsv"))[
         "a.tsv"
@@ -404,7 +409,7 @@ class CountLines(Counts):
 
 @cache
 def rows_of(seed: int) -> list[dict[str, Any]]:
-    update = {"n": N, "alpha": ALPHA, "sigma": SIGMA, "rule": "fixed"}
+    update = {"n": N, "alpha": ALPHA, "noise": Gaussian(SIGMA), "rule": "fixed"}
     table = table_of(HEADER.model_copy(update=update), 6, seed)
     counts0, counts = table.evidence()
     columns = {

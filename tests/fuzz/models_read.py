@@ -423,7 +423,8 @@ class RunConfig(Reader):
         found: dict[str, Any] = {"settings": chosen.model_dump(mode="json")}
         if isinstance(chosen, Train):
             spec = data.describe("digits")
-            recipe, _ = resolve(chosen.dataset, chosen, spec, device=chosen.device)
+            settings = chosen.of_training()
+            recipe, _ = resolve(chosen.dataset, settings, spec, device=chosen.device)
             new_model(recipe, spec)
             found["recipe"] = recipe.model_dump(mode="json")
         return found

@@ -76,7 +76,7 @@ def test_settings_become_the_options_of_the_verbs() -> None:
     train, certify, evaluate = said.values()
     folder = "OUT/images-amplify-E_t=1-epochs=3-p_t=0.3-0.25-seed0"
     assert shlex.split(train) == shlex.split(
-        "randsmooth train my/images --resize 8 --method amplify --sigma 0.25 "
+        "randsmooth train my/images --sigma 0.25 --resize 8 --method amplify "
         "--arch small-cnn --epochs 3 --set lr=0.01 --set p_t=0.3 --set E_t=1 "
         f"--out {folder}/model --resume"
     )
@@ -90,7 +90,7 @@ def test_settings_become_the_options_of_the_verbs() -> None:
         sigmas="uniform=0.6", certify={"noise": "laplace=0.3", "n": 300}
     ).values()
     assert (
-        "--method gaussian --noise uniform=0.6 --out" in uniform
+        "--noise uniform=0.6 --method gaussian --out" in uniform
         and "--noise laplace=0.3" in certified
     )
     values = {
@@ -137,7 +137,7 @@ def test_a_model_that_another_needs_is_made_before_it_once_and_certified_only_if
         (name, command) for name, command in said.items() if "cat-rs" not in name
     )
     assert name == "digits-gaussian-epochs=5-0.12-seed0/train"
-    assert "--sigma 0.12 --epochs 5 --take 100 --out" in command
+    assert "--sigma 0.12 --method gaussian --epochs 5 --take 100 --out" in command
 
 
 def test_a_reference_that_may_mean_two_models_is_refused() -> None:

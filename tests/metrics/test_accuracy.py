@@ -400,7 +400,7 @@ def test_what_cannot_be_judged_anew_is_refused(log: Make) -> None:
     table = three_classes()
 
     def under(**facts: object) -> Certificates:
-        return replace(table, header=table.header.model_copy(update=facts))
+        return replace(table, header=table.header.replace(**facts))
 
     check_refusals(
         [

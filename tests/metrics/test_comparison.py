@@ -384,7 +384,7 @@ HITS = [600, 900, 1000]
 
 def under(table: Certificates, **facts: object) -> Certificates:
     """`table` as though its header said so."""
-    return replace(table, header=table.header.model_copy(update=facts))
+    return replace(table, header=table.header.replace(**facts))
 
 
 def test_a_curve_reaches_through_the_farthest_that_n_allows(counted: Make) -> None:

@@ -14,7 +14,13 @@ from certificates.test_in_norm import certified
 from models.refusing import check_refusals
 from randsmooth import metrics, report
 from randsmooth.certificates import Certificates, Header, from_evidence
-from randsmooth.noise import GaussianPerCoordinate, InDeviations, Noise
+from randsmooth.noise import (
+    Deviations,
+    GaussianPerCoordinate,
+    Noise,
+    Splitting,
+    noise_from,
+)
 from randsmooth.report.curves import radius_title
 
 TITLES = {
@@ -35,7 +41,7 @@ def exact(images: int = 40) -> Certificates:
         alpha=0.0,
         rule="exact",
         seed=0,
-        distribution={"name": "splitting", "lam": 0.5},
+        noise=Splitting(0.5),
     )
     n_a = np.random.default_rng(0).integers(100, 256, images)
     counts, idx = np.stack([n_a, 255 - n_a], 1), np.arange(images)
@@ -85,11 +91,11 @@ def test_radii_in_other_units_are_not_compared() -> None:
     def table(noise: Noise, name: str) -> Certificates:
         return replace(
             certified("std", name=name),
-            header=certified("std", distribution=noise.facts()).header,
+            header=certified("std", noise=noise).header,
         )
 
     wide, narrow = (
-        InDeviations(times).learned(np.linspace(1.0, 9.0, 16).reshape(1, 4, 4))
+        Deviations(times).noise_for(np.linspace(1.0, 9.0, 16).reshape(1, 4, 4))
         for times in (0.5, 0.3)
     )
     metrics.require_one_norm([table(wide, "a"), table(narrow, "b")])
@@ -156,7 +162,7 @@ def test_norms_are_not_mixed(tmp_path: Path) -> None:
 
 def test_each_kind_of_noise_has_an_envelope() -> None:
     def under(name: str, field: str, width: float) -> Certificates:
-        table = certified("uniform", distribution={"name": name, field: width})
+        table = certified("uniform", noise=noise_from({"name": name, field: width}))
         return table.renamed(f"{name}-{width}")
 
     tables = [

@@ -8,8 +8,7 @@ import numpy as np
 from models.refusing import refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
-from randsmooth.noise import Noise
-from randsmooth.noise.gaussian_per_coordinate import InDeviations
+from randsmooth.noise import Deviations, Noise
 from randsmooth.report import what_acr_hides
 from randsmooth.report.page.summary import sentences
 from randsmooth.report.sheet import build_sheet
@@ -25,7 +24,7 @@ def of_p_a(
     zeros = np.zeros(len(k), np.int64)
     header = Header(sigma=0.5, n0=n, n=n, alpha=0.001)
     if noise is not None:
-        header = header.replace(sigma=None, distribution=noise.facts())
+        header = header.replace(noise=noise)
     seconds = np.zeros(len(k))
     of: dict[str, Any] = {"counts0": counts, "counts": counts, "seconds": seconds}
     return from_evidence(header, name=name, idx=np.arange(len(k)), label=zeros, **of)
@@ -140,7 +139,7 @@ def test_the_figures_are_right() -> None:
 
 
 def test_a_name_keeps_its_case_and_radii_their_unit() -> None:
-    noise = InDeviations(0.25).learned([2.0, 40.0])
+    noise = Deviations(0.25).noise_for([2.0, 40.0])
     one, other = (of_p_a(name, PLAIN, noise=noise) for name in ("plain", "other"))
     assert what_acr_hides(one, other).startswith("plain and other have the same ACR")
     unit = "r is the radius in standard deviations of each feature."

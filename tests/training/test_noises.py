@@ -95,7 +95,7 @@ def test_every_noise_trains_by_every_method_that_takes_it(tmp_path: Path) -> Non
             )
             if method == "gaussian":  # data set and noise are the model's
                 table = rs.certify(str(out), n0=2, n=20, take=2, device="cpu")
-                assert table.header.smoothing == noise.of(SHAPE)
+                assert table.header.noise == noise.of(SHAPE)
             assert noise.of(SHAPE).text in (out / "README.md").read_text().replace(
                 "\\", ""
             ), noise.text
@@ -128,11 +128,8 @@ def test_a_gaussian_of_one_sigma_is_that_sigma_and_another_noise_takes_its_place
     gaussian = TrainingSettings(noise="gaussian=0.5")
     assert gaussian == TrainingSettings(sigma=0.5)
     uniform = gaussian.replace(noise=Uniform(0.4))
-    assert (uniform.sigma, uniform.noise, uniform.replace(sigma=0.5)) == (
-        None,
-        Uniform(0.4),
-        gaussian,
-    )
+    assert (uniform.noise, uniform.replace(sigma=0.5)) == (Uniform(0.4), gaussian)
+    assert TrainingSettings(sigma=0).noise == "none"
     recipe, (_, *notes) = resolve(
         "cifar10", TrainingSettings(noise=Uniform(0.4)), data.DATASETS["cifar10"]
     )

@@ -121,7 +121,7 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teacher") / "model"
     train(
         "digits",
-        DIGITS.model_copy(update={"sigma": 0.25, "epochs": 8, "take": 600}),
+        DIGITS.replace(sigma=0.25, epochs=8, take=600),
         out=folder,
     )
     return folder

@@ -34,8 +34,15 @@ from randsmooth.certification.run import Inputs
 from randsmooth.errors import BadValue, Conflict, WrongData
 from randsmooth.launch import Plan, plan
 from randsmooth.metrics import Estimate
-from randsmooth.noise import Gaussian, InDeviations, Noise, noise_said
-from randsmooth.noise.gaussian import STD
+from randsmooth.noise import (
+    Deviations,
+    Gaussian,
+    Noise,
+    named_noise,
+    noise_meant,
+    recorded_noise,
+)
+from randsmooth.noise.gaussian_per_coordinate import STD
 from randsmooth.progress import Progress, Reporter, chosen_progress
 from randsmooth.urls import name_of
 
@@ -198,7 +205,7 @@ def _opened(
 ) -> tuple[Inputs, list[Noise]]:
     """Open the model and the images, and return them with the noises to be tried."""
     base = spec.open_model()
-    own_noise = noise_said(models.provenance_of(base))
+    own_noise = recorded_noise(models.provenance_of(base))
     # Model and images are the same under all noises.
     any_noise = _noises(own_noise, sigmas, noise, SIGMAS)[0]
     inputs = spec.on(spec.settings.replace(noise=any_noise)).open_inputs(base)
@@ -214,7 +221,7 @@ def _noises(
     sigmas: Sequence[float | str] | None,
     noise: Noise | str | None,
     usual: Sequence[float | str],
-) -> list[Noise]:
+) -> list[Noise | Deviations]:
     """Return the noises to be tried, in ascending order.
 
     Args:
@@ -223,35 +230,31 @@ def _noises(
         noise: the one asked for.
         usual: the sigmas where neither is asked for.
     """
-    if noise is not None:
+    asked = noise_meant(noise)
+    if asked is not None:
         if sigmas is not None:
             raise Conflict(f"sigma={list(sigmas)} and noise={noise}: give one of them")
-        return [CertificationSettings(noise=noise).smoothing]
-    tried = list(sigmas or usual)
-    if sigmas is None and own_noise is not None:
-        if not isinstance(own_noise, Gaussian):
-            return [own_noise]
-        tried.append(own_noise.sigma)
-    # Settings validate what they are given, and a set has no noise twice.
-    made = {
-        CertificationSettings(sigma=sigma).smoothing  # type: ignore[arg-type]
-        for sigma in tried
-    }
-    return sorted(made, key=_size)
+        return [asked]
+    if sigmas is None and own_noise is not None and not isinstance(own_noise, Gaussian):
+        return [own_noise]
+    # A set has no noise twice.
+    tried = {named_noise(sigma, None) for sigma in sigmas or usual}
+    if sigmas is None:
+        tried.add(own_noise)
+    return sorted(filter(None, tried), key=_size)
 
 
-def _size(noise: Noise) -> float:
+def _size(noise: Noise | Deviations) -> float:
     """Return the number by which noises of one kind are sorted."""
-    return noise.times if isinstance(noise, InDeviations) else noise.scale
+    return noise.times if isinstance(noise, Deviations) else noise.scale
 
 
-def _learned(inputs: Inputs, noises: Sequence[Noise]) -> list[Noise]:
+def _learned(inputs: Inputs, noises: Sequence[Noise | Deviations]) -> list[Noise]:
     """Return the noises; those in standard deviations of the features learn these."""
-    if not any(isinstance(noise, InDeviations) for noise in noises):
-        return list(noises)
-    deviations = deviations_of_numbers(inputs.split("train"))
+    if any(isinstance(noise, Deviations) for noise in noises):
+        deviations = deviations_of_numbers(inputs.split("train"))
     return [
-        noise.learned(deviations) if isinstance(noise, InDeviations) else noise
+        noise.noise_for(deviations) if isinstance(noise, Deviations) else noise
         for noise in noises
     ]
 

@@ -117,7 +117,7 @@ class Assessment:
 
         No certificate says anything of changes in these.
         """
-        return self.table.header.smoothing.held_columns
+        return self.table.noise.held_columns
 
     @property
     def inputs(self) -> str:
@@ -177,7 +177,7 @@ class Assessment:
 
         None: no number can.
         """
-        q = float(self.table.smoothing.tail(self.radius))
+        q = float(self.table.noise.tail(self.radius))
         if q <= SMALLEST_TAIL:
             return None
         # If all n samples agree, p_A is above 1 - q where (1 - q)^n <= alpha.

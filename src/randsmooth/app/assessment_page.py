@@ -17,6 +17,7 @@ from randsmooth.bounds import most_failures
 from randsmooth.certificates import write_parquet
 from randsmooth.certification.run_notes import HARDLY_BETTER
 from randsmooth.escape import printable, shortened
+from randsmooth.noise import HoldingFixed
 from randsmooth.report import draw
 
 PAGE = "assessment.html"
@@ -162,14 +163,15 @@ def _moved(
     before = assessment.pictures[row].ravel()
     after = point.ravel()
     names = assessment.columns or tuple(f"feature {i}" for i in range(len(before)))
-    held = getattr(assessment.table.header.smoothing, "held", ())
+    noise = assessment.table.noise
+    held = noise.held if isinstance(noise, HoldingFixed) else ()
     free = [place for place in range(len(names)) if place not in held]
 
     # A unit for each feature that may change.
     shape = assessment.shape
     if len(free) < len(names):
         shape = (len(free),)
-    unit = np.broadcast_to(getattr(assessment.noise, "unit", 1.0), shape).ravel()
+    unit = np.broadcast_to(assessment.noise.unit, shape).ravel()
     lengths = np.abs(after - before)[free] / unit
     largest = np.argsort(-lengths, kind="stable")[:MOST_FEATURES]
     return [

@@ -27,7 +27,7 @@ from randsmooth.certificates import (
 from randsmooth.certification import Certified, SmoothedClassifier, matched
 from randsmooth.certification.algorithm import ESTIMATE
 from randsmooth.certification.batches import SampleRange
-from randsmooth.certification.opening import opened, reading_of, under_noise
+from randsmooth.certification.opening import opened, reading_of, trained_noise
 from randsmooth.certification.samples import first_samples
 from randsmooth.data import Images
 from randsmooth.errors import BadValue, WrongData
@@ -94,11 +94,13 @@ def explain(
     """
     base = opened(model, {}, num_classes)
     settings = _explainable(settings_from(CertificationSettings, settings, fields))
-    settings = under_noise(settings, models.provenance_of(base))
+    if settings.noise is None:
+        settings = settings.replace(noise=trained_noise(models.provenance_of(base)))
     if not isinstance(image, Tensor) or image.dim() != 3:
         got = tuple(getattr(image, "shape", ())) or type(image).__name__
         raise WrongData(f"explain takes one image (C, H, W) in [0, 1]; got {got}")
     settings = settings.of(image.shape)
+    noise = settings.known_noise()
     if settings.seed is None:
         # One seed, for all that the page shows.
         settings = settings.replace(seed=fresh_seed())
@@ -109,7 +111,7 @@ def explain(
     if isinstance(images_or_reason, Note):
         left_out.append(images_or_reason)
     else:
-        base, images = matched(base, images_or_reason, settings.smoothing)
+        base, images = matched(base, images_or_reason, noise)
     smoothed = SmoothedClassifier(base, settings, device=models.pick_device(device))
     certified = smoothed.certify(image)
 
@@ -117,7 +119,7 @@ def explain(
     neighbours = None
     if images is not None:
         picked = int(certified.counts0[0].argmax())
-        neighbours = nearest(image, picked, images, settings.smoothing, show)
+        neighbours = nearest(image, picked, images, noise, show)
     reason = _why_not_attacked(smoothed, certified, asked=attack)
     attempts = None
     if reason is None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from randsmooth.app.live_certificates import LEAST, Served
 from randsmooth.errors import BadValue, Problem, Setting
 from randsmooth.escape import printable, say, shortened
+from randsmooth.noise import Gaussian
 
 KINDS = (
     ".png",
@@ -244,7 +245,7 @@ class Guard:
 def sigmas(served: Served) -> tuple[float, float]:
     """The least and the largest sigma that a visitor may choose; under another noise one number stands for it."""
     usual = served.usual
-    if served.settings.noise is not None:
+    if not isinstance(served.noise, Gaussian):
         return usual, usual
     return min(0.05, usual), max(2.0, 2 * usual)
 

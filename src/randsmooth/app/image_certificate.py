@@ -169,7 +169,7 @@ class Explanation:
     @property
     def noise(self) -> Noise:
         """The noise of the copies."""
-        return self.settings.smoothing
+        return self.settings.known_noise()
 
     @cached_property
     def look(self) -> Watched:

@@ -20,7 +20,7 @@ from randsmooth.app.wording import class_name
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
-from randsmooth.certification.opening import images_taken, opened, under_noise
+from randsmooth.certification.opening import images_taken, opened, trained_noise
 from randsmooth.data import DatasetSpec, Size
 from randsmooth.data.decode import form
 from randsmooth.data.decode import opened as opened_file
@@ -191,9 +191,8 @@ class Served:
             None,
             {**fields, "rule": "anytime", "n": limits.samples},
         )
-        settings = under_noise(settings, models.provenance_of(base), name).of(
-            spec.shape
-        )
+        noise = settings.noise or trained_noise(models.provenance_of(base), name)
+        settings = settings.replace(noise=noise).of(spec.shape)
         where = models.pick_device(device)
         engine = SmoothedClassifier(base, settings, device=where).engine
         runs = engine.prepare(spec.shape)  # so that no visitor waits for another trial
@@ -203,16 +202,20 @@ class Served:
         return cls(base, name, spec, settings, limits, where)
 
     @property
+    def noise(self) -> Noise:
+        """The noise that it is certified under at first."""
+        return self.settings.known_noise()
+
+    @property
     def fixed(self) -> bool:
         """Whether no other noise can be chosen: a denoiser is for one sigma, and only Gaussian noise has a slider."""
-        return (
-            isinstance(self.model, models.Denoised) or self.settings.noise is not None
-        )
+        gaussian = isinstance(self.noise, Gaussian)
+        return isinstance(self.model, models.Denoised) or not gaussian
 
     @property
     def usual(self) -> float:
         """Where the slider stands at first: sigma; under another noise, which has none, its scale."""
-        return self.settings.smoothing.scale
+        return self.noise.scale
 
     def smoothed(self, sigma: float) -> SmoothedClassifier:
         """The smoothed classifier at `sigma`, or under its one noise, under a seed that nobody has seen."""
@@ -263,7 +266,7 @@ class Served:
             raise BadValue(
                 field="sigma",
                 value=sigma,
-                fix=f"this model is for {self.settings.smoothing.text} alone",
+                fix=f"this model is for {self.noise.text} alone",
             )
         start = time.monotonic()
         began = start if began is None else began
@@ -315,7 +318,7 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
 def as_data(served: Served, moment: Moment) -> dict[str, Any]:
     """The same for a program: plain JSON."""
     look, classes = moment.look, names(served, len(moment.look.counts))
-    noise = moment.settings.smoothing
+    noise = moment.settings.known_noise()
     return {
         "answer": None if look.predict < 0 else classes[look.predict],
         "radius": look.radius,

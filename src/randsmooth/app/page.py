@@ -32,7 +32,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.escape import setting
 from randsmooth.extras import versions
-from randsmooth.noise import printed_radius
+from randsmooth.noise import Gaussian, printed_radius
 from randsmooth.progress import clock
 from randsmooth.report import web
 
@@ -109,7 +109,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     seconds_of_sample = float(explained.certified.seconds[0]) / (
         look.samples + settings.n0
     )
-    largest = settings.smoothing.largest_radius(settings.n, settings.alpha)
+    largest = explained.noise.largest_radius(settings.n, settings.alpha)
     return filled(
         "page.html.j2",
         class_name=partial(class_name, explained.classes),
@@ -123,6 +123,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         seconds=seconds_of_sample,
         vote=vote_of(look, explained.classes),
         largest=printed_radius(largest),
+        gaussian=isinstance(explained.noise, Gaussian),
         notes=[] if engine.mixes else [("note", BATCH_MATTERS)],
         backend=(
             f"{backend.name}, {ARITHMETICS[backend.precision]}, {engine.device.type}"

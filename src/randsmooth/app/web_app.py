@@ -12,6 +12,7 @@ from randsmooth.app.wording import norm_words
 from randsmooth.errors import Problem
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
+from randsmooth.noise import Gaussian
 from randsmooth.report import web
 
 USUAL_N = 10_000  # where the slider stands at first
@@ -37,7 +38,7 @@ def make_app(served: Served) -> Any:
     gr = gradio()
     limits, name = served.limits, shortened(printable(served.name), 60)
     with gr.Blocks(title=f"{name}, certified", analytics_enabled=False) as app:
-        seen = {"noise": served.settings.smoothing, "norm_words": norm_words}
+        seen = {"noise": served.noise, "norm_words": norm_words}
         gr.HTML(
             str(
                 web.fragment(
@@ -65,7 +66,7 @@ def make_app(served: Served) -> Any:
                     label="Noise, sigma",
                     info=f"The model is for {usual:g}.{only}",
                     interactive=not served.fixed,
-                    visible=served.settings.noise is None,
+                    visible=isinstance(served.noise, Gaussian),
                 )
                 n = gr.Slider(
                     LEAST,

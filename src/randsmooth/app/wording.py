@@ -7,7 +7,6 @@ from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Estimate
 from randsmooth.noise import (
     NORMS,
-    OWN_UNITS,
     Gaussian,
     Noise,
     PerFeature,
@@ -49,9 +48,8 @@ def noise_words(noise: Noise) -> str:
 
 def norm_words(noise: Noise) -> str:
     """Return the norm of radii, to be said before a length or a radius."""
-    if noise.norm in OWN_UNITS:
-        return "weighted L2"
-    return NORMS[noise.norm].label
+    norm = NORMS[noise.norm]
+    return "weighted L2" if norm.own_units else norm.label
 
 
 def length_unit(noise: Noise) -> str:
@@ -66,9 +64,8 @@ def length_unit(noise: Noise) -> str:
         >>> length_unit(Gaussian(0.5))
         ''
     """
-    if noise.norm in OWN_UNITS:
-        return f" (in {NORMS[noise.norm].label})"
-    return ""
+    norm = NORMS[noise.norm]
+    return f" (in {norm.label})" if norm.own_units else ""
 
 
 def within(noise: Noise, radius: float) -> str:
@@ -79,11 +76,10 @@ def within(noise: Noise, radius: float) -> str:
         >>> within(Uniform(0.6), 0.592), within(Ablation(45), 3.0)
         ('with L1 norm below 0.59', 'in at most 3 places')
     """
-    if noise.norm == "l0":
+    norm = NORMS[noise.norm]
+    if norm.whole:
         return f"in at most {radius:.0f} places"
-    units = ""
-    if noise.norm in OWN_UNITS:
-        units = f", in {NORMS[noise.norm].label},"
+    units = f", in {norm.label}," if norm.own_units else ""
     return f"with {_unweighted(noise)} norm below {printed_radius(radius)}{units}"
 
 
@@ -111,19 +107,19 @@ def examples(noise: Noise, radius: float, d: int) -> str:
         >>> examples(Ablation(45), 3.0, 64)
         '3 pixels, to any colours'
     """
-    if noise.norm == "l0":
+    norm = NORMS[noise.norm]
+    if norm.whole:
         return f"{radius:.0f} pixels, to any colours"
-    if noise.norm not in ("l1", "l2"):
+    if norm.own_units or norm.power == math.inf:
         return ""
     radius = float(printed_radius(radius))
-    # The largest k with k < radius, or sqrt(k) < radius.
-    most_values = radius if noise.norm == "l1" else radius**2
-    whole_values = min(d, math.ceil(most_values) - 1)
+    # The largest k with k^(1/p) < radius.
+    whole_values = min(d, math.ceil(radius**norm.power) - 1)
     few = _change_of_few(whole_values, radius)
 
     # Rounded down to a tenth of a level.
     tenths = math.floor(LEVELS * float(linf_radius(radius, d)) * 10 - ROUNDING)
-    if noise.norm == "l1" or tenths < 1:
+    if norm.power == 1 or tenths < 1:
         return few
     if whole_values == d:
         return "every value from black to white"
@@ -147,11 +143,10 @@ def unit_of_features(noise: Noise) -> str:
         >>> unit_of_features(Gaussian(0.5))
         "L2 norm, in the features' own units"
     """
-    if noise.norm == "l0":
+    norm = NORMS[noise.norm]
+    if norm.whole:
         return "features that change"
-    unit = "the features' own units"
-    if noise.norm in OWN_UNITS:
-        unit = NORMS[noise.norm].label
+    unit = norm.label if norm.own_units else "the features' own units"
     return f"{_unweighted(noise)} norm, in {unit}"
 
 
@@ -165,14 +160,14 @@ def examples_of_features(noise: Noise, radius: float, d: int) -> str:
         >>> examples_of_features(Gaussian(0.5), 0.5, 25)
         'one feature by 0.50, or each of the 25 by 0.10'
     """
-    if noise.norm == "l0":
+    norm = NORMS[noise.norm]
+    if norm.whole:
         return f"{radius:.0f} features, to any values"
     one = printed_radius(radius)
-    if noise.norm == "linf":
+    if norm.power == math.inf:
         return f"each of the {d} features by {one}"
-    radius_of_each = radius / d if noise.norm == "l1" else float(linf_radius(radius, d))
-    each = printed_radius(radius_of_each)
-    if noise.norm not in OWN_UNITS:
+    each = printed_radius(norm.of_each(radius, d))
+    if not norm.own_units:
         return f"one feature by {one}, or each of the {d} by {each}"
     if isinstance(noise, PerFeature):
         return (

@@ -49,6 +49,7 @@ from .settings import ARITHMETICS as ARITHMETICS
 from .settings import PRECISIONS as PRECISIONS
 from .settings import CertificationOptions as CertificationOptions
 from .settings import CertificationSettings as CertificationSettings
+from .settings import HowToCertify as HowToCertify
 from .settings import Precision as Precision
 from .settings import check_budget as check_budget
 from .settings import precision_named as precision_named

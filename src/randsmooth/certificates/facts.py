@@ -11,8 +11,6 @@ from randsmooth.certificates.selection import Shard
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, TooLarge
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.noise import check_sigma
-from randsmooth.noise.norms import LENGTHS
 from randsmooth.rules import check_samples
 
 # Bytes of a header as JSON: ImageNet's 21,841 class names take an eighth.
@@ -35,8 +33,10 @@ class Facts(FrozenRecord):
 
     @model_validator(mode="after")
     def _limited(self) -> Self:
-        # Machines are facts themselves, which were checked when they were made.
-        check_facts((name, value) for name, value in self if name != "machines")
+        # Machines and the noise were checked when they were made.
+        check_facts(
+            (name, value) for name, value in self if name not in ("machines", "noise")
+        )
         size = len(self.model_dump_json())
         if size > MOST_HEADER_BYTES:
             raise TooLarge(
@@ -55,10 +55,6 @@ def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
             _check_plain(name, value, DEEPEST_NESTING)
 
 
-def _check_sigma(sigma: Any) -> None:
-    check_sigma(sigma, most=LENGTHS[1])
-
-
 def _check_alpha(alpha: Any) -> None:
     # Where all copies of an image were counted, alpha is 0.
     if alpha != 0.0:
@@ -67,7 +63,6 @@ def _check_alpha(alpha: Any) -> None:
 
 # The facts that are numbers with a range of their own, or are written in a certain way.
 CHECKS: dict[str, Callable[[Any], object]] = {
-    "sigma": _check_sigma,
     "alpha": _check_alpha,
     "n0": lambda n0: check_samples("n0", n0, least=0),
     "n": lambda n: check_samples("n", n),

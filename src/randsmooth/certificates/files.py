@@ -234,7 +234,7 @@ def unplaced(table: Certificates) -> str:
         'data set and method'
     """
     header = table.header
-    sigma = "sigma" if header.distribution is None else "sigma of Gaussian noise"
+    sigma = "sigma" if header.noise is None else "sigma of Gaussian noise"
     if table.sigmas is not None:
         sigma = "one sigma of all images"
     known = {

@@ -141,7 +141,7 @@ def from_counts(
 
     judge = make_rule(
         rule,
-        noise=settings.smoothing,
+        noise=settings.known_noise(),
         n=_budget(arrays, rule),
         alpha=alpha,
         bound=bound,
@@ -157,8 +157,7 @@ def from_counts(
         n0, class_marks = _selection(arrays, bound, class_counts.shape[1])
 
     header = Header(
-        sigma=settings.sigma,
-        distribution=settings.noise and settings.noise.facts(),
+        noise=settings.known_noise(),
         n0=n0,
         n=judge.n,
         alpha=alpha,

@@ -6,22 +6,36 @@ import hashlib
 import platform
 import re
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import Strict
+from pydantic import (
+    PlainValidator,
+    Strict,
+    model_serializer,
+)
 
 from randsmooth.certificates.facts import MOST_HEADER_BYTES, Facts
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import (
+    BadValue,
+    Conflict,
     MissingValue,
     Problem,
     Setting,
     WrongFile,
     WrongTable,
 )
-from randsmooth.noise import NOISES, NORMS, Gaussian, Noise, noise_from
+from randsmooth.noise import (
+    NOISES,
+    Gaussian,
+    Noise,
+    UnderNoise,
+    noise_from,
+    sigma_of,
+)
 from randsmooth.notes import Note
 from randsmooth.rules import RULES, Rule, make_rule
 
@@ -51,6 +65,24 @@ _NOTE_OF_OURS = re.compile(
     rf"|alpha {_NUMBER} recomputed as {_NUMBER}",
     re.ASCII,
 )
+
+
+def _noise_itself(value: object) -> Noise | None:
+    """Return the noise of a header as it is.
+
+    Raises:
+        Problem: it is something else, such as the text of a noise.
+    """
+    if value is None or isinstance(value, Noise):
+        return value
+    raise BadValue(
+        field="noise",
+        value=value,
+        expected="must be a noise, such as noise.Uniform(0.6)",
+    )
+
+
+NoiseItself = Annotated[Noise | None, PlainValidator(_noise_itself)]
 
 # JSON has lists only.
 Texts = Annotated[tuple[str, ...], Strict(False)]
@@ -98,15 +130,14 @@ class Machine(Facts):
         return cls.of(header, host=hashlib.sha256(name.encode()).hexdigest()[:8])
 
 
-class Header(Facts):
-    """The facts shared by all rows of a table. None means that the source (a published log) does not say.
+class RunFacts(Facts):
+    """The facts of a header besides the noise. None means that the source (a published log) does not say.
 
     Types are taken as they are ("1", 1.0 and True are no 1), and every fact has a limit (see `check_facts`), so that
     what is in a header can be trusted to be of the right size, can be written, and is read as it was written.
 
     Attributes:
         version: the format of the table, 1.
-        sigma: standard deviation of the noise, in units of pixels in [0, 1].
         n0: samples per image that picked the class. Counts of another program may come without it, and 0 says that no
             samples picked a class: counts0 then marks with a 1 the class that the other samples bound. That is the
             label, under a label-aware header, else the most frequent one.
@@ -121,8 +152,6 @@ class Header(Facts):
         lumped: whether only the picked class was counted; the last column then counts all other answers together.
         seed: seed of the noise streams.
         sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
-        noise: how a sample's noise is addressed and generated.
-        distribution: the noise itself, by its `Noise.facts`, where it is not Gaussian of one sigma.
         dataset: name or path of the data set.
         split: its split.
         selection: which images, and how they were chosen among the split's.
@@ -143,23 +172,11 @@ class Header(Facts):
             those of the process that made this header, and the column `machine` says who made which row.
         notes: what its rule says of a run, that answers depend on the batch (`BATCH_MATTERS`), and what was done to the
             table since (counts thinned, another alpha); other words than randsmooth's are left out on reading.
-
-    Raises:
-        Problem: a fact that is unknown, of another type, or beyond its limit.
-
-    Example:
-        >>> header = Header(sigma=0.5, n0=100, n=10_000, alpha=0.001, bound="clopper-pearson")
-        >>> header.replace(n=1000).n
-        1000
-        >>> Header(sigma="0.5")
-        Traceback (most recent call last):
-        randsmooth.errors.BadValue: ...
     """
 
     field_is: ClassVar[str] = "fact of a header"
 
     version: int = VERSION
-    sigma: float | None = None
     n0: int | None = None
     n: int | None = None
     alpha: float | None = None
@@ -171,8 +188,6 @@ class Header(Facts):
     lumped: bool = False
     seed: int | None = None
     sound: bool = False
-    noise: str | None = None
-    distribution: dict[str, Any] | None = None
     dataset: str | None = None
     split: str | None = None
     selection: str | None = None
@@ -195,57 +210,156 @@ class Header(Facts):
     ] = ()
     notes: Texts = ()
 
+
+class StoredHeader(RunFacts):
+    """A header as files have it: the noise is an entry sigma, or an entry distribution.
+
+    Attributes:
+        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        noise: how a sample's noise is addressed and generated.
+        distribution: the noise itself, by its `Noise.facts`, where it is not Gaussian of one sigma.
+
+    Example:
+        >>> StoredHeader(sigma=0.5, n=1000).header().noise
+        Gaussian(sigma=0.5)
+    """
+
+    sigma: float | None = None
+    noise: str | None = None
+    distribution: dict[str, Any] | None = None
+
+    def header(self) -> Header:
+        """Return the header that is meant.
+
+        Raises:
+            Problem: sigma or distribution is of no noise, or both are given.
+        """
+        if self.sigma is not None and self.distribution is not None:
+            raise Conflict("sigma and distribution differ: a header has one of them")
+        noise: Noise | None = None
+        if self.sigma is not None:
+            noise = Gaussian(self.sigma)
+        elif self.distribution is not None:
+            noise = noise_from(self.distribution)
+        facts = {name: getattr(self, name) for name in RunFacts.model_fields}
+        return Header(**facts, noise=noise, drawn_by=self.noise)
+
+
+class Header(RunFacts, UnderNoise):
+    """The facts shared by all rows of a table. None means that the source (a published log) does not say.
+
+    Args:
+        sigma: the spelling of Gaussian noise: `sigma=0.5` is `noise=Gaussian(0.5)`.
+
+    Attributes:
+        noise: of the samples.
+        drawn_by: how a sample's noise is addressed and generated.
+
+    The others are those of `RunFacts`. Files have them as `StoredHeader` says.
+
+    Raises:
+        Problem: a fact that is unknown, of another type, or beyond its limit.
+
+    Example:
+        >>> header = Header(sigma=0.5, n0=100, n=10_000, alpha=0.001, bound="clopper-pearson")
+        >>> header.noise, header.replace(n=1000).n
+        (Gaussian(sigma=0.5), 1000)
+        >>> Header(n="1000")
+        Traceback (most recent call last):
+        randsmooth.errors.BadValue: ...
+    """
+
+    noise: NoiseItself = None
+    drawn_by: str | None = None
+
+    if TYPE_CHECKING:
+        # A type checker shall see that sigma is taken at the door.
+        def __init__(self, *, sigma: float | None = None, **facts: Any) -> None: ...
+
+    @classmethod
+    def _noise_named(cls, sigma: object, noise: object) -> object:
+        """As for all settings, but a text is no number here."""
+        if isinstance(sigma, str):
+            raise BadValue(field="sigma", value=sigma, expected="must be a number")
+        return super()._noise_named(sigma, noise)
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Header:
+        """Return the header whose `facts` a file has.
+
+        Raises:
+            Problem: a fact that is unknown, of another type, or beyond its limit.
+
+        Example:
+            >>> Header.from_facts({"distribution": {"name": "uniform", "lam": 0.6}}).noise
+            Uniform(lam=0.6)
+        """
+        return StoredHeader(**facts).header()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts as a file has them.
+
+        Example:
+            >>> facts = Header(sigma=0.5).facts()
+            >>> facts["sigma"], facts["distribution"], facts["noise"]
+            (0.5, None, None)
+        """
+        return self.model_dump()
+
+    @model_serializer
+    def _as_in_files(self) -> StoredHeader:  # type: ignore[override]
+        distribution = None
+        if self.noise is not None and self.sigma is None:
+            distribution = self.noise.facts()
+        facts = {name: getattr(self, name) for name in RunFacts.model_fields}
+        return StoredHeader(
+            **facts, sigma=self.sigma, noise=self.drawn_by, distribution=distribution
+        )
+
+    @property
+    def sigma(self) -> float | None:
+        """The standard deviation of Gaussian noise; None under another noise, and where it is not known."""
+        return sigma_of(self.noise)
+
     @property
     def selected(self) -> int:
         """What the counts0 of an image add up to: n0, or the 1 that marks the class; 0 where neither is known."""
         return self.n0 or int(self.source is not None or self.n0 == 0)
 
     @property
-    def names_noise(self) -> bool:
-        """Whether the noise is known; a log may not say its sigma."""
-        return self.distribution is not None or self.sigma is not None
-
-    @property
     def settled(self) -> bool:
         """Whether noise, n and alpha are known, by which counts are judged; a log may not say them."""
-        return self.names_noise and self.n is not None and self.alpha is not None
+        return None not in (self.noise, self.n, self.alpha)
 
-    @property
-    def smoothing(self) -> Noise:
-        """The noise of the samples. Problem where neither `distribution` nor sigma says it."""
-        if self.distribution is not None:
-            return noise_from(self.distribution)
-        if self.sigma is None:
+    def known_noise(self) -> Noise:
+        """Return the noise of the samples.
+
+        Raises:
+            Problem: it is not known; a log may not say its sigma.
+        """
+        if self.noise is None:
             raise MissingValue(
                 "what a table proves needs the sigma of its noise",
                 field="sigma",
                 fix=("give the ", Setting("sigma"), " of a log"),
             )
-        return Gaussian(self.sigma)
+        return self.noise
 
     @property
     def norm(self) -> str:
         """The norm of the radii (see `Noise.norm`); L2 of logs, which are of Gaussian noise."""
-        return Gaussian.norm if self.distribution is None else self.smoothing.norm
+        return Gaussian.norm if self.noise is None else self.noise.norm
 
     @property
-    def noise_name(self) -> str:
-        """The noise as reports print it: "sigma 0.5", "uniform 0.6"; empty where it is not known."""
-        if self.distribution is not None:
-            return self.smoothing.text.replace("=", " ")
-        return "" if self.sigma is None else f"sigma {self.sigma:g}"
-
-    @property
-    def noise_words(self) -> str:
-        """The noise with the norm that it certifies in, unless that is plain Gaussian noise's.
+    def noise_title(self) -> str:
+        """The noise as reports print it, with the norm of its radii; empty where it is not known.
 
         Example:
-            >>> Header(sigma=0.5).noise_words, Header(distribution={"name": "uniform", "lam": 0.6}).noise_words
+            >>> from randsmooth.noise import Uniform
+            >>> Header(sigma=0.5).noise_title, Header(noise=Uniform(0.6)).noise_title
             ('sigma 0.5', 'uniform 0.6 (L1)')
         """
-        if self.distribution is None:
-            return self.noise_name
-        return f"{self.noise_name} ({NORMS[self.norm].label})"
+        return "" if self.noise is None else self.noise.title_with_norm
 
     @property
     def gives_up_others(self) -> bool:
@@ -264,16 +378,20 @@ class Header(Facts):
         Raises:
             Problem: the header does not tell them, as that of a log, or they are no longer usable.
         """
-        needed = ("n0", "n", "alpha", "precision") if self.names_noise else ("sigma",)
-        missing = [name for name in needed if getattr(self, name) is None]
-        if missing:
-            raise WrongTable(
-                f"the header does not say its {missing[0]} (of a TSV log?)"
-            )
+        needed: dict[str, object] = {"sigma": self.noise}
+        if self.noise is not None:
+            needed = {
+                "n0": self.n0,
+                "n": self.n,
+                "alpha": self.alpha,
+                "precision": self.precision,
+            }
+        for name, value in needed.items():
+            if value is None:
+                raise WrongTable(f"the header does not say its {name} (of a TSV log?)")
         facts = {
             name: getattr(self, name) for name in CertificationSettings.model_fields
         }
-        facts["noise"] = self.distribution
         facts["bound"] = self.bound or CLOPPER_PEARSON
         facts["precision"] = precision_named(self.precision or "")
         return CertificationSettings(**facts)
@@ -289,13 +407,13 @@ def rule_of(header: Header) -> Rule:
         >>> rule_of(Header(sigma=0.5, n=1000, alpha=0.001)).name
         'fixed'
     """
-    if not header.names_noise or header.n is None or header.alpha is None:
+    if header.noise is None or header.n is None or header.alpha is None:
         raise WrongTable(
             "judging counts needs the noise or sigma, n and alpha in the header"
         )
     bound = header.bound or CLOPPER_PEARSON
     return make_rule(
-        header.rule, noise=header.smoothing, n=header.n, alpha=header.alpha, bound=bound
+        header.rule, noise=header.noise, n=header.n, alpha=header.alpha, bound=bound
     )
 
 
@@ -311,7 +429,7 @@ def guarantee_of(header: Header) -> str:
     guarantee = rule_of(header).guarantee()
     if header.label_aware:
         guarantee += LABEL_TESTED if header.n0 == 0 else LABEL_AWARE
-    held = header.smoothing.held_columns
+    held = header.known_noise().held_columns
     if held:
         guarantee += (
             " It is about changes of the other columns alone: "
@@ -325,8 +443,8 @@ def guarantee_of(header: Header) -> str:
 def _condition_on_counts(header: Header) -> str:
     """Return what has to be so of counts of another program, which nobody can see from them."""
     noise = "Gaussian noise of this sigma"
-    if header.distribution is not None:
-        noise = f"the noise {header.noise_name}"
+    if header.sigma is None:
+        noise = f"the noise {header.known_noise().title}"
     picked = ", and the class was picked without them"
     if header.bound == "any-class":
         picked = ""
@@ -369,7 +487,7 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         )
     _check_installed(raw, path)
     try:
-        return _in_own_words(Header(**raw), path)
+        return _in_own_words(Header.from_facts(raw), path)
     except Problem as error:
         raise WrongFile(f"{path} has a damaged header: {error}", file=path) from error
 

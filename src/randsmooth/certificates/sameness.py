@@ -14,9 +14,10 @@ from randsmooth.errors import BEGIN_ANEW, RESUME, OutputExists
 ANOTHER_MODEL = "another model"
 ANOTHER_ARITHMETIC = "another arithmetic"
 
-# The settings that a user gives: a header calls the noise its distribution, and its
-# selection stands for take and skip.
+# The facts of a file that are settings of a user: the noise is sigma or distribution,
+# and the selection stands for take and skip.
 SETTINGS = (
+    "sigma",
     *(name for name in CertificationSettings.model_fields if name != "noise"),
     "distribution",
     *("dataset", "split", "selection", "shard", "resize", "crop"),
@@ -101,10 +102,12 @@ def evidence_difference(
         >>> evidence_difference(one, one.replace(device="cuda", model={"weights": "sha256:bb"}), sides)
         "another model: weights 'sha256:aa' of node1, 'sha256:bb' of node2"
     """
+    facts = one.facts()
+    other_facts = other.facts()
     differ = [
         name
-        for name in dict.fromkeys((*SETTINGS, *Header.model_fields))
-        if getattr(one, name) != getattr(other, name)
+        for name in dict.fromkeys((*SETTINGS, *facts))
+        if facts[name] != other_facts[name]
     ]
     left_out = set(NOT_OF_THE_RUN)
     if several:
@@ -112,7 +115,7 @@ def evidence_difference(
     if any(name in SETTINGS for name in differ):
         left_out |= FOLLOWING
     clauses = _clauses(
-        one, other, [name for name in differ if name not in left_out], sides
+        facts, other_facts, [name for name in differ if name not in left_out], sides
     )
 
     classifier = classifier_difference(one, other, sides)
@@ -124,13 +127,10 @@ def evidence_difference(
 
 
 def _clauses(
-    one: Header, other: Header, names: Sequence[str], sides: Sides
+    one: Mapping[str, Any], other: Mapping[str, Any], names: Sequence[str], sides: Sides
 ) -> list[str]:
     """Return for each of these facts what it is in both headers."""
-    return [
-        f"{name}: {_both_values(getattr(one, name), getattr(other, name), sides)}"
-        for name in names
-    ]
+    return [f"{name}: {_both_values(one[name], other[name], sides)}" for name in names]
 
 
 def classifier_difference(
@@ -157,14 +157,16 @@ def classifier_difference(
     if not _outputs_differ(begun, now):
         return None
 
-    differ = [name for name in ARITHMETIC if getattr(begun, name) != getattr(now, name)]
+    then = {name: getattr(begun, name) for name in ARITHMETIC}
+    today = {name: getattr(now, name) for name in ARITHMETIC}
+    differ = [name for name in ARITHMETIC if then[name] != today[name]]
     if not differ:
         return ClassifierDifference(
             ANOTHER_MODEL,
             "its weights are the same but its outputs differ (other code (of a noise, too), "
             "attributes or number of threads, or the images of the data set changed)",
         )
-    arithmetic = "; ".join(_clauses(begun, now, differ, sides))
+    arithmetic = "; ".join(_clauses(then, today, differ, sides))
     if begun.model and "called" in begun.model:
         # The model is known by a name alone, which another model may have, too.
         name = _short(begun.model["called"])
@@ -196,11 +198,12 @@ def _outputs_differ(begun: Header, now: Header) -> bool:
 def _made_by(header: Header) -> tuple[object, ...]:
     """Return how the noisy images were made whose outputs a header has, and in which arithmetic they were computed."""
     # Only the exact noise of `sound` is drawn in ways that differ between versions.
-    drawn_by = (header.noise or "").partition(" addressed")[0] if header.sound else ""
+    drawn_by = ""
+    if header.sound and header.drawn_by is not None:
+        drawn_by = header.drawn_by.partition(" addressed")[0]
     number_format = (header.precision or "").partition(" ")[0]
     return (
-        header.sigma,
-        header.distribution,
+        header.noise,
         header.sound,
         drawn_by,
         header.backend,

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 from pydantic import model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.facts import check_facts
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, Conflict, TooFewSamples
+from randsmooth.errors import BadValue, MissingValue, Setting, TooFewSamples
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.noise import (
-    ANoise,
-    Gaussian,
-    Noise,
-    check_sigma,
-    instead,
-    make_noise,
-    one_form,
-)
+from randsmooth.noise import Deviations, NamedNoise, Noise, UnderNoise
 from randsmooth.rules import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
@@ -56,7 +48,7 @@ ARITHMETICS: dict[Precision, str] = {
 
 
 class CertificationOptions(TypedDict, total=False):
-    """The fields of `CertificationSettings` as keywords.
+    """What `CertificationSettings` takes as keywords: its fields, and sigma.
 
     Functions that take them in place of the object name them in their signature.
     `CertificationSettings` says what each means, and its default.
@@ -68,7 +60,7 @@ class CertificationOptions(TypedDict, total=False):
     """
 
     sigma: float | str | None
-    noise: Noise | str | None
+    noise: Noise | Deviations | str | Mapping[str, Any] | None
     n0: int
     n: int
     alpha: float
@@ -82,14 +74,10 @@ class CertificationOptions(TypedDict, total=False):
     seed: int | None
 
 
-class CertificationSettings(FrozenRecord):
-    """How images are certified. Together with model, images and processor it decides every count and every claim.
+class HowToCertify(FrozenRecord):
+    """The settings besides the noise, with their types and defaults.
 
     Attributes:
-        sigma: Standard deviation of the noise, for pixels in [0, 1], or in the units of features; 0.25std: so many
-            standard deviations of each feature. (default: the one that the model was trained with)
-        noise: Noise by its name: gaussian=0.5 (or --sigma 0.5), gaussian=std.npy, uniform=0.6, laplace=0.3,
-            splitting=0.5, ablation=45. (default: the one that the model was trained with)
         n0: Samples per image that select the class to certify. 0: none do. Then --rule radius=R certifies whichever
             class proves R, and with --label-aware every rule tests the label itself.
         n: Further samples per image, at most, that bound the probability of that class.
@@ -107,23 +95,8 @@ class CertificationSettings(FrozenRecord):
         batch: Samples per forward pass: of a network 128 or more (32 of large images), of what is called in Python or
             asked over a network any number. (default: what suits device and image)
         seed: Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at each call)
-
-    Raises:
-        Problem: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
-            that could not certify any image. Without sigma, the rule's name, its number and its bound are checked; what
-            depends on sigma is checked once sigma is known.
-
-    Example:
-        >>> settings = CertificationSettings(sigma=0.5, n=10_000)
-        >>> settings.replace(rule="grid").n
-        10000
-        >>> CertificationSettings(n=5)
-        Traceback (most recent call last):
-        randsmooth.errors.TooFewSamples: alpha=0.001 needs n >= 10 to certify anything; got n=5
     """
 
-    sigma: float | None = None
-    noise: ANoise = None
     n0: int = 100
     n: int = 100_000
     alpha: float = 0.001
@@ -136,60 +109,95 @@ class CertificationSettings(FrozenRecord):
     batch: int | None = None
     seed: int | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _in_deviations(cls, given: Any) -> Any:
-        """`sigma="0.25std"` is a noise."""
-        sigma = given.get("sigma") if isinstance(given, Mapping) else None
-        if not isinstance(sigma, str) or not sigma.strip().endswith("std"):
-            return given
-        if given.get("noise") is not None:
-            raise Conflict(f"sigma={shown(sigma)} and a noise differ: give one of them")
-        return {
-            **given,
-            "sigma": None,
-            "noise": make_noise(f"gaussian={sigma.strip()}"),
-        }
+
+class CertificationSettings(HowToCertify, UnderNoise):
+    """How images are certified. Together with model, images and processor it decides every count and every claim.
+
+    Args:
+        sigma: the spelling of Gaussian noise: `sigma=0.5` is `noise=Gaussian(0.5)`, and
+            `sigma="0.25std"` is `noise=Deviations(0.25)`.
+
+    Attributes:
+        noise: Noise by its name: gaussian=0.5 (or --sigma 0.5), gaussian=std.npy, uniform=0.6, laplace=0.3,
+            splitting=0.5, ablation=45. (default: the one that the model was trained with)
+
+    The others are those of `HowToCertify`.
+
+    Raises:
+        Problem: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
+            that could not certify any image. Without a noise, the rule's name, its number and its bound are checked;
+            what depends on the noise is checked once it is known.
+
+    Example:
+        >>> settings = CertificationSettings(sigma=0.5, n=10_000)
+        >>> settings.noise, settings.replace(rule="grid").n
+        (Gaussian(sigma=0.5), 10000)
+        >>> CertificationSettings(n=5)
+        Traceback (most recent call last):
+        randsmooth.errors.TooFewSamples: alpha=0.001 needs n >= 10 to certify anything; got n=5
+    """
+
+    noise: NamedNoise = None
+
+    if TYPE_CHECKING:
+        # A type checker shall see what is taken at the door: sigma, and a noise's text.
+        def __init__(self, **options: Unpack[CertificationOptions]) -> None: ...
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
-        self.__dict__.update(one_form(self.sigma, self.noise))
-        check_facts(
-            (name, getattr(self, name))
-            for name in CertificationSettings.model_fields
-            if name != "noise"
-        )
+    def _check_usable(self) -> Self:
+        facts = dict(self)
+        # A noise was checked when it was made.
+        del facts["noise"]
+        check_facts(facts.items())
         if self.counts_all:
             self._leave_nothing_to_chance()
         else:
             check_budget(self.n0, self.n, self.alpha)
-        if self.sound and self.sigma is not None:
-            check_sigma(self.sigma)
-        if self.noise is not None and self.sound:
-            raise BadValue(
-                f"sound certification is of Gaussian noise alone; got {self.noise.text}"
-            )
-        if self.names_noise and self.smoothing.ready:
+        if self.sound:
+            self._check_sound()
+        if isinstance(self.noise, Noise) and self.noise.ready:
             self.stopping_rule()
         else:
             kind_of_rule(self.rule, n=self.n, bound=self.judging_bound)
         return self
 
     def replace(self, **fields: Any) -> Self:
-        """The same with other `fields`, checked like any; sigma takes the place of another noise, and vice versa.
+        """Return the same with other `fields`, checked like any; a `sigma` takes the place of the noise.
 
         What a rule that counts all copies settled is open again with another rule or noise.
         """
-        if self.counts_all and {"rule", "noise", "sigma"} & {*fields}:
-            fields = {
-                name: type(self).model_fields[name].default
-                for name in ("n0", "n", "alpha")
-            } | fields
-        return super().replace(**instead(fields))
+        if self.counts_all and not {"rule", "noise", "sigma"}.isdisjoint(fields):
+            defaults = {name: _default_of(name) for name in ("n0", "n", "alpha")}
+            fields = defaults | fields
+        return super().replace(**fields)
 
     def of(self, shape: Sequence[int]) -> Self:
-        """These settings for inputs of `shape`: some noises know their radii by it alone. Errors as `Noise.of`."""
-        return self if self.noise is None else self.replace(noise=self.noise.of(shape))
+        """Return these settings for inputs of `shape`: some noises know their radii by it alone.
+
+        Errors as `Noise.of`.
+        """
+        if self.noise is None:
+            return self
+        return self.replace(noise=self.known_noise().of(shape))
+
+    def known_noise(self) -> Noise:
+        """Return the noise that is certified under.
+
+        Raises:
+            Problem: these settings leave it to the model, or to the standard deviations of training data.
+        """
+        if self.noise is None:
+            raise MissingValue(
+                "nothing says the noise to certify under",
+                field="sigma",
+                fix=("give ", Setting("sigma"), " or ", Setting("noise")),
+            )
+        if isinstance(self.noise, Deviations):
+            raise BadValue(
+                f"{self.noise.text} is known once there are training data, as certification has them; "
+                f"else give rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))"
+            )
+        return self.noise
 
     @property
     def counts_all(self) -> bool:
@@ -197,24 +205,40 @@ class CertificationSettings(FrozenRecord):
         return kind_of_rule(self.rule, n=self.n)[0].certain
 
     def _leave_nothing_to_chance(self) -> None:
-        """Set n0, n, alpha and the seed to what a rule that counts all copies has. Problem where others are given.
+        """Set n0, n, alpha and the seed to what a rule that counts all copies has.
 
         The seed belongs to the classifier then: it is the same at the image and at every other one.
+
+        Raises:
+            Problem: others are given.
         """
-        copies = self.smoothing.copies if self.names_noise else None
-        for name, value in {"n0": 0, "n": copies or self.n, "alpha": 0.0}.items():
-            if (given := getattr(self, name)) not in (
-                value,
-                CertificationSettings.model_fields[name].default,
-            ):
-                said = f"rule {self.rule} counts every copy of an image once, and leaves nothing to chance"
-                raise BadValue(field=name, value=given, fix=f"{said}: leave out {name}")
+        copies = self.noise.copies if isinstance(self.noise, Noise) else None
+        settled = {"n0": 0, "n": copies or self.n, "alpha": 0.0}
+        for name, value in settled.items():
+            given = getattr(self, name)
+            if given not in (value, _default_of(name)):
+                raise BadValue(
+                    field=name,
+                    value=given,
+                    fix=f"rule {self.rule} counts every copy of an image once, and leaves nothing to chance: "
+                    f"leave out {name}",
+                )
             self.__dict__[name] = value
         if self.label_aware:
             raise BadValue(
                 f"label_aware: rule {self.rule} counts all copies of every image: leave out label_aware"
             )
         self.__dict__["seed"] = self.seed or 0
+
+    def _check_sound(self) -> None:
+        """Raise Problem for a noise whose copies cannot be rounded without float error."""
+        if self.noise is None:
+            return
+        if isinstance(self.noise, Deviations) or not self.noise.rounds_exactly:
+            raise BadValue(
+                f"sound certification is of Gaussian noise alone; got {self.noise.text}"
+            )
+        self.noise.check_for_pixels()
 
     @property
     def judging_bound(self) -> ConfidenceBound:
@@ -226,33 +250,13 @@ class CertificationSettings(FrozenRecord):
         if self.n0 or self.label_aware or self.counts_all:
             return self.bound
         kind, _ = kind_of_rule(self.rule, n=self.n)
-        if ANY_CLASS not in kind.takes or self.bound not in (
-            CONFIDENCE_BOUNDS[0],
-            ANY_CLASS,
-        ):
-            judged = f"rule={shown(repr(self.rule))}, bound={self.bound} does not hold for any class"
-            way = "give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
-            raise BadValue(f"n0=0 picks no class, and {judged}: {way}")
-        return ANY_CLASS
-
-    @property
-    def known_sigma(self) -> float:
-        """Sigma. Problem where it is None, as under other noise than the same Gaussian for all coordinates."""
-        noise = self.smoothing
-        if not isinstance(noise, Gaussian):
-            raise BadValue(f"this is for Gaussian noise of one sigma; got {noise.text}")
-        return noise.sigma
-
-    @property
-    def names_noise(self) -> bool:
-        """Whether these settings say the noise, by `noise` or by sigma."""
-        return self.noise is not None or self.sigma is not None
-
-    @property
-    def smoothing(self) -> Noise:
-        """The noise that is certified under. Problem where neither `noise` nor sigma says it."""
-        noise: Noise = self.noise or Gaussian(self.sigma)  # type: ignore[arg-type]
-        return noise
+        usual = CONFIDENCE_BOUNDS[0]
+        if ANY_CLASS in kind.takes and self.bound in (usual, ANY_CLASS):
+            return ANY_CLASS
+        raise BadValue(
+            f"n0=0 picks no class, and rule={shown(repr(self.rule))}, bound={self.bound} does not hold for any "
+            "class: give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
+        )
 
     @property
     def chooses(self) -> bool:
@@ -260,14 +264,21 @@ class CertificationSettings(FrozenRecord):
         return "auto" in (self.backend, self.precision)
 
     def stopping_rule(self) -> Rule:
-        """The rule that says how many samples an image takes and what they prove. Problem where sigma is None."""
+        """Return the rule that says how many samples an image takes and what they prove.
+
+        Errors as `known_noise`.
+        """
         return make_rule(
             self.rule,
-            noise=self.smoothing,
+            noise=self.known_noise(),
             n=self.n,
             alpha=self.alpha,
             bound=self.judging_bound,
         )
+
+
+def _default_of(name: str) -> Any:
+    return CertificationSettings.model_fields[name].default
 
 
 def check_budget(n0: int, n: int, alpha: float) -> None:

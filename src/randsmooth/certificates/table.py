@@ -24,7 +24,7 @@ from randsmooth.certificates.selection import check_belong
 from randsmooth.certificates.thinning import judged_anew, marked, thinned
 from randsmooth.errors import WrongTable
 from randsmooth.escape import printable, shortened
-from randsmooth.noise import NORMS, Gaussian, GaussianPerCoordinate, InNorm, Noise
+from randsmooth.noise import NORMS, Gaussian, InNorm, Noise
 from randsmooth.rules import Evidence, Rule
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Certificates:
     def __repr__(self) -> str:
         n = "" if self.header.n is None else f"n {self.header.n:,}"
         seen = "" if self.converted is None else f"{NORMS[self.norm].label} radii"
-        known = [words for words in (self.header.noise_words, seen, n) if words]
+        known = [words for words in (self.header.noise_title, seen, n) if words]
         kind = "a log" if self.is_log else f"rule {self.header.rule}"
         names = [name for name in (self.header.dataset, self.header.split) if name]
         source = " ".join(shortened(printable(name)) for name in names)
@@ -127,7 +127,7 @@ class Certificates:
         return self.counts is None
 
     @property
-    def smoothing(self) -> Noise:
+    def noise(self) -> Noise:
         """The noise, which knows radii in the table's norm.
 
         Raises:
@@ -138,7 +138,7 @@ class Certificates:
                 f"{_of_each(self.sigmas)}, so there is no one noise of all",
                 where=self.name or "this log",
             )
-        return self.converted or self.header.smoothing
+        return self.converted or self.header.known_noise()
 
     @property
     def stated_q(self) -> Floats:
@@ -159,7 +159,7 @@ class Certificates:
             return self.q
         if self.sigmas is not None:
             return STANDARD.tail(self.radius / self.sigmas)
-        return self.smoothing.tail(self.radius)
+        return self.noise.tail(self.radius)
 
     @property
     def norm(self) -> str:
@@ -306,10 +306,8 @@ class Certificates:
             )
         if norm == self.norm:
             return self
-        noise = self.smoothing
-        if isinstance(noise, GaussianPerCoordinate):
-            shape = noise.std.shape  # complete in a header
-        return self.seen_by(InNorm(noise, norm, tuple(shape)))
+        noise = self.noise
+        return self.seen_by(InNorm(noise, norm, noise.known_shape or tuple(shape)))
 
     def seen_by(self, noise: InNorm | None) -> Certificates:
         """Return this table with its radii in the norm of `noise`; None leaves them."""
@@ -332,6 +330,11 @@ class Certificates:
             Problem: a sigma for a log that states one for each image.
         """
         given = {"sigma": sigma, "n": n, "alpha": alpha}
+        known = {
+            "sigma": self.header.noise,
+            "n": self.header.n,
+            "alpha": self.header.alpha,
+        }
         if sigma is not None and self.sigmas is not None:
             raise WrongTable(
                 f"{_of_each(self.sigmas)}: leave sigma out; got sigma={sigma:g}",
@@ -342,7 +345,7 @@ class Certificates:
         new = {
             key: value
             for key, value in given.items()
-            if value is not None and getattr(self.header, key) is None
+            if value is not None and known[key] is None
         }
         return replace(self, header=self.header.replace(**new)) if new else self
 

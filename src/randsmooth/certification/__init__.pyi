@@ -10,7 +10,7 @@ from .opening import check_fit as check_fit
 from .opening import images_taken as images_taken
 from .opening import load_model as load_model
 from .opening import reading_of as reading_of
-from .opening import under_noise as under_noise
+from .opening import trained_noise as trained_noise
 from .options import CertifiedModelOptions as CertifiedModelOptions
 from .options import ImageOptions as ImageOptions
 from .options import OpeningOptions as OpeningOptions

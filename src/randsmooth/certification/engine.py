@@ -47,9 +47,7 @@ from randsmooth.noise import (
     Noise,
     Stream,
     address_of,
-    check_sigma,
-    grid_sampler,
-    noise_said,
+    recorded_noise,
 )
 from randsmooth.noise.rounded_gaussian import GridSampler
 
@@ -95,17 +93,18 @@ class Engine:
 
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
-        settings: those that decide how samples are drawn and answered: sigma, sound, backend, precision, batch (of a
+        settings: those that decide how samples are drawn and answered: noise, sound, backend, precision, batch (of a
             network at least 128, of large images 32) and seed (None: 0). Or as keywords.
         device: where to draw and to answer.
 
     Attributes:
+        noise: of the samples.
         prepared: what is known once the base classifier was tried out: its size, batch, mixes, classes and workers are
             the engine's.
         rates: samples a second of what "auto" has tried.
 
     Raises:
-        Problem: a setting that cannot be used, or none for sigma.
+        Problem: a setting that cannot be used, or no noise.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
@@ -126,9 +125,11 @@ class Engine:
         self.model = model
         self.device = device
         self.seed = self.settings.seed or 0
-        self.noise: Noise | GridSampler = self.settings.smoothing
+        self.noise = self.settings.known_noise()
+        # What draws the samples; exactly, where the settings ask for it.
+        self.sampler: Noise | GridSampler = self.noise
         if self.settings.sound:
-            self.noise = grid_sampler(self.settings.known_sigma)
+            self.sampler = self.noise.rounded()
         # Those that the settings leave open, the usual one first.
         self.choices = open_choices(
             model, device, self.settings.backend, self.settings.precision
@@ -218,9 +219,8 @@ class Engine:
 
         A CPU has as many workers as the backend wants: for small images one for each thread and the spare ones.
         """
-        if self.settings.noise is None and is_image(shape):
-            # The largest that is allowed is one of pixels.
-            check_sigma(self.settings.known_sigma)
+        if is_image(shape):
+            self.noise.check_for_pixels()
         if self.settings.sound and not is_image(shape):
             raise WrongData(
                 "sound certification is of pixels k/255; "
@@ -246,7 +246,7 @@ class Engine:
             number = backend.workers + backend.spare
         workers = WorkerPool(number)
 
-        seen = tuple(self.settings.smoothing.shape(shape))
+        seen = tuple(self.noise.shape(shape))
         try_out = partial(self._try_out, (batch, *seen))
         try:
             ((mixes, classes),) = workers.map(try_out, [shape])
@@ -266,9 +266,9 @@ class Engine:
         """Return `error`, and why, where the noise shows a network other inputs than
         its training did.
         """
-        now = self.settings.smoothing
+        now = self.noise
         sees = {now.text: tuple(now.shape(shape))}
-        trained = noise_said(provenance_of(self.model))
+        trained = recorded_noise(provenance_of(self.model))
         if trained is not None:
             sees[trained.text] = tuple(trained.shape(shape))
         if {*sees.values()} == {shape}:
@@ -298,7 +298,7 @@ class Engine:
         parts = trial.tensor_split(len(images))
         for place, (image, part) in enumerate(zip(images, parts, strict=True)):
             stream = Stream(self.seed, "try out").at(place)
-            self.settings.smoothing.draw(part, image.to(self.device), stream)
+            self.noise.draw(part, image.to(self.device), stream)
         logits = check_repeats(self.backend, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
@@ -359,7 +359,7 @@ class Engine:
         Raises:
             Problem: as `prepare`.
         """
-        self.noise.check(x)
+        self.sampler.check(x)
         x = x.to(self.device, torch.float32)
         self.prepare(x.shape)
         return x
@@ -378,7 +378,7 @@ class Engine:
         """
         noisy = torch.empty(self.batch, *self.prepared.seen)
         for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
-            self.noise.draw(out, x.cpu().float(), Stream(0, name).at(address_of(x)))
+            self.sampler.draw(out, x.cpu().float(), Stream(0, name).at(address_of(x)))
         # By a worker, since that computes with other threads than the caller.
         (logits,) = self.workers.map(self.logits, [noisy])
         return logits.cpu()
@@ -388,7 +388,7 @@ class Engine:
 
         They are asked about in batches of the shape that batches have in counting.
         """
-        return self.logits(self.settings.smoothing.clear(images))
+        return self.logits(self.noise.clear(images))
 
     @torch.inference_mode()
     def logits(self, copies: Tensor) -> Tensor:
@@ -463,10 +463,8 @@ class Engine:
         """
         # A run draws samples, or it takes every copy.
         if batch[0].stream.name != EVERY:
-            self.noise.draw_together(out, batch)
+            self.sampler.draw_together(out, batch)
             return
         parts = out.split([segment.samples for segment in batch])
         for segment, rows in zip(batch, parts, strict=True):
-            self.settings.smoothing.numbered(
-                rows, segment.x, segment.start, segment.stream.seed
-            )
+            self.noise.numbered(rows, segment.x, segment.start, segment.stream.seed)

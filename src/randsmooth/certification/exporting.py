@@ -25,7 +25,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import MissingValue, Setting, WrongModel, article
 from randsmooth.extras import needs
 from randsmooth.models.adapters.torch_program import Program
-from randsmooth.noise import Stream, draw, noise_said
+from randsmooth.noise import Stream, draw, recorded_noise
 
 # Noisy images on which a file is compared with the model. Their number is no multiple of
 # the batch that the model is exported with: a file for that batch alone is found out.
@@ -135,7 +135,7 @@ def _shape_taken(module: nn.Module) -> tuple[int, ...] | None:
     Of an image that is what the noise shows that it was trained under.
     """
     shape: tuple[int, ...] | None = getattr(module, "shape", None)
-    noise = noise_said(models.provenance_of(module))
+    noise = recorded_noise(models.provenance_of(module))
     if shape is None or noise is None:
         return shape
     return tuple(noise.shape(shape))

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import Backend
 from randsmooth.data import DatasetSpec, Images, ReadingOptions
 from randsmooth.data.dataset_spec import spec_of_own_data
@@ -27,7 +26,7 @@ from randsmooth.errors import (
     WrongModel,
 )
 from randsmooth.models import Classifier, Denoised, ForeignModel, GraphFile
-from randsmooth.noise import Noise, Stream, noise_said
+from randsmooth.noise import Noise, Stream, recorded_noise
 
 MOST_CLASSES = 100_000  # class names to have ready for an ONNX file that does not say how many classes it has
 IMAGES = 8  # that are made up
@@ -74,23 +73,21 @@ def dataset_of(dataset: Any, trained: Mapping[str, Any]) -> Any:
     return data.registered(trained["dataset"], "the model")
 
 
-def noise_of(
-    settings: CertificationSettings,
-    trained: Mapping[str, Any],
-    called: str = "the model",
-) -> Noise:
-    """Return the noise of `settings`, or where they name none the one that the model was `trained` under.
+def trained_noise(trained: Mapping[str, Any], called: str = "the model") -> Noise:
+    """Return the noise that a model was `trained` under.
+
+    Args:
+        trained: its provenance.
+        called: what errors call it.
 
     Raises:
-        Problem: nor does the model say one.
+        Problem: it does not say one.
 
     Example:
-        >>> noise_of(CertificationSettings(), {"noise": {"name": "uniform", "lam": 0.6}}).text
-        'uniform=0.6'
+        >>> trained_noise({"noise": {"name": "uniform", "lam": 0.6}}), trained_noise({"sigma": 0.5})
+        (Uniform(lam=0.6), Gaussian(sigma=0.5))
     """
-    if settings.names_noise:
-        return settings.smoothing
-    noise = noise_said(trained)
+    noise = recorded_noise(trained)
     if noise is None:
         raise MissingValue(
             f"{called} does not say which sigma it was trained with",
@@ -98,47 +95,6 @@ def noise_of(
             fix=("give ", Setting("sigma"), " or ", Setting("noise")),
         )
     return noise
-
-
-def under_noise(
-    settings: CertificationSettings,
-    trained: Mapping[str, Any],
-    called: str = "the model",
-) -> CertificationSettings:
-    """`settings`, under the noise that the model was `trained` under where they name none.
-
-    Raises:
-        Problem: nor does the model say one.
-
-    Example:
-        >>> under_noise(CertificationSettings(), {"noise": {"name": "uniform", "lam": 0.6}}).smoothing.text
-        'uniform=0.6'
-        >>> under_noise(CertificationSettings(sigma=0.5), {"sigma": 0.25}).sigma
-        0.5
-    """
-    if settings.names_noise:
-        return settings
-    return settings.replace(noise=noise_of(settings, trained, called))
-
-
-def words_of_noise(trained: Mapping[str, Any]) -> str | None:
-    """The noise that a model was `trained` under, as a user writes it; None where nothing is said of it.
-
-    Example:
-        >>> words_of_noise({"sigma": 0.5}), words_of_noise({"sigma": 0.0}), words_of_noise({})
-        ('gaussian=0.5', 'none', None)
-    """
-    try:
-        noise = noise_said(trained)
-    except Problem:  # of a package that is not installed here
-        return str(trained["noise"].get("name"))
-    return (
-        noise.text
-        if noise is not None
-        else None
-        if trained.get("sigma") is None
-        else "none"
-    )
 
 
 def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:

@@ -16,13 +16,13 @@ from randsmooth import data, models
 from randsmooth.atomic import make_folder
 from randsmooth.certification.backends import BACKENDS, make_backend, usual_backend
 from randsmooth.certification.int8_graph import write_int8_graph
-from randsmooth.certification.opening import under_noise
+from randsmooth.certification.opening import trained_noise
 from randsmooth.certification.run import READING, Inputs, RunSpec
 from randsmooth.data import Images, ReadingOptions
 from randsmooth.errors import BadValue, Problem, WrongModel, article, check_known
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile
-from randsmooth.noise import Noise, Stream, address_of
+from randsmooth.noise import Noise, Stream, address_of, spelled
 from randsmooth.progress import Progress, Reporter, chosen_progress
 
 # Images that both models answer at once.
@@ -140,9 +140,11 @@ def quantise(
         import nncf  # noqa: F401
         import openvino  # noqa: F401
 
-    settings = under_noise(spec.settings, trained).of(calibration.spec.shape)
-    under = settings.smoothing
-    noise_facts = settings.model_dump(include={"sigma", "noise"}, exclude_none=True)
+    settings = spec.settings
+    if settings.noise is None:
+        settings = settings.replace(noise=trained_noise(trained))
+    under = settings.of(calibration.spec.shape).known_noise()
+    noise_facts = spelled(under)
     dataset_name = calibration.spec.name
     quantised = {
         "bits": 8,

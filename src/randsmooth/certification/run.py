@@ -20,6 +20,7 @@ import torch
 from randsmooth import certificates, data, models
 from randsmooth.certificates import (
     Certificates,
+    CertificationOptions,
     CertificationSettings,
     Header,
     JournalRow,
@@ -43,9 +44,9 @@ from randsmooth.certification.matching import (
 from randsmooth.certification.opening import (
     class_names,
     dataset_of,
-    noise_of,
     opened,
     reading_of,
+    trained_noise,
 )
 from randsmooth.certification.options import ImageOptions, RunOptions
 from randsmooth.certification.scheduler import Job, Scheduler, Steps
@@ -53,7 +54,7 @@ from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import Conflict, OutputExists, WrongData, check_known
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.arguments import recorded_arguments
-from randsmooth.noise import InDeviations
+from randsmooth.noise import Deviations, Noise
 from randsmooth.urls import is_url, without_credentials
 
 # Of the run's own images, at most, whose answers are hashed.
@@ -137,7 +138,7 @@ class RunSpec:
             Problem: an option that is unknown or cannot be used.
         """
         of_run = ImageOptions.__optional_keys__
-        of_settings = CertificationSettings.model_fields
+        of_settings = CertificationOptions.__optional_keys__
         check_known("setting", {*of_run, *of_settings}, *options)
         given = {name: value for name, value in options.items() if name in of_settings}
         settings = settings_from(CertificationSettings, settings, given)
@@ -201,12 +202,14 @@ class RunSpec:
         """
         model = self.open_model() if model is None else model
         trained = models.provenance_of(model)
-        noise = noise_of(self.settings, trained)
+        noise = self.settings.noise or trained_noise(trained)
         dataset = dataset_of(self.dataset, trained)
         asked = {name: getattr(self, name) for name in READING}
         reading = reading_of(model, dataset, asked)
         images = load_split(dataset, self.split, reading)
-        model, images = matched(model, images, noise)
+        # A copy has another shape than its input under a noise that is known only.
+        known_noise = noise if isinstance(noise, Noise) else None
+        model, images = matched(model, images, known_noise)
         return Inputs(model, images, trained, dataset, reading)
 
     def smoothed(self, inputs: Inputs) -> SmoothedClassifier:
@@ -307,18 +310,16 @@ class Inputs:
             Problem: neither they nor the model say the noise, or it is not for these images.
         """
         spec = self.images.spec
-        noise = noise_of(settings, self.trained)
-        complete = noise
-        if isinstance(complete, InDeviations):
-            deviations = deviations_of_numbers(self.split("train"))
-            complete = complete.learned(deviations)
+        noise = settings.noise or trained_noise(self.trained)
+        if isinstance(noise, Deviations):
+            noise = noise.noise_for(deviations_of_numbers(self.split("train")))
         if spec.held:
-            complete = held_fixed(complete, spec)
-        complete = complete.of(spec.shape)
+            noise = held_fixed(noise, spec)
+        noise = noise.of(spec.shape)
 
         learned: dict[str, Any] = {}
-        if complete is not noise or not settings.names_noise:
-            learned["noise"] = complete
+        if noise is not settings.noise:
+            learned["noise"] = noise
         if settings.seed is None:
             learned["seed"] = 0
         return settings.replace(**learned) if learned else settings

@@ -73,13 +73,10 @@ def made_with(
     facts |= {
         "seed": engine.seed,
         "bound": rule.stated_bound,
-        "noise": _drawn(engine, rule, shape),
+        "drawn_by": _drawn(engine, rule, shape),
     }
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
-    header = Header(
-        **dict(settings) | facts | _arithmetic(engine),
-        distribution=settings.noise and settings.noise.facts(),
-    )
+    header = Header(**dict(settings) | facts | _arithmetic(engine))
     return header.replace(guarantee=certificates.guarantee_of(header))
 
 
@@ -278,7 +275,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
     header = table.header
     weights = (header.model or {}).get("weights")
     recorded = {
-        "sigma": header.names_noise or None,
+        "sigma": header.noise,
         "model's weights": weights,
         "precision": header.precision,
     }
@@ -288,14 +285,12 @@ def certified_as(table: Certificates) -> CertificationSettings:
                 f"{called(table)} does not say its {name} (a TSV log?): give what `certify` wrote"
             )
     exact = ("rule", "seed") if header.alpha == 0.0 else ()
-    facts = {
+    facts: dict[str, Any] = {
         name: getattr(header, name)
-        for name in ("sigma", "sound", "backend", "batch", *exact)
+        for name in ("noise", "sound", "backend", "batch", *exact)
     }
-    precision = certificates.precision_named(header.precision or "")
-    return CertificationSettings(
-        **facts, noise=header.distribution, precision=precision
-    )
+    facts["precision"] = certificates.precision_named(header.precision or "")
+    return CertificationSettings(**facts)
 
 
 def check_same(model: object, table: Certificates, identity: str | None = None) -> None:

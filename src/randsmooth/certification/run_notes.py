@@ -16,10 +16,10 @@ from randsmooth.certification.matching import (
     questions,
     unnamed_features,
 )
-from randsmooth.certification.opening import words_of_noise
 from randsmooth.certification.run import OpenRun, some_of
 from randsmooth.documents import shown
-from randsmooth.noise import OWN_UNITS
+from randsmooth.errors import Problem
+from randsmooth.noise import NORMS, Gaussian, recorded_noise
 from randsmooth.notes import Note
 from randsmooth.progress import Progress, Reporter, silent
 
@@ -108,7 +108,7 @@ def _units_of_features(run: OpenRun) -> Iterator[Note]:
         yield Note("taken_for_signals", shape=shape)
     std = deviations_of_numbers(run.images)
     varying = std[std > 0]
-    one_sigma = run.smoothed.settings.smoothing.norm not in OWN_UNITS
+    one_sigma = not NORMS[run.engine.noise.norm].own_units
     if one_sigma and len(varying) and std.max() > DEVIATIONS_APART * varying.min():
         yield Note("scales_apart", low=float(varying.min()), high=float(std.max()))
 
@@ -123,6 +123,7 @@ def _held_columns(run: OpenRun) -> Iterator[Note]:
 def _other_training(run: OpenRun) -> Iterator[Note]:
     """Yield where it is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
     header = run.header
+    noise = run.engine.noise
     now = {name: getattr(header, name) for name in ("sigma", "resize", "crop")}
     dataset = run.inputs.dataset
     if isinstance(dataset, str | Path):
@@ -131,10 +132,10 @@ def _other_training(run: OpenRun) -> Iterator[Note]:
         expected = dict(trained)
         compared = dict(now)
         # Where not both are Gaussian, they are compared as a user writes them.
-        if header.distribution or trained.get("noise"):
-            expected["noise"] = words_of_noise(trained)
+        if not isinstance(noise, Gaussian) or trained.get("noise"):
+            expected["noise"] = _training_noise(trained)
             expected["sigma"] = header.sigma
-            compared["noise"] = header.smoothing.text if expected["noise"] else None
+            compared["noise"] = noise.text if expected["noise"] else None
         for name, value in compared.items():
             before = expected.get(name, value)
             if before != value:
@@ -145,6 +146,18 @@ def _other_training(run: OpenRun) -> Iterator[Note]:
                     before=_or_none(before),
                     now=_or_none(value),
                 )
+
+
+def _training_noise(trained: Mapping[str, Any]) -> str | None:
+    """Return the noise that a model was `trained` under, as a user writes it; None where nothing is said of it."""
+    try:
+        noise = recorded_noise(trained)
+    except Problem:
+        # Of a package that is not installed here.
+        return str(trained["noise"].get("name"))
+    if noise is not None:
+        return noise.text
+    return None if trained.get("sigma") is None else "none"
 
 
 def _parts(model: models.BaseClassifier) -> dict[str, Mapping[str, Any]]:

@@ -35,13 +35,13 @@ from randsmooth.certification.opening import opened
 from randsmooth.certification.scheduler import Job, T, count_once, results
 from randsmooth.errors import BadValue, TooFewSamples, WrongData
 from randsmooth.frozen_record import settings_from, whole_number
-from randsmooth.noise import address_of, fresh_seed
+from randsmooth.noise import Gaussian, Noise, address_of, fresh_seed
 from randsmooth.notes import Note
 from randsmooth.rules import Evidence
 
 Ints = NDArray[np.int64]
 # Settings that one call cannot change.
-OF_THE_CLASSIFIER = ("sigma", "noise", "sound", "backend", "precision", "batch", "seed")
+OF_THE_CLASSIFIER = ("noise", "sound", "backend", "precision", "batch", "seed")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class SmoothedClassifier:
         model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W) in [0, 1]. Any
             normalisation must be inside it. A copy of it is taken. Or whatever else `models.adapt` makes one of (a
             `torch.export` program, a scikit-learn estimator, a function), or the name of a model as in `load_model`.
-        settings: how to certify (see `CertificationSettings`); sigma must be among them. Or as keywords, each in
+        settings: how to certify (see `CertificationSettings`); a noise must be among them. Or as keywords, each in
             place of the one in `settings`. Without a seed each call draws one from the operating system.
         device: where to run; default: where the model is.
         num_classes: K, for a function that answers with labels.
@@ -95,7 +95,7 @@ class SmoothedClassifier:
             row of features (d,).
 
     Raises:
-        Problem: a setting that cannot be used, or no sigma; or the model is in train mode.
+        Problem: a setting that cannot be used, or no noise; or the model is in train mode.
 
     The noise of an image depends on the seed, its pixels and the purpose only: under a given seed it gets the same
     counts alone, in a batch, in any order and on any machine, and equal images share their certificate; others have no
@@ -142,15 +142,22 @@ class SmoothedClassifier:
         if seen is None:
             return None
         shape = tuple(seen)
-        if not self.settings.names_noise:
-            return shape
-        copy = tuple(self.settings.smoothing.shape(shape))
+        copy = tuple(self.settings.known_noise().shape(shape))
         return shape if copy == shape else None
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of the samples."""
+        return self.engine.noise
 
     @property
     def sigma(self) -> float:
         """Standard deviation of Gaussian noise, in units of pixels in [0, 1]; Problem under another noise."""
-        return self.settings.known_sigma
+        if not isinstance(self.noise, Gaussian):
+            raise BadValue(
+                f"this is for Gaussian noise of one sigma; got {self.noise.text}"
+            )
+        return self.noise.sigma
 
     @property
     def seed(self) -> int | None:
@@ -223,13 +230,10 @@ class SmoothedClassifier:
         if settings is None:
             settings = self.settings
         settings = settings_from(CertificationSettings, settings, fields)
-        named = {"sigma", "noise"} if settings.names_noise else set()
         left_open = {
             name: value
             for name, value in self.settings
-            if value is not None
-            and getattr(settings, name) is None
-            and name not in named
+            if value is not None and getattr(settings, name) is None
         }
         if left_open:
             settings = settings.replace(**left_open)

@@ -155,7 +155,7 @@ def certify_soft(
     ]
     picked = np.stack([one.picked for one in by_image], axis=1)
     lower = np.stack([one.lower for one in by_image], axis=1)
-    radius = smoothed.settings.smoothing.radius(1.0 - lower)
+    radius = smoothed.noise.radius(1.0 - lower)
     return SoftCertified(
         predict=np.where(radius > 0.0, picked, ABSTAIN),
         radius=radius,
@@ -331,7 +331,7 @@ def soft_accuracies(
     # At infinity the softmax counts the classes.
     picked = soft.picked[-1]
     n_a = np.rint(_of_class(picked, soft.mean[-1]) * n).astype(np.int64)
-    hard_radius = smoothed.settings.smoothing.radius(bounds.q_upper(n_a, n, alpha))
+    hard_radius = smoothed.noise.radius(bounds.q_upper(n_a, n, alpha))
 
     def accuracy(classes: Ints, radius: Floats) -> Floats:
         right = (classes == labels) & (radius > 0.0)

@@ -22,7 +22,7 @@ from randsmooth.errors import (
     SeveralProblems,
     about,
 )
-from randsmooth.noise import check_sigma
+from randsmooth.noise import NORMS, check_sigma
 from randsmooth.rules import check_samples
 from randsmooth.urls import Place, fetched
 
@@ -164,7 +164,7 @@ def _check_sigma_is_asked(tables: Sequence[Certificates], sigma: float) -> None:
     }
     if not known & {None, sigma}:
         raise BadValue(
-            f"{tables[0].name} was certified at {tables[0].header.noise_words}",
+            f"{tables[0].name} was certified at {tables[0].header.noise_title}",
             field="sigma",
             value=sigma,
             fix=(Setting("sigma", sigma), " is for TSV logs, which do not say"),
@@ -244,14 +244,14 @@ def in_norm(
         return table
     certificates.require_reachable(table)
     shape: tuple[int, ...] = ()
-    if norm == "linf":
+    if NORMS[norm].needs_shape:
         shape = _shape_of(table.header) if dimension is None else (dimension,)
     return table.in_norm(norm, shape=shape)
 
 
 def _shape_of(header: Header) -> tuple[int, ...]:
     """Return the shape of an input of the data set; empty where the noise tells it."""
-    if "std" in (header.distribution or {}):
+    if header.noise is not None and header.noise.known_shape:
         return ()
     dataset = header.dataset or ""
     if dataset not in data.DATASETS or header.resize or header.crop:

@@ -53,12 +53,12 @@ def completed(
     Raises:
         Problem: nothing says the noise.
     """
-    given = _given(settings)
-    return certification.under_noise(
-        settings.asked().replace(**given),
-        models.provenance_of(model),
-        str(settings.model),
-    )
+    asked = settings.asked().replace(**_given(settings))
+    if asked.noise is not None:
+        return asked
+    trained = models.provenance_of(model)
+    noise = certification.trained_noise(trained, str(settings.model))
+    return asked.replace(noise=noise)
 
 
 def completed_like(
@@ -81,14 +81,14 @@ def completed_like(
     certification.check_same(model, table, settings.identity)
     certified = certification.certified_as(table)
     for name, value in _given(settings).items():
-        recorded = getattr(certified, name)
+        recorded = getattr(table.header if name == "sigma" else certified, name)
         if recorded != value:
             raise BadValue(
                 f"--{name} {value} is not what {file} was certified with ({recorded})"
             )
     if certified.counts_all:
         return certified
-    kept = (*OF_THE_CLASSIFIER, "batch", "sound")
+    kept = ("noise", "precision", "backend", "batch", "sound")
     return settings.asked().replace(**{name: getattr(certified, name) for name in kept})
 
 

@@ -14,7 +14,7 @@ from randsmooth.cli.settings import Argument, Given, Pairs, Settings, option
 from randsmooth.documents import parse_json
 from randsmooth.escape import say, to_json
 from randsmooth.models.arguments import secret_arguments
-from randsmooth.noise import ANoise
+from randsmooth.noise import NamedNoise, named_noise, sigma_of
 
 DATASET = (
     "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, "
@@ -30,7 +30,7 @@ SIGMA = "Standard deviation of the noise, for pixels in [0, 1]."
 DEFAULT = " (default: "
 
 ModelArgs = Annotated[Pairs, AfterValidator(secret_arguments)]
-NoiseNamed = Annotated[ANoise, Given(metavar="NAME=VALUE")]
+NoiseNamed = Annotated[NamedNoise, Given(metavar="NAME=VALUE")]
 
 # A number, or a number of standard deviations of each feature, such as 0.25std, which
 # stays a text.
@@ -192,6 +192,23 @@ class Noisy(Settings):
         f"{SIGMA} (default: the one that the model was trained with)"
     )
     noise: NoiseNamed = certification_option("noise")
+
+    @property
+    def gaussian_sigma(self) -> float | None:
+        """The sigma of Gaussian noise, where one is named: a denoiser may have to know it."""
+        return sigma_of(named_noise(self.sigma, self.noise))
+
+
+class NoisyInputs(Noisy):
+    """The noise on images or on features.
+
+    Attributes:
+        sigma: Standard deviation of the noise, for pixels in [0, 1], or in the units of
+            features; 0.25std: so many standard deviations of each feature. (default:
+            the one that the model was trained with)
+    """
+
+    sigma: SigmaNamed = None  # type: ignore[assignment]  # also of features
 
 
 class Smoothed(Noisy):

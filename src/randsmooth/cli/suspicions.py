@@ -3,6 +3,7 @@
 import numpy as np
 
 from randsmooth.certificates import Certificates
+from randsmooth.noise import Gaussian
 
 # With fewer images, nothing is said of a table.
 LEAST_IMAGES = 10
@@ -36,12 +37,11 @@ def suspicions(table: Certificates) -> list[str]:
     if not observed:
         return []
 
-    header = table.header
     question = (
-        f"was the model trained with the noise {header.smoothing.text}, and does it "
+        f"was the model trained with the noise {table.noise.text}, and does it "
         "take images in [0, 1]?"
     )
-    if header.distribution is None:
+    if isinstance(table.noise, Gaussian):
         question += " --sigma 0.01 shows what it answers without noise"
     return [f"{' and '.join(observed)}; {question}"]
 

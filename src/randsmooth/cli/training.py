@@ -9,7 +9,7 @@ from typing import Annotated
 from randsmooth.cli.options import DEVICE, Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import Argument, Given, Listed, option
-from randsmooth.noise import Noise
+from randsmooth.noise import Deviations, Gaussian, Noise
 from randsmooth.progress import console
 from randsmooth.urls import Place, name_of
 
@@ -74,14 +74,19 @@ def train_into(
 
 
 def default_folder(
-    dataset: str, trained: str, sigma: float | None, noise: Noise | None = None
+    dataset: str,
+    trained: str,
+    sigma: float | None,
+    noise: Noise | Deviations | None = None,
 ) -> Path:
     """Return runs/DATASET-TRAINED-SIGMA, or with a noise in place of sigma.
 
     Where neither is given, they are the preset's, and the last part is left out.
     """
     parts = [name_of(dataset), trained]
-    if noise is not None:
+    if isinstance(noise, Gaussian):
+        parts.append(f"{noise.sigma:g}")
+    elif noise is not None:
         parts.append(noise.text.replace("=", "-"))
     elif sigma is not None:
         parts.append(f"{sigma:g}")

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, model_validator
 
 from randsmooth import certification, models
-from randsmooth.certificates import CertificationSettings, Shard
+from randsmooth.certificates import (
+    CertificationOptions,
+    CertificationSettings,
+    HowToCertify,
+    Shard,
+)
 from randsmooth.certification.backends import check_backend
 from randsmooth.cli.options import (
     DATASET_OF_THE_MODEL,
     Identified,
-    NoiseNamed,
-    certification_option,
+    NoisyInputs,
 )
-from randsmooth.cli.settings import Argument, Given, option
+from randsmooth.cli.settings import Argument, option
 from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Problem, check_known
@@ -166,7 +170,7 @@ class ModelAndImages(Identified):
         return models.Ensemble(self.model, rule, num_classes=self.num_classes)
 
 
-class WhatToCertify(ModelAndImages, CertificationSettings):
+class WhatToCertify(ModelAndImages, HowToCertify, NoisyInputs):
     """The settings that `certify` and `plan` have in common.
 
     Attributes:
@@ -175,15 +179,18 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
             shares.
     """
 
-    sigma: Annotated[float | None, Given(metavar="SIGMA|Cstd")] = certification_option(
-        "sigma"
-    )
-    noise: NoiseNamed = certification_option("noise")
     shard: str | None = None
+
+    @model_validator(mode="after")
+    def _check_settings(self) -> Self:
+        """Raise Problem for settings of no certification, before anything is opened."""
+        names = {*CertificationOptions.__optional_keys__}
+        CertificationSettings(**self.model_dump(include=names))
+        return self
 
     def spec(self) -> certification.RunSpec:
         """Return what is asked for, as any process can carry it out."""
-        model, arguments = self.opened(self.sigma)
+        model, arguments = self.opened(self.gaussian_sigma)
         fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
         return certification.RunSpec.of(
             model, **self.model_dump(include=fields), model_args=arguments

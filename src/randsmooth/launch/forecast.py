@@ -245,7 +245,7 @@ def _rivals(
     """
     if not radius:
         # Sigma, or what is as easily proved.
-        noise = pilot.header.smoothing
+        noise = pilot.header.known_noise()
         provable = min(noise.scale, float(noise.radius(Q_OF_ONE_SIGMA)))
         radius = float(f"{provable:.3g}")
     spans = {}

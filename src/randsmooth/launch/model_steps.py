@@ -15,6 +15,7 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.journal import journal_path
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.launch.step import Step
+from randsmooth.noise import sigma_of
 from randsmooth.progress import console
 from randsmooth.training.settings import TrainingSettings
 
@@ -148,7 +149,7 @@ class Certify(Step):
         from randsmooth import certification, models
 
         return models.Denoised(
-            models.load_denoiser(denoiser, sigma=self.settings.sigma),
+            models.load_denoiser(denoiser, sigma=sigma_of(self.settings.noise)),
             certification.load_model(self.model),
         )
 

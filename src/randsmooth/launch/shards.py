@@ -44,7 +44,7 @@ class Record:
     def write(self, path: Path) -> None:
         """Write it to a file."""
         content = {
-            "header": self.header.model_dump(mode="json"),
+            "header": self.header.facts(),
             "notes": [note.to_dict() for note in self.notes],
             "doubts": [doubt.to_dict() for doubt in self.doubts],
         }
@@ -55,7 +55,7 @@ class Record:
         """Return what a file says."""
         content = parse_json(read_file(path), path)
         return cls(
-            header=Header(**content["header"]),
+            header=Header.from_facts(content["header"]),
             notes=tuple(map(Note.from_dict, content["notes"])),
             doubts=tuple(map(Note.from_dict, content["doubts"])),
         )

@@ -14,7 +14,7 @@ from randsmooth.launch.outcomes import problems_in
 from randsmooth.launch.step import Step
 from randsmooth.models.places import check_place
 from randsmooth.models.registry import check_arch
-from randsmooth.training.settings import Reading
+from randsmooth.training.settings import NO_NOISE, Reading
 
 
 def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
@@ -78,14 +78,14 @@ class _Checks:
 
     def _with_noise(self, step: Certify) -> CertificationSettings:
         """Return the settings of a step with the noise that its model is trained with, unless they name one."""
-        if step.settings.names_noise:
+        if step.settings.noise is not None:
             return step.settings
-        training = self.training[step.model].settings
-        if not training.sigma and training.noise is None:
+        noise = self.training[step.model].settings.noise
+        if noise in (None, NO_NOISE):
             raise BadValue(
                 "the model is trained without noise: give certify a sigma, or a noise"
             )
-        return step.settings.replace(sigma=training.sigma, noise=training.noise)
+        return step.settings.replace(noise=noise)
 
     def _check_device(self, device: str) -> None:
         if self.here:

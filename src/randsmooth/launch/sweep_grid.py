@@ -10,10 +10,10 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, TypeVar
 
-from randsmooth.certificates import CertificationSettings
+from randsmooth.certificates import CertificationOptions
 from randsmooth.documents import MOST_YAML_BYTES, parse_yaml, read_file, shown
 from randsmooth.errors import BadValue, MissingValue, NotFound, check_known
-from randsmooth.training import TrainingSettings
+from randsmooth.training import TrainingOptions
 
 # The keys of a grid; each of the first needs a value.
 NEEDED_KEYS = ("datasets", "methods", "sigmas")
@@ -27,9 +27,9 @@ HASH_LENGTH = 8
 
 # Settings of `train` itself; all others are of the method, or of the optimisation.
 OF_THE_GRID = {"method", "sigma", "seed", "set"}
-TRAINING = {*TrainingSettings.model_fields, "device"} - OF_THE_GRID
+TRAINING = {*TrainingOptions.__optional_keys__, "device"} - OF_THE_GRID
 CERTIFYING = {
-    *CertificationSettings.model_fields,
+    *CertificationOptions.__optional_keys__,
     "split",
     "take",
     "skip",

@@ -164,4 +164,5 @@ def chosen(options: Mapping[str, Any], kind: type[FrozenRecord]) -> dict[str, An
         >>> chosen({"n": 100, "take": 5}, CertificationSettings)
         {'n': 100}
     """
-    return {key: value for key, value in options.items() if key in kind.model_fields}
+    names = {*kind.model_fields, *kind.spellings}
+    return {key: value for key, value in options.items() if key in names}

@@ -236,7 +236,7 @@ def stored_samples(
         counts0, counts = table.evidence()
         right = np.asarray(counts0.argmax(axis=1) == table.label)
         successes = counts[right, table.label[right]]
-    return StoredSamples(successes, right, stored_n, table.smoothing, n, alpha)
+    return StoredSamples(successes, right, stored_n, table.noise, n, alpha)
 
 
 def _stored_budget(table: Certificates) -> tuple[int, float]:
@@ -263,7 +263,7 @@ def _stored_budget(table: Certificates) -> tuple[int, float]:
             f"{name}: images have several sigmas, so that radii at another budget are not "
             "known of it"
         )
-    if not header.names_noise or header.n is None or header.alpha is None:
+    if header.noise is None or header.n is None or header.alpha is None:
         raise WrongTable(
             f"{name}: another budget needs the noise or sigma, n and alpha that the table "
             "was made with"

@@ -13,7 +13,7 @@ from randsmooth.metrics.accuracy import labelled
 from randsmooth.metrics.estimate import Estimate, mean, require_images
 from randsmooth.metrics.intervals import Floats, paired_shares
 from randsmooth.metrics.radii import largest_possible
-from randsmooth.noise import NORMS, OWN_UNITS
+from randsmooth.noise import NORMS
 
 # What follows where two tables are about different images.
 CERTIFY_THE_SAME_IMAGES = (
@@ -81,7 +81,7 @@ def require_one_norm(tables: Sequence[CertificatesLike]) -> None:
             "time, or all in one that is proved of each (norm, table.in_norm)"
         )
     _require_one_set_of_held_columns(given)
-    if given[0].norm in OWN_UNITS:
+    if NORMS[given[0].norm].own_units:
         _require_one_unit(given)
 
 
@@ -99,7 +99,8 @@ def _require_one_set_of_held_columns(tables: Sequence[Certificates]) -> None:
 
 def _held(table: Certificates) -> tuple[str, ...]:
     """Return the columns of the rows that no noise was added to."""
-    return table.header.smoothing.held_columns if table.header.names_noise else ()
+    noise = table.header.noise
+    return () if noise is None else noise.held_columns
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -128,9 +129,8 @@ def _require_one_unit(tables: Sequence[Certificates]) -> None:
 
 
 def _unit(table: Certificates) -> Floats:
-    """Return what a change of each coordinate is divided by, in a norm of OWN_UNITS."""
-    unit = table.header.smoothing.unit  # type: ignore[attr-defined]
-    return np.asarray(unit, np.float64)
+    """Return what a change of each coordinate is divided by."""
+    return np.asarray(table.header.known_noise().unit, np.float64)
 
 
 def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:

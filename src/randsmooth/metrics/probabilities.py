@@ -158,7 +158,8 @@ def p_a_unknown(table: CertificatesLike) -> UnknownProbabilities | None:
 def _missing_facts(log: Certificates) -> tuple[str, ...]:
     """Return which of sigma, n and alpha a log does not say."""
     header = log.header
-    knows_sigma = header.names_noise or log.q is not None or log.sigmas is not None
+    tells_sigma = (header.noise, log.q, log.sigmas)
+    knows_sigma = any(fact is not None for fact in tells_sigma)
     known = {
         "sigma": knows_sigma,
         "n": header.n is not None,

@@ -25,7 +25,7 @@ STANDARD_NORMAL = Gaussian(1.0)
 
 # The distance between two columns of L2 radii, as the literature has it, in units of
 # pixels in [0, 1].
-L2_STEP = 0.25
+USUAL_STEP = 0.25
 
 # The most columns above radius 0 in other norms.
 MOST_COLUMNS = 8
@@ -73,7 +73,7 @@ def largest_possible(table: Certificates) -> float:
     header = table.header
     certified = largest_certified(table)
 
-    if not header.names_noise:
+    if header.noise is None:
         return certified or LARGEST_RADIUS
 
     # A log may have rounded a radius up, beyond what its budget can certify: hence the
@@ -81,7 +81,7 @@ def largest_possible(table: Certificates) -> float:
     if not header.settled:
         n = header.n or MOST_SAMPLES
         alpha = header.alpha or LARGEST_ALPHA
-        return max(certified, table.smoothing.largest_radius(n, alpha))
+        return max(certified, table.noise.largest_radius(n, alpha))
 
     if header.bound != "randomised":
         return max(certified, farthest(table))
@@ -89,7 +89,7 @@ def largest_possible(table: Certificates) -> float:
     # The randomised bound exceeds the plain one by up to CAP standard deviations.
     plain_quantile = STANDARD_NORMAL.largest_radius(header.n or 0, header.alpha or 0.0)
     smallest_q = STANDARD_NORMAL.tail(plain_quantile + CAP)
-    return max(certified, float(table.smoothing.radius(smallest_q)))
+    return max(certified, float(table.noise.radius(smallest_q)))
 
 
 def farthest(table: CertificatesLike) -> float:
@@ -163,9 +163,9 @@ def usual_radii(tables: Sequence[CertificatesLike]) -> list[float]:
     norm = given[0].norm if given else "l2"
     end = max((largest_certified(table) for table in given), default=0.0)
 
-    step = L2_STEP
-    if norm != "l2" and end > 0.0:
-        step = round_step(end, MOST_COLUMNS)
+    step = NORMS[norm].usual_step
+    if step is None:
+        step = round_step(end, MOST_COLUMNS) if end > 0.0 else USUAL_STEP
     if NORMS[norm].whole:
         step = max(1.0, step)
 

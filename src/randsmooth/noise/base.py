@@ -19,6 +19,7 @@ from randsmooth.noise.norms import NORMS
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from randsmooth.noise.rounded_gaussian import GridSampler
     from randsmooth.noise.streams import Stream
 
 Floats = NDArray[np.float64]
@@ -67,6 +68,7 @@ class Noise(ABC):
         implied: further norms that `convert` knows.
         proves_apart: of these, those whose radii have a proof of their own, and do not follow from those in `norm`.
         held_columns: names of the features that no copy changes, and that no radius is about (see `HoldingFixed`).
+        rounds_exactly: whether copies can be drawn rounded to k/255 without float error (see `rounded_gaussian`).
 
     Example:
         >>> from randsmooth.noise import Uniform
@@ -85,11 +87,28 @@ class Noise(ABC):
     implied: ClassVar[tuple[str, ...]] = ()
     proves_apart: ClassVar[tuple[str, ...]] = ()
     held_columns: ClassVar[tuple[str, ...]] = ()
+    rounds_exactly: ClassVar[bool] = False
+
+    @property
+    def width(self) -> float:
+        """The number that a user writes after the name, such as sigma; NaN where that is not one number."""
+        first_field = next(iter(self._fields().values()))
+        return float(first_field) if isinstance(first_field, int | float) else math.nan
 
     @property
     def scale(self) -> float:
-        """The length in which rules measure differences of radii, such as sigma: the first field, unless overridden."""
-        return float(next(iter(self._fields().values())))
+        """The length in which rules measure differences of radii, such as sigma: the width, unless overridden."""
+        return self.width
+
+    @property
+    def unit(self) -> NDArray[np.floating[Any]]:
+        """What a change of each coordinate is divided by before its norm is taken, which broadcasts to an input."""
+        return np.ones(())
+
+    @property
+    def known_shape(self) -> tuple[int, ...]:
+        """The shape of an input where the noise tells it; else empty."""
+        return ()
 
     @property
     def step(self) -> float:
@@ -228,6 +247,19 @@ class Noise(ABC):
     def check(self, x: Tensor) -> None:  # noqa: B027 most noises are about any input
         """Raise Problem where `x`, of any shape, is no input that the noise is about."""
 
+    def check_for_pixels(self) -> None:  # noqa: B027 most noises have no such limit
+        """Raise Problem where the noise is wider than any for pixels in [0, 1]."""
+
+    def rounded(self) -> GridSampler:
+        """What draws copies that are rounded to k/255 without float error, as sound certification has them.
+
+        Raises:
+            Problem: this noise does not round exactly, or it is too wide.
+        """
+        raise BadValue(
+            f"sound certification is of Gaussian noise alone; got {self.text}"
+        )
+
     @property
     def ready(self) -> bool:
         """Whether radii can be asked for; else `of` completes the noise first."""
@@ -306,6 +338,16 @@ class Noise(ABC):
             'laplace=1'
         """
         return f"{self.name}={written(next(iter(self._fields().values())))}"
+
+    @property
+    def title(self) -> str:
+        """The noise as reports print it: "uniform 0.6"."""
+        return self.text.replace("=", " ")
+
+    @property
+    def title_with_norm(self) -> str:
+        """The noise as reports print it, with the norm of its radii: "uniform 0.6 (L1)"."""
+        return f"{self.title} ({NORMS[self.norm].label})"
 
     def facts(self) -> dict[str, Any]:
         """What JSON keeps of the noise; `noise_from` makes it again, equal to the last bit.

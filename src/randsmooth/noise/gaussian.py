@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from randsmooth.noise.base import (
     bisected,
     check_shape,
     in_place,
-    number,
 )
 from randsmooth.noise.norms import LENGTHS, check_sigma
 from randsmooth.noise.streams import Stream, fill
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-STD = "std"  # after the number of standard deviations that a user writes
+    from randsmooth.noise.rounded_gaussian import GridSampler
+
 MARGIN = 1e-14  # on a logarithm: what rounding may hide is not claimed
 
 
@@ -59,10 +59,30 @@ class Gaussian(Noise):
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("l1", "linf")
+    rounds_exactly: ClassVar[bool] = True
     step = 0.25  # as in the tables of the literature, at any sigma
 
     def __post_init__(self) -> None:
         check_sigma(self.sigma, most=LENGTHS[1])
+
+    @property
+    def title(self) -> str:
+        """The noise as reports print it: "sigma 0.5"."""
+        return f"sigma {self.sigma:g}"
+
+    @property
+    def title_with_norm(self) -> str:
+        """As `title`: radii in L2 are understood."""
+        return self.title
+
+    def check_for_pixels(self) -> None:
+        """As `Noise.check_for_pixels`: sigma is at most 100."""
+        check_sigma(self.sigma)
+
+    def rounded(self) -> GridSampler:
+        from randsmooth.noise.rounded_gaussian import grid_sampler
+
+        return grid_sampler(self.sigma)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """Set `out` (n, *shape), contiguous float32, to `x` (*shape) + N(0, sigma^2 I) of `stream`.
@@ -114,26 +134,6 @@ class Gaussian(Noise):
             return r
         check_shape(shape)
         return below(r / math.sqrt(math.prod(shape)))
-
-    @classmethod
-    def parse(cls, value: str) -> Noise:
-        """`gaussian=0.5`; `gaussian=std.npy` is `GaussianPerCoordinate`, and `gaussian=0.25std` `InDeviations`."""
-        if value.endswith((".npy", STD)):
-            from randsmooth.noise.gaussian_per_coordinate import (
-                GaussianPerCoordinate,
-                InDeviations,
-            )
-
-            if value.endswith(STD):
-                return InDeviations(number(value.removesuffix(STD)))
-            return GaussianPerCoordinate.parse(value)
-        return super().parse(value)
-
-    @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> Noise:
-        """As `Noise.from_facts`; sigma may be a text, as `parse` takes it."""
-        sigma = facts.get("sigma")
-        return cls.parse(sigma) if isinstance(sigma, str) else super().from_facts(facts)
 
     def top_k_radius(self, q: ArrayLike, rivals: ArrayLike) -> Floats:
         """(N,) radius within which a class stays among the k most likely ones, from `bounds.top_k_bounds`.

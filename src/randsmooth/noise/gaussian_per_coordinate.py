@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from randsmooth.contents import array_header, check_array_holds
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, NotFound, Problem, WrongFile
 from randsmooth.noise.base import Floats, Noise, below, in_place
-from randsmooth.noise.gaussian import STD, Gaussian
+from randsmooth.noise.gaussian import Gaussian
 from randsmooth.noise.norms import LENGTHS, check_length
 from randsmooth.noise.streams import Stream, fill
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 UNIT = Gaussian(1.0)
+# After the number of standard deviations that a user writes.
+STD = "std"
 MOST_COORDINATES = 2**20  # of an input; the header of a table holds a number for each
 
 
@@ -67,6 +69,11 @@ class GaussianPerCoordinate(Noise):
     def unit(self) -> NDArray[np.floating[Any]]:
         """What a change of each coordinate is divided by before its L2 norm is taken, of the shape of `std`."""
         return self.std
+
+    @property
+    def known_shape(self) -> tuple[int, ...]:
+        """That of `std`, which has that of an input in a header."""
+        return self.std.shape
 
     def __post_init__(self) -> None:
         try:
@@ -260,60 +267,3 @@ class PerFeature(GaussianPerCoordinate):
 
     def _key(self) -> tuple[Any, ...]:
         return *super()._key(), self.times
-
-
-DIGITS = 6  # of a standard deviation: fewer than what the order of a sum decides
-
-
-@dataclass(frozen=True)
-class InDeviations(Noise):
-    """Gaussian noise of `times` the standard deviation of each coordinate, once the training data tell these.
-
-    A user writes sigma="0.25std". `randsmooth.certify` makes it `PerFeature`; by itself it draws nothing.
-
-    Attributes:
-        times: how many standard deviations.
-
-    Raises:
-        Problem: `times` is no number from 1e-6 to 1e6; and for whatever needs the deviations.
-
-    Example:
-        >>> InDeviations(0.25).learned(np.array([2.0, 40.0])).std.tolist()
-        [0.5, 10.0]
-    """
-
-    times: float
-    name: ClassVar[str] = "gaussian"
-    norm: ClassVar[str] = PerFeature.norm
-    ready = False
-
-    def __post_init__(self) -> None:
-        check_length("sigma", self.times)
-
-    def learned(self, deviations: ArrayLike) -> PerFeature:
-        """The noise where the coordinates have these standard `deviations`, of the shape of an input.
-
-        Radii are in these deviations.
-
-        Raises:
-            Problem: one of them is 0, as of a column that never varies.
-        """
-        found = self.times * np.asarray(deviations, np.float64)
-        rounded = [float(f"{each:.{DIGITS}g}") for each in found.flat]
-        return PerFeature(np.array(rounded).reshape(found.shape), self.times)
-
-    @property
-    def text(self) -> str:
-        return f"{self.name}={self.times:g}{STD}"
-
-    def facts(self) -> dict[str, Any]:
-        return {"name": self.name, "sigma": f"{self.times!r}{STD}"}
-
-    def _unknown(self, *_: Any, **__: Any) -> NoReturn:
-        said = f"{self.text} is known once there are training data, as certification has them"
-        raise BadValue(
-            f"{said}; else give rs.noise.InDeviations({self.times:g}).learned(x_train.std(axis=0))"
-        )
-
-    scale = property(_unknown)
-    draw = radius = tail = of = _unknown

@@ -81,7 +81,13 @@ class HoldingFixed(Noise):
     scale = property(lambda self: self.noise.scale)
     step = property(lambda self: self.noise.step)
     ready = property(lambda self: self.noise.ready)
-    unit = property(lambda self: self.noise.unit)  # where the noise within has one
+    width = property(lambda self: self.noise.width)
+    unit = property(lambda self: self.noise.unit)
+
+    @property
+    def known_shape(self) -> tuple[int, ...]:
+        inside = self.noise.known_shape
+        return (inside[0] + len(self.held),) if inside else ()
 
     @property
     def held_columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -133,9 +139,9 @@ class HoldingFixed(Noise):
         return self.noise.tail(radius)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
-        inside = (len(self.free(shape[0])),) if len(shape) == 1 else ()
-        if (std := getattr(self.noise, "std", None)) is not None:
-            inside = std.shape  # complete in a header
+        inside = self.noise.known_shape
+        if len(shape) == 1 and not inside:
+            inside = (len(self.free(shape[0])),)
         return self.noise.convert(norm, r, shape=inside)
 
 

@@ -3,6 +3,7 @@
 Nothing here loads NumPy, so that an error comes at once.
 """
 
+import math
 from dataclasses import dataclass
 from numbers import Real
 
@@ -24,6 +25,10 @@ class Norm:
         unit: of a radius; empty where `radius` says it.
         change: within which the class provably stays, r being the radius.
         whole: whether radii are whole numbers.
+        own_units: whether the change of each coordinate is counted in a unit of its own.
+        power: p of the L_p norm that it is, in whatever units.
+        needs_shape: whether radii in it follow from others by the shape of an input.
+        usual_step: between radii in the tables of the literature; None where these have none.
 
     Example:
         >>> NORMS["l1"].title
@@ -34,28 +39,53 @@ class Norm:
     radius: str
     unit: str
     change: str
+    power: float
     whole: bool = False
+    own_units: bool = False
+    needs_shape: bool = False
+    usual_step: float | None = None
 
     @property
     def title(self) -> str:
         """The radius with its unit, as an axis has it."""
         return f"{self.radius} ({self.unit})" if self.unit else self.radius
 
+    def of_each(self, radius: float, d: int) -> float:
+        """How far each of `d` coordinates moves in a change of all of them alike that has the length `radius`.
+
+        Example:
+            >>> NORMS["l1"].of_each(1.0, 4), NORMS["l2"].of_each(1.0, 4), NORMS["linf"].of_each(1.0, 4)
+            (0.25, 0.5, 1.0)
+        """
+        if self.power == 2:
+            return radius / math.sqrt(d)
+        return float(radius / d ** (1.0 / self.power))
+
 
 NORMS = {
-    "l2": Norm("L2", "L2 radius", PIXELS, "every change of L2 norm below r"),
-    "l1": Norm("L1", "L1 radius", PIXELS, "every change of L1 norm below r"),
+    "l2": Norm(
+        "L2",
+        "L2 radius",
+        PIXELS,
+        "every change of L2 norm below r",
+        power=2,
+        usual_step=0.25,
+    ),
+    "l1": Norm("L1", "L1 radius", PIXELS, "every change of L1 norm below r", power=1),
     "linf": Norm(
         "L-infinity",
         "L-infinity radius",
         PIXELS,
         "every change of each number by less than r",
+        power=math.inf,
+        needs_shape=True,
     ),
     "l0": Norm(
         "L0",
         "L0 radius",
         "pixels that may change",
         "every change of at most r pixels",
+        power=0,
         whole=True,
     ),
     "ellipsoid": Norm(
@@ -63,19 +93,18 @@ NORMS = {
         "radius in standard deviations of the noise",
         "",
         "every change of L2 norm below r, counted in each coordinate's standard deviation of the noise",
+        power=2,
+        own_units=True,
     ),
     "deviations": Norm(
         "standard deviations of each feature",
         "radius in standard deviations of each feature",
         "",
         "every change of L2 norm below r, counted in each feature's own standard deviation",
+        power=2,
+        own_units=True,
     ),
 }
-
-OWN_UNITS = (
-    "ellipsoid",
-    "deviations",
-)  # norms that count the change of each coordinate in a unit of its own
 
 
 def check_sigma(sigma: float, most: float = OF_PIXELS) -> None:

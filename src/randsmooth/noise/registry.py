@@ -42,6 +42,9 @@ def make_noise(text: str) -> Noise:
         randsmooth.errors.UnknownName: unknown noise 'unifrom': did you mean 'uniform'? Expected one of: ...
     """
     name, _, value = text.strip().partition("=")
+    if name == "gaussian" and value.endswith(".npy"):
+        # One standard deviation for each coordinate.
+        name = "gaussian-per-coordinate"
     kind = NOISES[name]
     if not value:
         raise MissingValue(

@@ -11,7 +11,7 @@ from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import NotFound, WrongFile, article, unknown
 from randsmooth.escape import printable, shortened
 from randsmooth.methods import METHODS
-from randsmooth.noise import NOISES
+from randsmooth.noise import NOISES, Gaussian
 from randsmooth.papers.citation_needs import KINDS, Use, names_to_cite
 from randsmooth.rules import RULES
 
@@ -108,8 +108,8 @@ def of_header(header: Header) -> Iterator[Use]:
         yield bound if bound.known else Use("bound", "clopper-pearson")
     if header.sound:
         yield Use("part", "sound")
-    if header.distribution is not None:
-        yield Use("noise", header.smoothing.name)
+    if header.noise is not None and not isinstance(header.noise, Gaussian):
+        yield Use("noise", header.noise.name)
     yield from _of_base(header.model or {})
     yield from _named("data set", header.dataset)
     yield Use("part", "acr")

@@ -15,7 +15,7 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.budgets import ROUNDED
 from randsmooth.errors import Problem, WrongTable
-from randsmooth.noise import NORMS
+from randsmooth.noise import NORMS, Gaussian
 from randsmooth.report.baseline import find_baseline
 from randsmooth.report.charts import Axes, Line, Look, looks
 from randsmooth.report.figures import draw
@@ -254,7 +254,7 @@ def draw_p_a_curves(
         ['p_a.png']
     """
     named, looks_of_rows = _named(tables, baseline)
-    noises = {table.header.noise_name for table in named}
+    noises = {table.header.noise for table in named}
     chart = p_a_chart(dict(enumerate(named)), looks_of_rows)
     title = OWN_P_A_TITLE if len(noises) > 1 else P_A_TITLE
     _draw(replace(chart, x=title), path)
@@ -322,11 +322,12 @@ def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificat
 
 
 def _kind_of_noise(table: Certificates) -> str:
-    return table.header.smoothing.name if table.header.names_noise else ""
+    noise = table.header.noise
+    return "" if noise is None else noise.name
 
 
 def _has_several_noises(tables: Sequence[Certificates]) -> bool:
-    return len({table.header.noise_words for table in tables}) > 1
+    return len({table.header.noise for table in tables}) > 1
 
 
 def _method(table: Certificates) -> str:
@@ -402,7 +403,8 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
     if not share_lines:
         return []
     every = [table for tables in groups.values() for table in tables]
-    gaussian = all(table.header.distribution is None for table in every)
+    noises = [table.header.noise for table in every]
+    gaussian = all(noise is None or isinstance(noise, Gaussian) for noise in noises)
     width = "sigma" if gaussian else "width of the noise"
     radius = radius_title(every)
     title = f"The best {width} at each radius: no one classifier's"
@@ -437,8 +439,5 @@ def _width(table: Certificates) -> float:
 
     It is NaN where it is not one number, or not known.
     """
-    facts = table.header.distribution or {"sigma": table.header.sigma}
-    width = next(value for fact, value in facts.items() if fact != "name")
-    if not isinstance(width, int | float):
-        return math.nan
-    return float(width)
+    noise = table.header.noise
+    return math.nan if noise is None else noise.width

@@ -156,7 +156,7 @@ class Entry:
         header = self.header
         return {
             "dataset": setting(header.dataset),
-            "noise": header.noise_words or NOT_RECORDED,
+            "noise": header.noise_title or NOT_RECORDED,
             "n": NOT_RECORDED if header.n is None else f"{header.n:,}",
             "rule": setting(header.rule),
             "method": self.method,

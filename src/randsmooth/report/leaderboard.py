@@ -178,7 +178,7 @@ def _page(
             "rule": choices["rule"] != ["fixed"],
             "settings": any(entry.settings for entry in entries),
         },
-        without_sigma=sum(not entry.header.noise_words for entry in entries),
+        without_sigma=sum(entry.header.noise is None for entry in entries),
         without_p_a=Counter(
             entry.p_a_unknown for entry in entries if entry.p_a_unknown
         ),
@@ -273,7 +273,7 @@ def _record(
         "n": header.n,
         "alpha": header.alpha,
         "label_aware": header.label_aware,
-        "noise": header.noise_words or None,
+        "noise": header.noise_title or None,
         "norm": entry.table.norm,
         "proved_in": entry.table.proved_in,
         "logged": entry.logged,

@@ -173,7 +173,7 @@ def _key(entry: Entry) -> tuple[Any, ...]:
     A log of test images often does not say that they are.
     """
     header = entry.header
-    noise = header.noise_words or None
+    noise = header.noise_title or None
     kind_of_noise = None
     if noise is not None:
         kind_of_noise = noise.partition(" ")[0]
@@ -207,7 +207,7 @@ def _words(entry: Entry) -> str:
     facts = [
         where.strip(),
         f"{len(entry.table):,} images",
-        header.noise_words or f"sigma {NOT_RECORDED}",
+        header.noise_title or f"sigma {NOT_RECORDED}",
         f"n {setting(header.n)}",
         "certain" if header.alpha == 0.0 else f"alpha {setting(header.alpha)}",
     ]

@@ -77,8 +77,10 @@ def held_columns(tables: Sequence[Certificates]) -> list[str]:
 
     No certificate is about their changes.
     """
-    noises = [table.header.smoothing for table in tables if table.header.names_noise]
-    return sorted({name for noise in noises for name in noise.held_columns})
+    noises = [table.header.noise for table in tables]
+    return sorted(
+        {name for noise in noises if noise is not None for name in noise.held_columns}
+    )
 
 
 def converted_words(table: Certificates) -> str:
@@ -197,9 +199,9 @@ def _choice_remarks(table: Certificates, shared: set[int]) -> Iterator[str]:
 def _noise_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
     """Say that noises differ, and which radii follow from those of another norm."""
     noises = {
-        table.header.noise_name: table.header.sigma
+        table.header.noise.title: table.header.sigma
         for table in tables
-        if table.header.names_noise
+        if table.header.noise is not None
     }
     sigmas = sorted(sigma for sigma in noises.values() if sigma is not None)
     if len(noises) > max(1, len(sigmas)):
@@ -240,7 +242,7 @@ def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
         "sigma": [
             table.name
             for table in tables
-            if not table.header.names_noise and table.sigmas is None
+            if table.header.noise is None and table.sigmas is None
         ],
         "n": [table.name for table in tables if table.header.n is None],
         "alpha": [table.name for table in tables if table.header.alpha is None],

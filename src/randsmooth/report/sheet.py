@@ -34,7 +34,8 @@ UNKNOWN_FIGURE = "–"  # printed in place of a figure that a table does not giv
 NOT_KNOWN = "not known"  # ends the words for a setting that nothing tells
 
 ACR_DECIMALS = 3
-ACR_DECIMALS_LINF = 5  # its radii are smaller by the root of the dimension
+# L-infinity radii are smaller by the root of the dimension.
+ACR_DECIMALS_LINF = 5
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ def build_sheet(
         "ACR",
         [summary.acr for summary in summaries],
         scale=1.0,
-        decimals=ACR_DECIMALS_LINF if norm == "linf" else ACR_DECIMALS,
+        decimals=ACR_DECIMALS_LINF if NORMS[norm].needs_shape else ACR_DECIMALS,
     )
     accuracy = [
         column(
@@ -314,7 +315,9 @@ def _settings(tables: Sequence[Certificates]) -> tuple[list[str], str]:
 
 
 def _noise_words(header: Header) -> str:
-    return header.noise_name or f"sigma {NOT_KNOWN}"
+    if header.noise is None:
+        return f"sigma {NOT_KNOWN}"
+    return header.noise.title
 
 
 def _n_words(header: Header) -> str:

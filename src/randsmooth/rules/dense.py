@@ -9,7 +9,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import BadValue
-from randsmooth.noise import Gaussian
+from randsmooth.noise import NORMS, Gaussian
 from randsmooth.progress import chosen_progress
 from randsmooth.rules.base import Floats, Ints, Rule
 from randsmooth.rules.grid import Grid
@@ -51,7 +51,7 @@ class Dense(Grid):
         price: of n samples, in sigma, in (0, 1].
 
     Example:
-        >>> from randsmooth.noise import Gaussian
+        >>> from randsmooth.noise import NORMS, Gaussian
         >>> rule = Dense(Gaussian(0.5), n=1000, alpha=0.001)
         >>> len(rule.radii), round(rule.radii[-1], 3)
         (986, 1.231)
@@ -77,7 +77,7 @@ class Dense(Grid):
                 f"dense={self.price:g} must lie above 0 and be at most 1: the radius, in "
                 f"sigma, that {self.n} samples must gain; {USUAL_PRICE} is usual"
             )
-        if self.noise.norm == "l0":
+        if NORMS[self.noise.norm].whole:
             raise BadValue(
                 f"radii under {self.noise.text} are whole, and those of dense are close: "
                 "take rule grid"

@@ -8,5 +8,6 @@ from .run import train as train
 from .run import train_denoiser as train_denoiser
 from .settings import DenoiserOptions as DenoiserOptions
 from .settings import DenoiserSettings as DenoiserSettings
+from .settings import HowToTrain as HowToTrain
 from .settings import TrainingOptions as TrainingOptions
 from .settings import TrainingSettings as TrainingSettings

@@ -351,7 +351,7 @@ class Trainer:
         probe = ModelProbe(
             model=self.weights,
             images=self.images,
-            noise=self.recipe.smoothing,
+            noise=self.recipe.noise,
             stream=self._stream("probe", epoch),
             device=self.fabric.device,
             ranks=self.ranks,
@@ -416,7 +416,7 @@ class Trainer:
             before = x.new_zeros(rows.start, *x.shape[1:])
             behind = x.new_zeros(total - rows.stop, *x.shape[1:])
             x = torch.cat([before, x, behind])
-        clear, noise = clear_and_offsets(x, self.recipe.smoothing, method.m, stream)
+        clear, noise = clear_and_offsets(x, self.recipe.noise, method.m, stream)
         x = clear[rows]  # (B, C, H, W)
         noise = noise[:, rows]  # (m, B, C, H, W)
 
@@ -446,8 +446,8 @@ class Trainer:
 
         No loss has shown it yet.
         """
-        if self.recipe.smoothing is not None:
-            x = self.recipe.smoothing.clear(x)
+        if self.recipe.noise is not None:
+            x = self.recipe.noise.clear(x)
         with frozen(self.model), self.fabric.autocast():
             logits = self.model(x)
             broken = ~with_a_class(logits).all()

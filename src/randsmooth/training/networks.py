@@ -11,7 +11,7 @@ from randsmooth.errors import Problem, WrongModel
 from randsmooth.extras import versions
 from randsmooth.methods.hyperparameters import OtherModelNoise
 from randsmooth.models import Classifier, Denoiser
-from randsmooth.noise import Noise, Stream, noise_said
+from randsmooth.noise import Noise, Stream, recorded_noise
 from randsmooth.training.recipe import DenoiserRecipe, Recipe
 
 # The setting that names the denoiser from which another is trained.
@@ -24,8 +24,10 @@ def new_model(recipe: Recipe, spec: DatasetSpec) -> Classifier | Denoiser:
     Its provenance is the recipe. A denoiser has the weights of the one to start from,
     if any.
     """
-    not_set = {"noise"} if recipe.noise is None else set()
-    provenance = recipe.model_dump(mode="json", exclude=not_set)
+    provenance = recipe.model_dump(mode="json")
+    if provenance["noise"] is None:
+        # Sigma says it.
+        del provenance["noise"]
     provenance["versions"] = versions()
 
     # Architectures take their initial weights from torch's global generator.
@@ -39,7 +41,7 @@ def new_model(recipe: Recipe, spec: DatasetSpec) -> Classifier | Denoiser:
                 shape=spec.shape,
                 mean=spec.mean,
                 std=spec.std,
-                extra_channels=_extra_channels(recipe.smoothing, spec),
+                extra_channels=_extra_channels(recipe.noise, spec),
                 provenance=provenance,
             )
         denoiser = Denoiser(
@@ -119,8 +121,8 @@ def _check_noise(which: str, model: Classifier | Denoiser, recipe: Recipe) -> No
     if records.get("noise") is None and records.get("sigma") is None:
         return
     noise = _recorded_noise(which, model)
-    if noise != recipe.smoothing:
-        now = recipe.smoothing.text if recipe.smoothing else "none"
+    if noise != recipe.noise:
+        now = recipe.noise.text if recipe.noise else "none"
         raise WrongModel(
             f"{which} was trained under {noise.text}, this run is under {now}"
         )
@@ -128,7 +130,7 @@ def _check_noise(which: str, model: Classifier | Denoiser, recipe: Recipe) -> No
 
 def _recorded_noise(which: str, model: Classifier | Denoiser) -> Noise:
     """Return the noise that the model was trained under; Problem if it records none."""
-    noise = noise_said(model.provenance)
+    noise = recorded_noise(model.provenance)
     if noise is None:
         raise WrongModel(
             f"{which} does not record under which noise it was trained: name a model "

@@ -20,7 +20,7 @@ from randsmooth.attacks import frozen
 from randsmooth.data import Draws, Images
 from randsmooth.errors import RESUME, Problem, WrongFile
 from randsmooth.models import Classifier
-from randsmooth.noise import Noise, Stream, noise_said
+from randsmooth.noise import Noise, Stream, recorded_noise
 from randsmooth.notes import Note
 from randsmooth.progress import Progress
 from randsmooth.training.checkpoint import Stored, read_signed, write_signed
@@ -225,7 +225,7 @@ class SmoothedTeacher:
             crop = Draws(stream.torch(self.images.device))
         x, _ = self.images.batch(torch.tensor([image]), crop)
 
-        noise = noise_said(model.provenance)
+        noise = recorded_noise(model.provenance)
         stream = self._stream("teacher", image)
         counts = torch.zeros(model.num_classes, dtype=torch.int64, device=self.device)
         for block, first in enumerate(range(0, n, COPIES_AT_ONCE)):

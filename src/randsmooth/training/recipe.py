@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import Field, field_serializer
+from pydantic import Field, PlainValidator, field_serializer
 
 from randsmooth import methods
 from randsmooth.data import DatasetSpec
@@ -14,7 +14,15 @@ from randsmooth.errors import BadValue, check_known
 from randsmooth.methods import METHODS, Method
 from randsmooth.methods.denoising import OBJECTIVES, SOURCE
 from randsmooth.methods.hyperparameters import OtherModelNoise, declared
-from randsmooth.noise import Noise, noise_from, noise_said
+from randsmooth.noise import (
+    Gaussian,
+    Noise,
+    UnderNoise,
+    noise_from,
+    recorded_noise,
+    sigma_of,
+)
+from randsmooth.noise.spelling import AsFacts
 from randsmooth.notes import Note
 from randsmooth.training.presets import Preset, find
 from randsmooth.training.schedule import Optimisation, counted_epochs, scaled
@@ -70,7 +78,14 @@ class Change(NamedTuple):
         return f"{change} after {counted_epochs(epochs)}"
 
 
-class Recipe(Optimisation, Reading):
+def _noise_of_recipe(value: object) -> Noise | None:
+    """Return the noise itself, or the one whose facts a file has."""
+    if value is None or isinstance(value, Noise):
+        return value
+    return recorded_noise({"noise": value})
+
+
+class Recipe(Optimisation, Reading, UnderNoise):
     """Everything that decides the weights, and where to compute them.
 
     Every checkpoint and model contains its recipe.
@@ -92,9 +107,8 @@ class Recipe(Optimisation, Reading):
     method: str
     hyperparameters: dict[str, Any]
     preset: str
-    sigma: float | None
-    # The facts of a noise that is no Gaussian of one sigma.
-    noise: dict[str, Any] | None = None
+    # None: the images are trained on as they are.
+    noise: Annotated[Noise | None, PlainValidator(_noise_of_recipe), AsFacts]
     precision: TrainingPrecision
     seed: int
     device: str = "auto"
@@ -113,10 +127,21 @@ class Recipe(Optimisation, Reading):
         """Return the data set as it may be published with the model."""
         return without_credentials(dataset)
 
-    @cached_property
-    def smoothing(self) -> Noise | None:
-        """Return the noise that is trained under; None: none is."""
-        return noise_said(self.model_dump(include={"sigma", "noise"}))
+    @property
+    def sigma(self) -> float | None:
+        """The sigma of Gaussian noise, 0 where there is no noise; None under another noise."""
+        return 0.0 if self.noise is None else sigma_of(self.noise)
+
+    @classmethod
+    def _noise_named(cls, sigma: Any, noise: Any) -> object:
+        """As files have it: sigma 0 stands for no noise."""
+        return recorded_noise({"sigma": sigma, "noise": noise})
+
+    def _spelled_noise(self) -> dict[str, Any]:
+        entries: dict[str, Any] = {"sigma": self.sigma, "noise": None}
+        if self.noise is not None and self.sigma is None:
+            entries["noise"] = self.noise.facts()
+        return entries
 
     def build_method(self) -> Method:
         """Return the method with the hyperparameters."""
@@ -251,14 +276,8 @@ def resolve(
     preset = find(
         settings.method, spec.name, settings.preset, anywhere=settings.anywhere
     )
-    sigma = settings.sigma
-    noise = None if settings.noise is None else settings.noise.of(spec.shape)
-    noise_is_named = sigma is not None or noise is not None
-    if not noise_is_named:
-        sigma = preset.usual_sigma()
-    _check_sigma(sigma, preset.method)
-    # The sigma whose published hyperparameters are taken.
-    published_sigma = preset.middle_sigma() if sigma is None else sigma
+    noise = _resolved_noise(settings, preset, spec)
+    published_sigma = _published_sigma(preset, noise)
 
     usual_arch = preset.arch or spec.arch
     arch = settings.arch or usual_arch
@@ -268,7 +287,7 @@ def resolve(
     hyperparameters = _hyperparameters(preset, published_sigma, epochs, schedule.epochs)
     hyperparameters.update(own_hyperparameters)
     method = methods.create(preset.method, **hyperparameters)
-    if noise is not None:
+    if noise is not None and not isinstance(noise, Gaussian):
         _check_takes(method, preset.method, noise)
 
     optimisation = schedule.stretched(epochs).model_dump()
@@ -277,8 +296,7 @@ def resolve(
         dataset=dataset,
         device=device,
         arch=arch,
-        sigma=sigma,
-        noise=None if noise is None else noise.facts(),
+        noise=noise,
         preset=preset.name,
         method=preset.method,
         hyperparameters=dataclasses.asdict(method),
@@ -297,20 +315,39 @@ def resolve(
         notes += early_fall(
             epochs, lambda epochs: schedule.stretched(epochs).lr_milestones
         )
-    if not noise_is_named:
-        notes.append(Note("usual_sigma", sigma=sigma))
+    if settings.noise is None:
+        notes.append(Note("usual_sigma", sigma=recipe.sigma))
     return recipe, notes
 
 
-def _check_sigma(sigma: float | None, method: str) -> None:
-    """Raise Problem where sigma is 0, which is no noise, and the method needs some."""
-    if sigma == 0.0 and method != WITHOUT_NOISE:
+def _resolved_noise(
+    settings: TrainingSettings, preset: Preset, spec: DatasetSpec
+) -> Noise | None:
+    """Return the noise of a run: the preset's where none is named; None: there is none.
+
+    Raises:
+        Problem: the preset names none, it is not for these images, or the method needs
+            some and there is to be none.
+    """
+    if settings.noise is None:
+        return Gaussian(preset.usual_sigma())
+    if isinstance(settings.noise, Noise):
+        return settings.noise.of(spec.shape)
+    if preset.method != WITHOUT_NOISE:
         raise BadValue(
-            f"sigma=0 trains without noise, and {method} needs some: take "
+            f"sigma=0 trains without noise, and {preset.method} needs some: take "
             f"method={WITHOUT_NOISE!r}, or a sigma above 0",
             field="sigma",
             value=0,
         )
+    return None
+
+
+def _published_sigma(preset: Preset, noise: Noise | None) -> float:
+    """Return the sigma whose published hyperparameters are taken under `noise`."""
+    if noise is None:
+        return 0.0
+    return noise.sigma if isinstance(noise, Gaussian) else preset.middle_sigma()
 
 
 def _split_by_owner(
@@ -448,7 +485,7 @@ def _notes(
     nearest = preset.nearest(published_sigma)
     from_nearest = ", ".join(preset.by_sigma.get(nearest, ()))
     if nearest != recipe.sigma and from_nearest:
-        wanted = f"sigma={recipe.sigma}" if recipe.noise is None else flat["noise"]
+        wanted = flat.get("noise", f"sigma={recipe.sigma}")
         notes.append(
             Note(
                 "values_of_nearest_sigma",

@@ -3,9 +3,16 @@
 It is one frozen object, whether from Python, CLI or YAML.
 """
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from randsmooth.data.dataset_spec import ReadingOptions
 from randsmooth.data.image_size import parse_size, written
@@ -13,10 +20,22 @@ from randsmooth.errors import BadValue, Setting
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.methods.hyperparameters import Count, Positive
-from randsmooth.noise import ANoise, Noise, check_sigma, instead, one_form
+from randsmooth.noise import (
+    Deviations,
+    Noise,
+    UnderNoise,
+    check_sigma,
+    named_noise,
+    noise_meant,
+    spelled,
+)
+from randsmooth.noise.spelling import AsFacts
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
 Objective = Literal["mse", "stability"]
+
+# In the place of a noise, that images are trained on as they are.
+NO_NOISE: Literal["none"] = "none"
 
 
 class Reading(FrozenRecord):
@@ -55,20 +74,20 @@ class Reading(FrozenRecord):
 
 
 class TrainingOptions(ReadingOptions, total=False):
-    """The fields of `TrainingSettings` as keywords.
+    """What `TrainingSettings` takes as keywords: its fields, and sigma.
 
     `train` takes them in place of the object. `TrainingSettings` says what each means,
     and its default.
 
     Example:
         >>> options: TrainingOptions = {"method": "amplify", "sigma": 0.5}
-        >>> TrainingSettings(**options).sigma
-        0.5
+        >>> TrainingSettings(**options).noise
+        Gaussian(sigma=0.5)
     """
 
     method: str | None
     sigma: float | None
-    noise: Noise | str | None
+    noise: Noise | str | Mapping[str, Any] | None
     arch: str | None
     preset: str | None
     anywhere: bool
@@ -80,23 +99,12 @@ class TrainingOptions(ReadingOptions, total=False):
     seed: int
 
 
-class TrainingSettings(Reading):
-    """Settings of a training run on any data set; the preset supplies what is None.
-
-    Without a method, the preset's method is trained; with neither, `gaussian`. Without
-    sigma it is the one that the preset was published for or, of several, the middle
-    one. With sigma 0, method gaussian trains without noise: a classifier to put behind
-    a denoiser (see `Denoised`). Under another noise than Gaussian only some methods
-    train, with the hyperparameters of the preset's middle sigma. The settings by which
-    images are read (image_column, label_column, resize, crop) are those of `data.load`.
+class HowToTrain(Reading):
+    """The settings of `train` besides the noise, with their types and defaults.
 
     Attributes:
         method: Training method; see `randsmooth methods`. (default: the preset's, or
             gaussian)
-        sigma: Standard deviation of the noise, for pixels in [0, 1]. (default: the
-            preset's)
-        noise: Other noise, by its name: uniform=0.6, laplace=0.3, splitting=0.5,
-            ablation=45, gaussian=std.npy. (default: Gaussian of sigma)
         arch: Architecture: small-cnn, lenet, resnet20 (6n+2), wrn28-10 (6n+4),
             densenet40, resnet50. (default: the data's)
         preset: Published settings; see `randsmooth methods --presets`. (default: the
@@ -110,25 +118,9 @@ class TrainingSettings(Reading):
         precision: Arithmetic: 32 or bf16-mixed.
         compile: Compile the network with torch.compile.
         seed: Seed of initialisation, order, augmentation and noise.
-
-    Raises:
-        Problem: an unknown setting, method or preset, or a value of a wrong type or out
-            of its range. What depends on the data set or the method, such as the
-            settings in `set`, is checked when a run begins.
-
-    Example:
-        >>> settings = TrainingSettings(method="amplify", sigma=0.5, set={"p_t": 0.3})
-        >>> settings.replace(epochs=10).epochs
-        10
-        >>> TrainingSettings(sigma=0.5, epoch=10)
-        Traceback (most recent call last):
-        ...
-        randsmooth.errors.UnknownName: unknown setting 'epoch': did you mean ...
     """
 
     method: str | None = None
-    sigma: float | None = None
-    noise: ANoise = None
     arch: str | None = None
     preset: str | None = None
     anywhere: bool = False
@@ -139,13 +131,72 @@ class TrainingSettings(Reading):
     compile: bool = False
     seed: Annotated[int, Field(ge=0)] = 0
 
+
+def _training_noise(value: object) -> Noise | Literal["none"] | None:
+    """Return the noise that the setting `noise` of a training means.
+
+    Raises:
+        Problem: it means none, or one that is known by training data alone.
+    """
+    if value == NO_NOISE:
+        return NO_NOISE
+    noise = noise_meant(value)
+    if isinstance(noise, Deviations):
+        raise BadValue(
+            field="noise",
+            value=noise.text,
+            fix="train under noise of the same sigma for all, such as gaussian=0.5",
+        )
+    return noise
+
+
+class TrainingSettings(HowToTrain, UnderNoise):
+    """Settings of a training run on any data set; the preset supplies what is None.
+
+    Without a method, the preset's method is trained; with neither, `gaussian`. Without
+    a noise it is Gaussian of the sigma that the preset was published for or, of
+    several, the middle one. With sigma 0, which is `noise="none"`, method gaussian
+    trains without noise: a classifier to put behind a denoiser (see `Denoised`). Under
+    another noise than Gaussian only some methods train, with the hyperparameters of the
+    preset's middle sigma. The settings by which images are read (image_column,
+    label_column, resize, crop) are those of `data.load`.
+
+    Args:
+        sigma: the spelling of Gaussian noise: `sigma=0.5` is `noise=Gaussian(0.5)`.
+
+    Attributes:
+        noise: Other noise, by its name: uniform=0.6, laplace=0.3, splitting=0.5,
+            ablation=45, gaussian=std.npy. (default: Gaussian of sigma)
+
+    The others are those of `HowToTrain`.
+
+    Raises:
+        Problem: an unknown setting, method or preset, or a value of a wrong type or out
+            of its range. What depends on the data set or the method, such as the
+            settings in `set`, is checked when a run begins.
+
+    Example:
+        >>> settings = TrainingSettings(method="amplify", sigma=0.5, set={"p_t": 0.3})
+        >>> settings.noise, settings.replace(epochs=10).epochs
+        (Gaussian(sigma=0.5), 10)
+        >>> TrainingSettings(sigma=0.5, epoch=10)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.UnknownName: unknown setting 'epoch': did you mean ...
+    """
+
+    noise: Annotated[
+        Noise | Literal["none"] | None, PlainValidator(_training_noise), AsFacts
+    ] = None
+
+    if TYPE_CHECKING:
+        # A type checker shall see what is taken at the door: sigma, and a noise's text.
+        def __init__(self, **options: Unpack[TrainingOptions]) -> None: ...
+
     @model_validator(mode="after")
-    def _usable(self) -> Self:
-        # The object is frozen, for others.
-        self.__dict__.update(one_form(self.sigma, self.noise))
-        # 0 is training without noise, which `resolve` allows the methods that can.
-        if self.sigma is not None and self.sigma != 0.0:
-            check_sigma(self.sigma)
+    def _check_usable(self) -> Self:
+        if isinstance(self.noise, Noise):
+            self.noise.check_for_pixels()
         if self.method is not None:
             METHODS.check(self.method)
         if self.preset is not None:
@@ -155,12 +206,15 @@ class TrainingSettings(Reading):
             named(self.preset)
         return self
 
-    def replace(self, **fields: Any) -> Self:
-        """Return the same with other `fields`, checked like any.
+    @classmethod
+    def _noise_named(cls, sigma: Any, noise: Any) -> object:
+        """As for all settings; sigma 0 stands for no noise."""
+        if sigma == 0 and noise in (None, NO_NOISE):
+            return NO_NOISE
+        return named_noise(sigma, noise)
 
-        sigma takes the place of another noise, and vice versa.
-        """
-        return super().replace(**instead(fields))
+    def _spelled_noise(self) -> dict[str, Any]:
+        return {"sigma": 0.0} if self.noise == NO_NOISE else spelled(self.noise)
 
 
 class DenoiserOptions(ReadingOptions, total=False):

@@ -61,9 +61,10 @@ def _check_a_log_can_say(table: Certificates) -> None:
             "which a TSV log of "
             "ours cannot say"
         )
-    if header.distribution is not None or table.converted is not None:
+    gaussian = header.noise is None or header.sigma is not None
+    if not gaussian or table.converted is not None:
         radii = NORMS[table.norm].radius.replace("radius", "radii")
-        noise = f"{header.noise_words}, {radii}"
+        noise = f"{header.noise_title}, {radii}"
         raise WrongTable(
             f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the "
             "Parquet file"

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.attacks import Ball, Holding, ball_of
-from randsmooth.noise import GaussianPerCoordinate, HoldingFixed, Noise
+from randsmooth.noise import NORMS, HoldingFixed, Noise
 
 # Rounding to float32 may move a point out of its ball, by about 1e-7 of the norm of its
 # pixels. The point is then drawn back by the smallest of these fractions that suffices.
@@ -30,7 +30,7 @@ def ball_under(noise: Noise) -> Ball:
     """
     if isinstance(noise, HoldingFixed):
         return Holding(ball_under(noise.noise), noise.held)
-    if isinstance(noise, GaussianPerCoordinate):
+    if NORMS[noise.norm].own_units:
         return ball_of(noise.norm, torch.tensor(noise.unit, dtype=torch.float64))
     return ball_of(noise.norm)
 

@@ -64,7 +64,7 @@ class BallSearch(ABC):
     @property
     def noise(self) -> Noise:
         """The noise under which the classifier is certified."""
-        return self.engine.settings.smoothing
+        return self.engine.noise
 
     @property
     def ball(self) -> Ball:

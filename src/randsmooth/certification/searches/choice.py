@@ -42,7 +42,7 @@ def make_search(
     engine = smoothed.engine
     model = None
     if not gradient_free:
-        seen = smoothed.settings.smoothing.shape(shape)
+        seen = smoothed.noise.shape(shape)
         model = differentiable_copy(smoothed.model, seen, engine.device)
     if model is not None:
         return GradientSearch(

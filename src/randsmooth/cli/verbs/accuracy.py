@@ -8,6 +8,7 @@ from randsmooth import certificates, certification, metrics
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.cli.options import (
     Answered,
+    NoisyInputs,
     SigmaNamed,
     Smoothed,
     certification_option,
@@ -35,7 +36,7 @@ class Accuracy(Answered, Shared, Smoothed, ModelAndImages):
     """
 
     # A text for noise in standard deviations of features.
-    sigma: SigmaNamed = certification_option("sigma")  # type: ignore[assignment]
+    sigma: SigmaNamed = NoisyInputs.model_fields["sigma"]  # type: ignore[assignment]
     radius: float
     within: float = 0.01
     n: int = certification_option("n", 100_000)
@@ -62,8 +63,7 @@ def run(settings: Accuracy) -> None:
     workers = settings.chosen_workers()
     ending = f"-accuracy-{settings.radius:g}.parquet"
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
-    sigma = settings.sigma if isinstance(settings.sigma, float) else None
-    model, arguments = settings.opened(sigma)
+    model, arguments = settings.opened(settings.gaussian_sigma)
 
     elsewhere = {*OF_THE_MODEL, *Shared.model_fields, "dataset", "out", "format"}
     measured = certification.measure_accuracy(

@@ -22,7 +22,7 @@ from randsmooth.cli.settings import Argument, Given, option, words
 from randsmooth.cli.suspicions import suspicions
 from randsmooth.cli.what_to_certify import base_classifier, check_sources, default_out
 from randsmooth.noise import NORMS, printed_radius
-from randsmooth.noise.gaussian import STD
+from randsmooth.noise.gaussian_per_coordinate import STD
 from randsmooth.progress import console
 
 

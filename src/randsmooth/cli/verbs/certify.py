@@ -75,7 +75,7 @@ def certify(settings: Certify) -> certificates.Certificates:
         raise Conflict(
             "--array and --parallel are for --slurm: give it too, or --workers"
         )
-    model, arguments = settings.opened(settings.sigma)
+    model, arguments = settings.opened(settings.gaussian_sigma)
     elsewhere = {*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"}
     values = settings.model_dump(exclude=elsewhere)
     if settings.shard is not None:

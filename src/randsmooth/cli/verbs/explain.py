@@ -92,10 +92,13 @@ def run(settings: Explain) -> None:
 
     with writing(files, overwrite=settings.overwrite):
         model = base_classifier(
-            settings.model, settings.model_arg, settings.denoiser, settings.sigma
+            settings.model,
+            settings.model_arg,
+            settings.denoiser,
+            settings.gaussian_sigma,
         )
         asked = completed(settings, model)
-        image = found_image(model, settings, asked.smoothing)
+        image = found_image(model, settings, asked.known_noise())
         explained = app.explain(
             model,
             image.pixels,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from randsmooth import certificates, certification, data, models
-from randsmooth.certificates import Certificates, CertificationSettings
+from randsmooth.certificates import Certificates
 from randsmooth.cli.one_classifier import (
     OneClassifier,
     completed,
@@ -17,6 +17,7 @@ from randsmooth.cli.one_classifier import (
 from randsmooth.cli.output import note, show_answers
 from randsmooth.cli.settings import Argument
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
+from randsmooth.noise import Gaussian, Noise
 
 
 class Predict(OneClassifier):
@@ -45,7 +46,7 @@ def run(settings: Predict) -> None:
     import torch
 
     table = None
-    sigma = settings.sigma
+    sigma = settings.gaussian_sigma
     if settings.like is not None:
         table = certificates.read(settings.like)
         sigma = table.header.sigma
@@ -66,7 +67,7 @@ def run(settings: Predict) -> None:
     smoothed.engine.prepare(spec.shape, len(named) * (asked.n0 + asked.n))
     result = smoothed.certify(torch.stack([image for _, image in named]))
 
-    facts = _facts(result.settings, result.seed)
+    facts = _facts(smoothed.noise, result)
     answers = []
     for (name, _), predicted, radius in zip(
         named, result.predict.tolist(), result.radius.tolist(), strict=True
@@ -120,10 +121,10 @@ def _smoothed(
     )
 
 
-def _facts(asked: CertificationSettings, seed: int) -> dict[str, Any]:
+def _facts(noise: Noise, result: certification.Certified) -> dict[str, Any]:
     """Return what all answers have in common."""
-    budget = {"n": asked.n, "alpha": asked.alpha, "seed": seed}
-    if asked.noise is None:
-        return {"sigma": asked.sigma} | budget
-    noise = asked.smoothing
+    asked = result.settings
+    budget = {"n": asked.n, "alpha": asked.alpha, "seed": result.seed}
+    if isinstance(noise, Gaussian):
+        return {"sigma": noise.sigma} | budget
     return {"norm": noise.norm, "noise": noise.text} | budget

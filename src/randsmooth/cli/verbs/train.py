@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import shlex
+from typing import Self
+
+from pydantic import model_validator
 
 from randsmooth import training
 from randsmooth.cli.options import NoiseNamed
 from randsmooth.cli.printed_commands import command_words
-from randsmooth.cli.settings import Pairs, option
+from randsmooth.cli.settings import Pairs, Settings, option
 from randsmooth.cli.training import Trained, default_folder, train_into
 from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.data.registry import DATASETS
 from randsmooth.models.registry import check_arch
-from randsmooth.training import TrainingSettings
+from randsmooth.training import HowToTrain, TrainingOptions, TrainingSettings
 from randsmooth.urls import Place
 
-FIELDS = TrainingSettings.model_fields
+
+class TrainingNoise(Settings):
+    """The noise to train under.
+
+    Attributes:
+        sigma: Standard deviation of the noise, for pixels in [0, 1]. (default: the
+            preset's)
+    """
+
+    sigma: float | None = None
+    noise: NoiseNamed = option(TrainingSettings.model_fields["noise"].description or "")
 
 
-class Train(Trained, TrainingSettings):
+class Train(Trained, HowToTrain, TrainingNoise):
     """Settings of `randsmooth train`: those of training, where to train and to write.
 
     Attributes:
@@ -26,9 +39,19 @@ class Train(Trained, TrainingSettings):
             runs/DATASET-METHOD-NOISE, or -PRESET-)
     """
 
-    noise: NoiseNamed = option(FIELDS["noise"].description or "")
-    set: Pairs = option(f"{FIELDS['set'].description} Repeatable.", {})
+    set: Pairs = option(f"{HowToTrain.model_fields['set'].description} Repeatable.", {})
     out: Place | None = None
+
+    @model_validator(mode="after")
+    def _check_settings(self) -> Self:
+        """Raise Problem for settings of no training, before anything is opened."""
+        self.of_training()
+        return self
+
+    def of_training(self) -> TrainingSettings:
+        """Return what decides the training, without where it runs."""
+        names = {*TrainingOptions.__optional_keys__}
+        return TrainingSettings(**self.model_dump(include=names))
 
 
 def run(settings: Train) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Problem
-from randsmooth.noise import NORMS, OWN_UNITS
+from randsmooth.noise import NORMS
 from randsmooth.report.findings import acr_finding
 from randsmooth.report.grouping import gathered
 from randsmooth.report.remarks import UNJUDGED, budget_remarks
@@ -48,7 +48,7 @@ def _figures_of_one(sheet: Sheet) -> str:
         sentence += f"{first.figures[0]}% at radius {first.title}, "
     interval = " to ".join(sheet.acr.ends[0])
     sentence += f"ACR {sheet.acr.figures[0]} ({interval}), on {len(table):,} images"
-    if table.norm in OWN_UNITS:
+    if NORMS[table.norm].own_units:
         sentence += f" ({NORMS[table.norm].title})"
     return f"{sentence}."
 
@@ -161,5 +161,5 @@ def _verdict_sentences(sheet: Sheet) -> Iterator[str]:
 
 def _unit_sentence(sheet: Sheet) -> Iterator[str]:
     """Say what r is where the radii are in units of their own."""
-    if sheet.tables[0].norm in OWN_UNITS:
+    if sheet.norm.own_units:
         yield f"r is the {sheet.norm.title}."

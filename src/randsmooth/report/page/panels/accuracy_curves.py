@@ -84,7 +84,7 @@ def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | 
 
     It is None beyond what n successes of n do.
     """
-    noise = table.smoothing
+    noise = table.noise
     n = table.header.n or 0
     alpha = table.header.alpha
     if alpha:

@@ -11,7 +11,7 @@ def view(content: PageContent) -> PanelView:
     """
     tables = content.sheet.tables
     chart = content.p_a_chart
-    noises = {table.header.noise_name for table in tables}
+    noises = {table.header.noise for table in tables}
     printed = {
         "from_one_half": any(
             table.is_log and metrics.knows_p_a(table) for table in tables
