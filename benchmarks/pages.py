@@ -176,7 +176,7 @@ def startup(options: argparse.Namespace) -> Iterator[Figure]:
             "--alpha",
             str(ALPHA),
         ]
-        yield beside_imports("--help", [*RANDSMOOTH, "--help"], "typer, rich", 2.0)
+        yield beside_imports("--help", [*RANDSMOOTH, "--help"], "click, rich", 2.0)
         yield beside_imports(
             "evaluate LOG of 10,000 images",
             evaluate,

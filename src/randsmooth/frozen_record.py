@@ -33,9 +33,9 @@ ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 class FrozenRecord(BaseModel):
-    """A frozen pydantic model without unknown fields, whose faults are an `Problem` that names field and value.
+    """A frozen pydantic model without unknown fields.
 
-    `model_validate` raises pydantic's own error instead, for callers that have other names for the fields.
+    A fault in the fields is a `Problem` that names field and value.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,10 +50,6 @@ class FrozenRecord(BaseModel):
                 super().__init__(**fields)
             except ValidationError as error:
                 raise problem_in(error, type(self)) from None
-
-        __init__.__pydantic_base_init__ = (
-            True  # or `model_validate` would call it, and lose which field was at fault
-        )
 
         def __setattr__(self, name: str, value: Any) -> None:
             given = f"{name}={shown(repr(value))}"

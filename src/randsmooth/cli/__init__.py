@@ -1,1 +1,4 @@
-"""The command line: `main` finds a verb, `verbs` has them all, `command` makes one of its settings."""
+"""The command line.
+
+`main` finds a verb, `verbs` lists all of them, and `command` makes one of its settings.
+"""

@@ -156,7 +156,7 @@ def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None
 
 
 def _check_sigma_is_asked(tables: Sequence[Certificates], sigma: float) -> None:
-    """Raise Problem where `sigma` is of none of the tables, and all of them say theirs."""
+    """Raise Problem where all tables say their sigma, and none has this one."""
     known = {
         table.header.sigma
         for table in tables

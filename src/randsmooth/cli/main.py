@@ -107,7 +107,7 @@ click.version_option(
 
 
 def main() -> None:
-    """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
+    """Run the command line, and exit with 0, 2 for bad input, or 1 for failure."""
     on_ctrl_c()
     try:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Command lines as a user would type them: what a step, or settings, would be."""
+"""Commands as a user would type them, of a step or of settings; without secrets."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def command_words(
 
 
 def as_yaml(value: Any) -> str:
-    """Return a value as YAML reads it; a text that may be read as something else is quoted.
+    """Return a value as YAML reads it.
+
+    A text that YAML may read as something else is quoted.
 
     Example:
         >>> as_yaml("pgd"), as_yaml("1e3"), as_yaml([1, 2])

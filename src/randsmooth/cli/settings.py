@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 from pydantic import (
+    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -75,6 +84,13 @@ class Settings(FrozenRecord):
 
     in_files: ClassVar[bool] = True
     way_on: ClassVar[str] = ""
+
+    # A type checker shall see the fields as the arguments.
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **fields: Any) -> None:
+            """Raise pydantic's own error, which says at which field it is."""
+            BaseModel.__init__(self, **fields)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -163,7 +179,7 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     for name, value in values.items():
         _check_no_null_character(name, value)
     try:
-        return settings.model_validate(values)
+        return settings(**values)
     except ValidationError as error:
         raise _located(error, settings, verb) from None
 

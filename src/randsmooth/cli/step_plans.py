@@ -45,7 +45,7 @@ def answer_plan(settings: StepsVerb, steps: Iterable[Step]) -> None:
 
 
 def plan_lines(costs: StepCosts, workers: int) -> Iterator[str]:
-    """Print each step of a plan, and all together."""
+    """Return a line for each step of a plan, and for all together."""
     width = max(map(len, costs.steps), default=0)
     for name, seconds in costs.steps.items():
         yield f"{name:{width}}  {clock(seconds)}"
@@ -62,7 +62,7 @@ def plan_lines(costs: StepCosts, workers: int) -> Iterator[str]:
 
 
 def failure_lines(steps: Iterable[Step]) -> Iterator[str]:
-    """Print why steps failed, each with the command that repeats it."""
+    """Return why steps failed, each with the command that repeats it."""
     for step in steps:
         sentence = failure_of(step)
         if sentence:
@@ -71,7 +71,10 @@ def failure_lines(steps: Iterable[Step]) -> Iterator[str]:
 
 
 def failure_of(step: Step) -> str:
-    """Say why a step failed, as the command says it that does the same; empty if it did not."""
+    """Return why a step failed, in the words of the command that does the same.
+
+    They are empty where it did not fail.
+    """
     from randsmooth.cli.verbs.certify import Certify
     from randsmooth.cli.verbs.train import Train
 

@@ -34,8 +34,10 @@ def spelling(settings: type[Settings]) -> Spell:
     Example:
         >>> from randsmooth.cli.verbs.certify import Certify
         >>> spell = spelling(Certify)
-        >>> spell(Setting("n", 5)), spell(Setting("resume", True)), spell(Setting("out"))
-        ('--n 5', '--resume', '--out')
+        >>> spell(Setting("n", 5)), spell(Setting("resume", True))
+        ('--n 5', '--resume')
+        >>> spell(Setting("out"))
+        '--out'
         >>> spell(Setting("layout", "NCHW", of="model_arg")), spell(Setting("q0", 0.5))
         ('--model-arg layout=NCHW', 'q0=0.5')
     """

@@ -50,7 +50,7 @@ class Accuracy(Answered, Shared, Smoothed, ModelAndImages):
 
 
 def run(settings: Accuracy) -> None:
-    """Measure certified accuracy at one radius to a point: a few samples of every image, many of a few images.
+    """Measure certified accuracy at one radius, from few samples of most images.
 
     It is the figure that `randsmooth certify --rule radius=R --label-aware --n0 0`
     shows for all images. Most are decided by a few hundred samples; of those left open
@@ -98,8 +98,8 @@ def _lines(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
     return [
         f"{measured}, {level} interval",
         f"r is the {NORMS[norm].title}",
-        f"with {level} confidence at least {assured} of the images are right and robust "
-        "at that radius",
+        f"with {level} confidence at least {assured} of the images are right and "
+        "robust at that radius",
         f"{measured.samples:,} samples, {measured.samples / measured.images:,.0f} an "
         f"image; {certified}",
     ]

@@ -96,7 +96,7 @@ OF_THE_CLASSIFIER = {
 
 
 def run(settings: Assess) -> None:
-    """Assess a model that you have on images that you have, in one go: clean, under noise, certified, attacked.
+    """Assess a model of yours on your images: clean, noisy, certified, attacked.
 
     The page begins with what the figures mean and what they do not, for whoever decides
     about the model. The noise is chosen on images other than those certified. If an

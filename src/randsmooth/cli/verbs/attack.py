@@ -65,7 +65,7 @@ class Attack(Columns, OnDevice):
 
 
 def run(settings: Attack) -> None:
-    """Try to refute certificates: search each certified ball for a point with another prediction.
+    """Try to refute certificates: search each ball for a point with another answer.
 
     The search follows the gradient; a model without one, such as an ONNX file, is asked
     for many more answers instead. If the prediction changes within the certified

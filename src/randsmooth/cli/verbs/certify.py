@@ -52,7 +52,8 @@ def run(settings: Certify) -> None:
     probability at most alpha). A killed run loses at most the few images in hand;
     --resume goes on.
 
-    Example: randsmooth certify runs/gaussian --take 500 --rule grid --out gaussian.parquet
+    Example: randsmooth certify runs/gaussian --take 500 --rule grid --out
+    gaussian.parquet
     """
     if settings.plan:
         workers = [] if settings.workers is None else [settings.workers]

@@ -26,7 +26,7 @@ class Cite(Unsaved):
 
 
 def run(settings: Cite) -> None:
-    """Print what to cite for a run: randsmooth, and the papers and data sets behind what it used, each with its use.
+    """Print what to cite for a run: randsmooth, and the papers and data sets it used.
 
     Read from the header of a table, from a model's configuration, or from the path of a
     published log. Whether you report ACR or p_A nobody knows but you: their papers are

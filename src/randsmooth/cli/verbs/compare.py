@@ -66,9 +66,12 @@ class Compare(Answered, Compared):
 
 
 def run(settings: Compare) -> None:
-    """Compare certificate files on one HTML page: curves, each method against the baseline, classes, provenance.
+    """Compare certificate files on one HTML page.
 
-    Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html --figures png --tables latex
+    It has curves, each method against the baseline, classes and provenance.
+
+    Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html
+    --figures png --tables latex
     """
     tables = settings.read_tables()
     beside = files_beside(settings, tables)

@@ -20,7 +20,7 @@ class Describe(Answered, Images):
 
 
 def run(settings: Describe) -> None:
-    """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
+    """Describe a data set: images, classes, normalisation, usual model and origin."""
     spec = _spec(settings)
     facts = facts_for_people(spec)
     for_programs = {

@@ -12,10 +12,10 @@ class List(Unsaved, Answered):
 
 
 def run(settings: List) -> None:
-    """List the named data sets, and whether each is here, on the hub (fetched when it is asked for) or away.
+    """List the named data sets, and whether each is here, on the hub or away.
 
-    A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first: put
-    there what is away.
+    What is on the hub is fetched when it is asked for. A name is looked for in
+    `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first: put there what is away.
     """
     described = {
         name: data.DATASETS.describe(name, _description) for name in data.DATASETS

@@ -37,7 +37,8 @@ class Doctor(Unsaved, Answered):
 
 
 def run(settings: Doctor) -> None:
-    """Say what randsmooth finds on this machine: versions, devices, backends, data sets.
+    """Say what randsmooth finds on this machine: versions, devices, backends, data
+    sets.
 
     What is not installed is listed with the command that installs it. How fast a model
     answers here is what `plan` measures. The report holds nothing of the environment

@@ -26,12 +26,14 @@ class Evaluate(Compared):
 
 
 def run(settings: Evaluate) -> None:
-    """Print the metrics of certificate files, one row a file: ACR, certified accuracies, abstention.
+    """Print the metrics of certificate files, one row a file.
 
-    Every figure comes with the number of images and a 95% interval (Clopper-Pearson for
-    shares, Gaffke for ACR).
+    They are ACR, certified accuracies and the share of abstentions. Every figure comes
+    with the number of images and a 95% interval (Clopper-Pearson for shares, Gaffke for
+    ACR).
 
-    Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1 --format md
+    Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1
+    --format md
     """
     if settings.out is None:
         say(settings.rendered(settings.read_tables(), settings.format), end="")

@@ -74,9 +74,10 @@ class NamedImage:
 
 
 def run(settings: Explain) -> None:
-    """Explain the certificate of one image on a page: its votes, distances that a person can see, an attack on it.
+    """Explain the certificate of one image on a page.
 
-    The image is certified as `predict` does. Its radius is shown beside the nearest
+    The page shows its votes, distances that a person can see, and an attack on it. The
+    image is certified as `predict` does. Its radius is shown beside the nearest
     training images (of --dataset, or of the model's own data set, if that is on this
     machine) and the nearest change of the answer that an attack finds.
 

@@ -52,7 +52,7 @@ class Export(Answered):
 
 
 def run(settings: Export) -> None:
-    """Write certificates as a TSV log, or a model as an ONNX file or a program of torch.export.
+    """Write certificates as a TSV log, or a model as ONNX or a torch.export program.
 
     The log is in the format of the literature. Radii are rounded down, to stay
     certified. A log has no place for a rule or a bound, so only tables of --rule fixed
@@ -64,7 +64,8 @@ def run(settings: Export) -> None:
 
     Example: randsmooth export gaussian.parquet --out gaussian.tsv
 
-    A model: randsmooth export runs/gaussian --onnx gaussian.onnx --torch-export gaussian.pt2
+    A model: randsmooth export runs/gaussian --onnx gaussian.onnx --torch-export
+    gaussian.pt2
     """
     if settings.onnx or settings.torch_export:
         export_model(settings)

@@ -53,7 +53,7 @@ OF_THE_COMMAND = {"file", "out", "overwrite", "format"}
 
 
 def run(settings: FromCounts) -> None:
-    """Turn the counts of another program into a table of certificates, whose radii are computed here.
+    """Turn the counts of another program into certificates, with radii from here.
 
     One row an image, with the columns label and, of the samples that bound p_A, either
     counts_0, counts_1, ... (how often each class came out) or n_A (how often the picked

@@ -49,15 +49,16 @@ class Import(Answered):
 
 
 def run(settings: Import) -> None:
-    """Make a model folder of a checkpoint of another project, such as locuslab/smoothing, MACER or rs4a.
+    """Make a model folder of a checkpoint of another project.
 
-    Only tensors are read; a pickle that asks for code is refused. The architecture
-    follows from the file. The layer that normalises images before the network is seldom
-    stored: the field's are compared by accuracy on noisy training images, and the file
-    is refused unless one is clearly the best. The model folder says where all of it
-    came from.
+    Such projects are locuslab/smoothing, MACER or rs4a. Only tensors are read; a pickle
+    that asks for code is refused. The architecture follows from the file. The layer
+    that normalises images before the network is seldom stored: the field's are compared
+    by accuracy on noisy training images, and the file is refused unless one is clearly
+    the best. The model folder says where all of it came from.
 
-    Example: randsmooth import noise_0.50/checkpoint.pth.tar --dataset cifar10 --sigma 0.5 --out runs/cohen-0.5
+    Example: randsmooth import noise_0.50/checkpoint.pth.tar --dataset cifar10 --sigma
+    0.5 --out runs/cohen-0.5
     """
     if not settings.checkpoint.is_file():
         raise NotFound(

@@ -63,12 +63,13 @@ class Ranked:
 
 
 def run(settings: Leaderboard) -> None:
-    """Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.
+    """Rank every certificate below a folder, on an offline page and as JSON.
 
-    Tables are ordered by the p_A curve; ACR stands last. Logs are recognised by their
-    first line, whatever their names, and their data set, sigma, method and settings by
-    their paths. Logs of predictions and files that cannot be read are left out, and
-    named here and on the page; the exit code is 0 if at least one could be read.
+    The page sorts and filters. Tables are ordered by the p_A curve; ACR stands last.
+    Logs are recognised by their first line, whatever their names, and their data set,
+    sigma, method and settings by their paths. Logs of predictions and files that cannot
+    be read are left out, and named here and on the page; the exit code is 0 if at least
+    one could be read.
 
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """

@@ -28,11 +28,12 @@ class Merge(Answered):
 
 
 def run(settings: Merge) -> None:
-    """Make one table of the shards of a run: the one that a single process would have made, in every count.
+    """Make one table of the shards of a run.
 
-    Shards may come from different machines, which the table records for each row.
-    Shards of another run are refused, with what differs. If images are missing, each is
-    named, and the commands that make them are printed on stdout, ready for a shell.
+    It is the one that a single process would have made, in every count. Shards may come
+    from different machines, which the table records for each row. Shards of another run
+    are refused, with what differs. If images are missing, each is named, and the
+    commands that make them are printed on stdout, ready for a shell.
 
     Example: randsmooth merge gaussian-*-of-16.parquet --out gaussian.parquet
     """

@@ -51,7 +51,7 @@ class Methods(Unsaved, Answered):
 
 
 def run(settings: Methods) -> None:
-    """List the training methods, explain one with its hyperparameters, or list the published presets.
+    """List the training methods, explain one, or list the published presets.
 
     Example: randsmooth methods amplify
     """
@@ -162,9 +162,8 @@ def _preset_for_digits(method: str) -> Iterator[str]:
         preset = default(method, "digits")
         values = values_by_sigma(preset)
         yield f"  `train digits` uses the preset {preset.name}: {values}"
-        yield (
-            f"  `randsmooth methods {method} --presets` lists those for other data sets."
-        )
+        command = f"randsmooth methods {method} --presets"
+        yield f"  `{command}` lists those for other data sets."
 
 
 def presets(methods: Sequence[str]) -> Iterator[str]:

@@ -30,11 +30,12 @@ class Plan(Planned):
 
 
 def run(settings: Plan) -> None:
-    """Say what a certification will take: samples, time here and on workers, memory, disk, and what other rules cost.
+    """Say what a certification will take: samples, time, memory and disk.
 
-    A few images, chosen by chance, are certified to know; nothing is written. The
-    limits of the number of samples hold with probability 95%; those of the time suppose
-    that the machine stays as busy as it is.
+    Also what it takes on workers, and what other rules cost. A few images, chosen by
+    chance, are certified to know; nothing is written. The limits of the number of
+    samples hold with probability 95%; those of the time suppose that the machine stays
+    as busy as it is.
 
     Example: randsmooth plan runs/gaussian --rule grid --n 1e5 --workers 8
     """

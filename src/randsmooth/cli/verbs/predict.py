@@ -36,9 +36,10 @@ class Predict(OneClassifier):
 
 
 def run(settings: Predict) -> None:
-    """Classify image files and certify the answers: the label, and the radius within which it cannot change.
+    """Classify image files, and certify the answers.
 
-    The radius is in L2, or in the norm of another --noise.
+    An answer is a label, and the radius within which it cannot change. The radius is in
+    L2, or in the norm of another --noise.
 
     Example: randsmooth predict runs/gaussian photo.png
     """

@@ -47,13 +47,15 @@ class Quantise(Answered, Noisy, Images, OneModel):
 
 
 def run(settings: Quantise) -> None:
-    """Make an int8 model of a base classifier, calibrated on noisy training images: faster on CPUs.
+    """Make an int8 model of a base classifier, which is faster on CPUs.
 
-    The file that it writes is a base classifier of its own, with its own certificates:
-    those of the original say nothing of it. What it costs in accuracy is printed, on
-    noisy images that both models classify.
+    It is calibrated on noisy training images. The file that it writes is a base
+    classifier of its own, with its own certificates: those of the original say nothing
+    of it. What it costs in accuracy is printed, on noisy images that both models
+    classify.
 
-    Example: randsmooth quantise runs/gaussian --out gaussian-int8.xml && randsmooth certify gaussian-int8.xml
+    Example: randsmooth quantise runs/gaussian --out gaussian-int8.xml && randsmooth
+    certify gaussian-int8.xml
     """
     out = settings.out
     if out is None:

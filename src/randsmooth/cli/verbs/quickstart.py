@@ -54,10 +54,11 @@ class Quickstart(Answered):
 
 
 def run(settings: Quickstart) -> None:
-    """Train Gaussian and Amplify on digits, certify and compare them, and Gaussian with `demo`, in a minute or two.
+    """Train, certify and compare two methods on digits, in a minute or two.
 
-    Prints first how long it will take on this machine (not with --resume). No download
-    is needed: the digits come with scikit-learn.
+    They are Gaussian and Amplify; Gaussian is compared with `demo`, too. Prints first
+    how long it will take on this machine (not with --resume). No download is needed:
+    the digits come with scikit-learn.
     """
     # The report needs it: nothing is begun without it.
     import_module("plotly")

@@ -1,4 +1,4 @@
-"""`randsmooth reproduce`: a table or figure of a paper, and what a folder fills of all of them."""
+"""`randsmooth reproduce`: tables and figures of the papers, from certificates."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ class Reproduce(StepsVerb):
     """Settings of `randsmooth reproduce`.
 
     Attributes:
-        object: A table or figure as PAPER/OBJECT, such as acr/table2 (see --list); or a folder, such as a clone of a
-            repository of logs, of which it says what it fills of all tables.
-        source: Folder of certificates or logs, laid out as DATASET-sigmaSIGMA/METHOD.tsv or as the authors released
-            theirs.
-        scale: Size of the runs that make what is missing: tiny (digits, in seconds), cpu (8 epochs), or paper.
-        run: Train and certify what is missing. An interrupted run goes on where it stopped; one that fails does not
-            stop the others.
-        plan: Say how long all that is missing takes on this machine, in place of making it; with --list, how long each
-            table and figure takes from nothing.
+        object: A table or figure as PAPER/OBJECT, such as acr/table2 (see --list); or a
+            folder, such as a clone of a repository of logs, of which it says what it
+            fills of all tables.
+        source: Folder of certificates or logs, laid out as
+            DATASET-sigmaSIGMA/METHOD.tsv or as the authors released theirs.
+        scale: Size of the runs that make what is missing: tiny (digits, in seconds),
+            cpu (8 epochs), or paper.
+        run: Train and certify what is missing. An interrupted run goes on where it
+            stopped; one that fails does not stop the others.
+        plan: Say how long all that is missing takes on this machine, in place of making
+            it; with --list, how long each table and figure takes from nothing.
         show: Print all tables and figures, and what each needs.
         out: Folder of the results; models and certificates go to its subfolder SCALE.
     """
@@ -50,13 +52,14 @@ class Reproduce(StepsVerb):
 
 
 def run(settings: Reproduce) -> None:
-    """Draw a table or figure of the papers from certificates, beside what the paper prints.
+    """Draw a table or figure of the papers, beside what the paper prints.
 
     Example: randsmooth reproduce acr/table2 --from published-logs
 
     What a clone fills of all tables: randsmooth reproduce smoothing-catrs
 
-    Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
+    Train and certify everything that it needs, at the smallest size: randsmooth
+    reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
         answer_list(settings)
@@ -67,7 +70,7 @@ def run(settings: Reproduce) -> None:
 
 
 def answer_list(settings: Reproduce) -> None:
-    """Print all tables and figures; how long each takes from nothing, where asked for."""
+    """Print all tables and figures, and what each needs, or how long it takes."""
     lines = objects_plan(settings.scale) if settings.plan else listing()
     content = [
         {
@@ -83,7 +86,7 @@ def answer_list(settings: Reproduce) -> None:
 
 
 def listing() -> Iterator[str]:
-    """Print a line for each object: its name, what it shows and what it needs."""
+    """Return a line for each object: its name, what it shows and what it needs."""
     for thing in OBJECTS:
         rows = len(thing.rows())
         needs = "nothing"
@@ -100,7 +103,7 @@ def listing() -> Iterator[str]:
 
 
 def objects_plan(scale: str) -> Iterator[str]:
-    """Print the hours of all that each table and figure needs, made from nothing."""
+    """Return the hours of all that each table and figure needs, made from nothing."""
     from randsmooth.launch import Step
     from randsmooth.launch.step_costs import plan_steps
     from randsmooth.papers.runs import SCALES, steps_for_rows
@@ -127,7 +130,7 @@ def objects_plan(scale: str) -> Iterator[str]:
 
 
 def answer_survey(settings: Reproduce) -> None:
-    """Print what the tables are that a folder fills; their cells are written to a file."""
+    """Print which tables a folder fills, and write their cells to a file."""
     given = settings.object or settings.source
     if given is None:
         raise MissingValue(
@@ -163,7 +166,7 @@ def answer_survey(settings: Reproduce) -> None:
 
 
 def survey_lines(survey: papers.Survey) -> Iterator[str]:
-    """Print what a person reads of the tables that a folder fills."""
+    """Return what a person reads of the tables that a folder fills."""
     from randsmooth.papers.coverage import kinds
 
     for table in survey.drawn:
@@ -243,7 +246,7 @@ def as_json(result: papers.Reproduction) -> dict[str, Any]:
 
 
 def result_lines(result: papers.Reproduction) -> Iterator[str]:
-    """Print what a person reads of a reproduction, with line breaks in its tables."""
+    """Return what a person reads of a reproduction, with line breaks in its tables."""
     from randsmooth.papers.output import to_text
 
     yield f"{result.object.name}: {result.object.title}"
@@ -274,7 +277,7 @@ def result_lines(result: papers.Reproduction) -> Iterator[str]:
 
 
 def missing_lines(result: papers.Reproduction) -> Iterator[str]:
-    """Print which models are missing, and the commands that make them."""
+    """Return which models are missing, and the commands that make them."""
     missing, total = result.missing
     if not missing:
         return

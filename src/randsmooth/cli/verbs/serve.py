@@ -65,7 +65,7 @@ class Serve(Smoothed, Resized, Model):
 
 
 def run(settings: Serve) -> None:
-    """Serve a small web app in which one drops an image and watches its certificate grow, sample by sample.
+    """Serve a web app in which the certificate of an image grows as you watch.
 
     The rule is `anytime`: what is shown holds at whichever sample one stops. Each run
     draws a new seed, so that nobody can choose an image by its noise. The app listens

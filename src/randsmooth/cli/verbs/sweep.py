@@ -1,4 +1,4 @@
-"""`randsmooth sweep`: every model of a grid, how far they are, and what they will take."""
+"""`randsmooth sweep`: the models of a grid, and how far they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Sweep(StepsVerb):
     """Settings of `randsmooth sweep`.
 
     Attributes:
-        grid: YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.
+        grid: YAML file of a grid; or `status` and the folder of a sweep, to see how far
+            it is.
         out: Folder of the sweep. (default: runs/GRID)
         plan: Say how long what is not done takes on this machine, in place of doing it.
     """
@@ -40,11 +41,12 @@ class Sweep(StepsVerb):
 
 
 def run(settings: Sweep) -> None:
-    """Train, certify and evaluate the models of a grid of data sets, methods, sigmas, seeds and settings; rank them.
+    """Train, certify and rank the models of a grid of settings.
 
-    Every list in the grid's YAML file is crossed with all others (docs/sweeps.md). All is checked before the first
-    step begins. What fails does not stop the rest, and the same command goes on where it ended. The exit code is 0 if
-    all is done.
+    The grid has data sets, methods, sigmas, seeds and settings. Every list in the
+    grid's YAML file is crossed with all others (docs/sweeps.md). All is checked before
+    the first step begins. What fails does not stop the rest, and the same command goes
+    on where it ended. The exit code is 0 if all is done.
 
     Example: randsmooth sweep grid.yaml --workers 2 --out runs/sweep
 
@@ -111,7 +113,7 @@ def status_as_json(model: launch.Status) -> dict[str, Any]:
 
 
 def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
-    """Print a line for each model: its name, its state, and what there is to say of it."""
+    """Return a line for each model, with its state and what there is to say of it."""
     from randsmooth.launch.sweep_status import counted
 
     width = max(len(model.name) for model in models)
@@ -123,14 +125,14 @@ def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
 
 
 def remark_on(model: launch.Status) -> str:
-    """Say how far a model is, or why it failed."""
+    """Return how far a model is, or why it failed."""
     if model.failure is None:
         return model.progress
     return "; ".join(map(str, each_problem(model.failure)))
 
 
 def summary(swept: launch.Swept) -> Iterator[str]:
-    """Print what a person reads at the end: the ranking, what failed and the commands that repeat it."""
+    """Return the ranking, and what failed with the commands that repeat it."""
     page = swept.leaderboard
     if page is not None:
         yield from ranking_lines(records_of(page))
@@ -155,7 +157,10 @@ def records_of(page: Path) -> list[dict[str, Any]]:
 
 
 def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Print the tables of a leaderboard in its order, one block for each setting in which they can be compared."""
+    """Return the tables of a leaderboard in its order.
+
+    There is a block for each setting in which they can be compared.
+    """
     for setting, group in groupby(records, key=lambda record: record["setting"]):
         block = list(group)
         width = max(len(record["file"]) for record in block)
@@ -171,14 +176,14 @@ def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def figure(estimate: Mapping[str, float] | None, form: str) -> str:
-    """Print the value of an estimate; a dash where there is none."""
+    """Return the value of an estimate; a dash where there is none."""
     if estimate is None or estimate.get("value") is None:
         return "-"
     return f"{estimate['value']:{form}}"
 
 
 def remark_on_first(records: Sequence[dict[str, Any]]) -> str:
-    """Say what a reader must know of the first of several tables: that these images chose it."""
+    """Return why the first of several tables looks too good: these images chose it."""
     remark = (
         f"The first of {len(records)} was chosen by these images and looks too good"
     )

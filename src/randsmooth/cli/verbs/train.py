@@ -57,15 +57,19 @@ class Train(Trained, HowToTrain, TrainingNoise):
 def run(settings: Train) -> None:
     """Train a base classifier into a model folder.
 
-    Example: randsmooth train mnist --method gaussian --sigma 0.5 --epochs 5 --out runs/gaussian
+    Example: randsmooth train mnist --method gaussian --sigma 0.5 --epochs 5 --out
+    runs/gaussian
 
-    As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma 1.0
+    As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma
+    1.0
 
     Without --sigma, with the preset's: randsmooth train digits
 
-    Under another noise, for certificates in L1: randsmooth train mnist --method stability --noise uniform=0.6
+    Under another noise, for certificates in L1: randsmooth train mnist --method
+    stability --noise uniform=0.6
 
-    On all GPUs of a machine: randsmooth train cifar10 --method smoothadv --sigma 0.5 --devices 8
+    On all GPUs of a machine: randsmooth train cifar10 --method smoothadv --sigma 0.5
+    --devices 8
     """
     # Before torch is loaded.
     check_dataset(settings.dataset)

@@ -21,15 +21,17 @@ class TrainDenoiser(Trained, DenoiserSettings):
 
 
 def run(settings: TrainDenoiser) -> None:
-    """Train a denoiser, which makes a classifier that never saw noise certifiable (denoised smoothing).
+    """Train a denoiser, which makes a classifier that never saw noise certifiable.
 
-    On mse it learns the clean images and serves any classifier, on stability to keep
-    what one classifier says.
+    This is denoised smoothing. On mse it learns the clean images and serves any
+    classifier, on stability to keep what one classifier says.
 
-    Example: randsmooth train-denoiser mnist --sigma 0.5 --arch dncnn-6x32 --epochs 5 --out runs/denoiser
+    Example: randsmooth train-denoiser mnist --sigma 0.5 --arch dncnn-6x32 --epochs 5
+    --out runs/denoiser
 
-    For one classifier, from that denoiser: randsmooth train-denoiser mnist --sigma 0.5 --arch dncnn-6x32 --epochs 2
-    --objective stability --classifier runs/clean --start runs/denoiser --out runs/stability
+    For one classifier, from that denoiser: randsmooth train-denoiser mnist --sigma 0.5
+    --arch dncnn-6x32 --epochs 2 --objective stability --classifier runs/clean --start
+    runs/denoiser --out runs/stability
     """
     check_dataset(settings.dataset)  # before torch is loaded
     out = settings.out or default_folder(

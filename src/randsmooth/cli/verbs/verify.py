@@ -66,7 +66,7 @@ class Finding:
 
 
 def run(settings: Verify) -> None:
-    """Say what files are, and whether their digests show that they are as they were written.
+    """Say what files are, and check by their digests that they are as written.
 
     Certificate tables, journals, model folders, checkpoints and teachers' answers carry
     digests. Logs, YAML and ONNX files carry none; for these it says what else could be
