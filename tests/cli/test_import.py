@@ -15,7 +15,8 @@ from certification.runs import StopAfter, same
 from cli.processes import Run
 from randsmooth import certify, data, models, read
 from randsmooth.models import build
-from randsmooth.models.importing.checkpoint import ALPHA, Normalisation, candidates
+from randsmooth.models.importing.normalisation import Normalisation, candidates
+from randsmooth.models.importing.trial import ALPHA
 
 SIGMA, SIDE, CLASSES = 0.1, 12, ("dark", "dim", "light", "bright")
 

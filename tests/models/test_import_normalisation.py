@@ -10,13 +10,12 @@ import torch
 from models.refusing import check_refusals, refusal
 from randsmooth.data import DATASETS
 from randsmooth.models import build, import_checkpoint
-from randsmooth.models.importing.checkpoint import (
-    ALPHA,
+from randsmooth.models.importing.normalisation import (
     Normalisation,
-    Trial,
     candidates,
     normalisation,
 )
+from randsmooth.models.importing.trial import ALPHA, Trial
 
 LAYERS = tuple(Normalisation(name, None, None) for name in ("a", "b", "c"))
 
