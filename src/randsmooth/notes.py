@@ -314,7 +314,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     # Of workers and forecasts.
     "one_worker_a_gpu": "{gpus} workers instead of {workers}: one for each GPU",
     "wide_limits": (
-        "the limits are wide: the pilot knows the samples of {known} images; give it more "
-        "seconds"
+        "the limits are wide: the pilot knows the samples of {known} {inputs}; give it "
+        "more seconds"
     ),
 }

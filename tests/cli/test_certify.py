@@ -194,19 +194,19 @@ def test_what_looks_like_a_mistake_is_said(cli: Run, model: Path) -> None:
             "most abstain",
             [none] * 7 + [first] * 3 + [second] * 3,
             halves,
-            "most images abstain (7 of 13)",
+            "most inputs abstain (7 of 13)",
         ),
         (
             "and one class",
             [none] * 12 + [first] * 10,
             halves,
-            "(12 of 22) and 10 of 10 images that are certified (100%)",
+            "(12 of 22) and 10 of 10 inputs that are certified (100%)",
         ),
         (
             "three in four",
             [first] * 90 + [second] * 30,
             [*range(10)] * 12,
-            "90 of 120 images that are certified (75%)",
+            "90 of 120 inputs that are certified (75%)",
         ),
         ("fewer", [first] * 89 + [second] * 31, [*range(10)] * 12, ""),
         (
@@ -248,7 +248,7 @@ def test_what_looks_like_a_mistake_is_said(cli: Run, model: Path) -> None:
     predict = read(f"{model}.parquet").predict
     (only,), number = set(predict[predict >= 0]), (predict >= 0).sum()
     assert (
-        f"note: {number} of {number} images that are certified (100%) get class {only}; was the model"
+        f"note: {number} of {number} inputs that are certified (100%) get class {only}; was the model"
         in done.err
     )
 

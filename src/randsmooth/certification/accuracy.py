@@ -1,5 +1,6 @@
 """Certified accuracy at one radius of a whole data set, from a few samples of every image and many of a few images."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -101,26 +102,29 @@ def measure_accuracy(
     screen = f"screen={float(radius)!r}"
     resolve = f"radius={float(radius)!r}"
 
-    indices, words = spec.choose(len(spec.open_inputs().images))
+    images = spec.open_inputs().images
+    inputs = images.spec.inputs
+    indices, words = spec.choose(len(images))
     total = len(indices)
     number = bounds.enough_drawn(total, 2.0 * within * total, 1.0 - LEVEL)
     # Those of images chosen by chance alone take fewer samples than two passes.
     if number <= SHARE_OF_ONE_PASS * total:
         drawn = chosen_by_chance(indices, number, spec.settings.seed or 0)
         only = tuple(drawn), f"{number} by chance of {words}"
-        return sampled_accuracy(certified(rule=resolve, only=only, out=out), total)
+        measured = sampled_accuracy(certified(rule=resolve, only=only, out=out), total)
+        return replace(measured, inputs=inputs)
 
     screened = certified(rule=screen, out=out)
     left = to_resolve(screened, within)
     if not len(left):
-        return measured_accuracy(screened, None)
+        return replace(measured_accuracy(screened, None), inputs=inputs)
     same = spec.like(screened.header).settings.model_dump(
         include={"backend", "precision", "batch"}
     )
     why = f"{len(left)} left open by the first pass over {screened.header.selection}"
     only = tuple(left.tolist()), why
     resolved = certified(rule=resolve, only=only, out=second, **same)
-    return measured_accuracy(screened, resolved)
+    return replace(measured_accuracy(screened, resolved), inputs=inputs)
 
 
 def _check_no_rule(settings: CertificationSettings) -> None:

@@ -9,6 +9,7 @@ from randsmooth import launch
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.what_to_certify import WhatToCertify
+from randsmooth.errors import article
 from randsmooth.progress import clock
 
 # Letters behind a number: thousands, millions, ...
@@ -32,11 +33,13 @@ def plan_lines(plan: launch.Plan) -> Iterator[str]:
     about = plan.about
     yield (
         f"{about['dataset']} {about['split']}, {about['selection']}, "
-        f"rule {about['rule']}, n = {about['n']:,}: {about['images']:,} images"
+        f"rule {about['rule']}, n = {about['n']:,}: {about['images']:,} "
+        f"{about['inputs']}"
     )
     yield ""
-    samples_an_image = plan.samples.middle / about["images"]
-    yield f"samples     {span(plan.samples, count)}; {samples_an_image:,.0f} an image"
+    samples_each = plan.samples.middle / about["images"]
+    one = article(about["inputs"].removesuffix("s"))
+    yield f"samples     {span(plan.samples, count)}; {samples_each:,.0f} {one}"
     start = clock(about["start_seconds"])
     yield f"time here   {span(plan.seconds, clock)}; {start} of it to begin"
     for number, seconds in plan.workers.items():
@@ -80,15 +83,18 @@ def rule_lines(plan: launch.Plan) -> Iterator[str]:
 
 
 def pilot_line(plan: launch.Plan) -> str:
-    """Return on how many images a plan rests."""
+    """Return on how many inputs a plan rests."""
     pilot = plan.pilot
-    images = f"{pilot['images']:,} images that chance chose (seed {pilot['seed']})"
+    chosen = (
+        f"{pilot['images']:,} {plan.about['inputs']} that chance chose (seed "
+        f"{pilot['seed']})"
+    )
     cut_short = pilot["images"] - pilot["known"]
     if cut_short:
-        images += f", {cut_short} cut short"
+        chosen += f", {cut_short} cut short"
     speed = 1.0 / max(plan.about["sample_seconds"], 1e-9)
     return (
-        f"from {images}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, "
+        f"from {chosen}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, "
         f"{speed:,.0f} samples a second"
     )
 

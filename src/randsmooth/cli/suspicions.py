@@ -19,6 +19,8 @@ SUSPICIOUS_CLASS_SHARE = 3 / 4
 def suspicions(table: Certificates) -> list[str]:
     """Return what is suspicious of a table, in sentences; usually there is nothing.
 
+    A table does not say whether it is about images or about features.
+
     Suspicious is that most images abstain, or that (nearly) all that are certified get
     one class. A model that never saw noise, or gets its images normalised twice or not
     at all, looks like this.
@@ -29,7 +31,7 @@ def suspicions(table: Certificates) -> list[str]:
         >>> how = {"sigma": 0.5, "alpha": 0.001, "name": "mine"}
         >>> table = from_counts(counts, counts0=counts0, label=[0, 1] * 6, **how)
         >>> print(suspicions(table)[0].partition(";")[0])
-        12 of 12 images that are certified (100%) get class 0
+        12 of 12 inputs that are certified (100%) get class 0
     """
     if len(table) < LEAST_IMAGES or table.header.label_aware or table.rule.sequential:
         return []
@@ -39,7 +41,7 @@ def suspicions(table: Certificates) -> list[str]:
 
     question = (
         f"was the model trained with the noise {table.noise.text}, and does it "
-        "take images in [0, 1]?"
+        "take images in [0, 1], or features in these units?"
     )
     if isinstance(table.noise, Gaussian):
         question += " --sigma 0.01 shows what it answers without noise"
@@ -52,7 +54,7 @@ def _most_abstain(table: Certificates) -> list[str]:
     n = table.header.n or LEAST_SAMPLES
     if n < LEAST_SAMPLES or 2 * abstained <= len(table):
         return []
-    return [f"most images abstain ({abstained} of {len(table)})"]
+    return [f"most inputs abstain ({abstained} of {len(table)})"]
 
 
 def _one_class_prevails(table: Certificates) -> list[str]:
@@ -73,6 +75,6 @@ def _one_class_prevails(table: Certificates) -> list[str]:
     name = table.class_name(classes[images_by_class.argmax()])
     percent = 100 * most // len(certified)
     return [
-        f"{most} of {len(certified)} images that are certified ({percent}%) get class "
+        f"{most} of {len(certified)} inputs that are certified ({percent}%) get class "
         f"{name}"
     ]

@@ -69,6 +69,7 @@ class Plan:
             seconds, and the seed of the choice.
         about: data set, split, selection and settings, as in the header of the table, and
             these figures:
+            inputs: what to call several inputs: "images", or "rows" of features.
             images: how many are to be certified.
             start_seconds: until the first image: opening model and data, and trying the
                 model out.
@@ -160,7 +161,10 @@ def plan(
     known = len(pilot.known())
     notes = notes_of(opened).notes
     if pilot.high > WIDE_RATIO * pilot.low:
-        notes = (*notes, Note("wide_limits", known=known))
+        notes = (
+            *notes,
+            Note("wide_limits", known=known, inputs=opened.images.spec.inputs),
+        )
     return Plan(
         samples=samples,
         seconds=pilot.time_of(samples, start_seconds),
@@ -226,6 +230,7 @@ def _about(pilot: Pilot, start_seconds: float) -> dict[str, Any]:
         gpu_bytes = torch.cuda.max_memory_reserved()
     return {
         **facts,
+        "inputs": pilot.images_of_run.spec.inputs,
         "images": len(pilot.order),
         "start_seconds": start_seconds,
         "sample_seconds": pilot.pace.sample_seconds,

@@ -51,7 +51,8 @@ def certify_on(
             fix=("leave out ", Setting("workers")),
             file=out,
         )
-    positions, _ = spec.choose(len(spec.open_inputs().images))
+    split = spec.open_inputs().images
+    positions, _ = spec.choose(len(split))
     images = len(positions)
     with claimed(shards_path(out), output=out):
         if overwrite:
@@ -65,7 +66,7 @@ def certify_on(
             folder = ShardFolder(out, min(images, SHARDS_PER_WORKER * number))
             folder.begin()
 
-        with show(f"certify {out.stem}", images, "images") as reporter:
+        with show(f"certify {out.stem}", images, split.spec.inputs) as reporter:
             with watched(reporter, partial(folder.count_certified, images)) as look:
                 _make_missing(folder, spec, workers, look)
             record = folder.record()
@@ -108,7 +109,7 @@ def _make_missing(
             shutil.rmtree(folder.path)
             raise
         raise Problem(
-            f"{problem}; {certified} images are certified",
+            f"{problem}; {certified} inputs are certified",
             fix=("to go on: ", RESUME),
         ) from problem
 

@@ -14,6 +14,7 @@ from randsmooth.metrics.accuracy import certified
 from randsmooth.metrics.estimate import require_images
 from randsmooth.metrics.intervals import LEVEL
 from randsmooth.metrics.screening import chosen_by_chance, left_open, rule_of_pass
+from randsmooth.notes import counted
 from randsmooth.rules import OneRadius, Screen
 
 # What rounding may add to a thousandth of a share, which is printed: such an end is not
@@ -44,6 +45,7 @@ class MeasuredAccuracy:
         left_open: how many the first pass left open: all, where there was none.
         resolved: how many of these were chosen by chance and certified to the end.
         samples: of both passes.
+        inputs: what to call several of the N: "images", or "rows" of features.
 
     Example:
         >>> measured = MeasuredAccuracy(0.5, 0.41, 0.401, 0.419, 0.4, 0.95, 10_000, 800, 62, 1_500_000)
@@ -61,14 +63,15 @@ class MeasuredAccuracy:
     left_open: int
     resolved: int
     samples: int
+    inputs: str = "images"
 
     def __str__(self) -> str:
         # Both ends are rounded outward.
         low = math.floor(1e3 * self.low + ROUNDING) / 1e3
         high = math.ceil(1e3 * self.high - ROUNDING) / 1e3
-        images = "1 image" if self.images == 1 else f"{self.images:,} images"
+        number = counted(self.images, self.inputs.removesuffix("s"))
         return (
-            f"certified accuracy at r = {self.radius:g} of {images}: "
+            f"certified accuracy at r = {self.radius:g} of {number}: "
             f"{self.value:.3f} ({low:.3f} to {high:.3f})"
         )
 

@@ -15,6 +15,7 @@ from randsmooth.cli.options import (
 )
 from randsmooth.cli.what_to_certify import OF_THE_MODEL, ModelAndImages, default_out
 from randsmooth.cli.workers import Shared
+from randsmooth.errors import article
 from randsmooth.noise import NORMS, round_down
 from randsmooth.progress import console
 from randsmooth.urls import Place
@@ -86,20 +87,22 @@ def _lines(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
     """Return what was measured, in sentences, of radii in this norm."""
     level = f"{measured.level:.0%}"
     assured = round_down(measured.assured, 3)
+    samples_each = measured.samples / measured.images
+    one = article(measured.inputs.removesuffix("s"))
     if measured.left_open == measured.images:
         certified = (
-            f"{measured.resolved:,} of the images, chosen by chance, were certified"
+            f"{measured.resolved:,} of the {measured.inputs}, chosen by chance, were "
+            "certified"
         )
     else:
         certified = (
-            f"{measured.left_open:,} images were left open, {measured.resolved:,} of "
-            "them certified to the end"
+            f"{measured.left_open:,} {measured.inputs} were left open, "
+            f"{measured.resolved:,} of them certified to the end"
         )
     return [
         f"{measured}, {level} interval",
         f"r is the {NORMS[norm].title}",
-        f"with {level} confidence at least {assured} of the images are right and "
-        "robust at that radius",
-        f"{measured.samples:,} samples, {measured.samples / measured.images:,.0f} an "
-        f"image; {certified}",
+        f"with {level} confidence at least {assured} of the {measured.inputs} are right "
+        "and robust at that radius",
+        f"{measured.samples:,} samples, {samples_each:,.0f} {one}; {certified}",
     ]
