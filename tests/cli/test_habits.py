@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from cli.processes import Run
-from randsmooth.cli.command import HEADINGS, settings_of
+from randsmooth.cli.command import settings_of
+from randsmooth.cli.help import HEADINGS
 from randsmooth.cli.settings import Given
 from randsmooth.cli.verbs import VERBS, verb_named
 from randsmooth.cli.wording import spelling

@@ -33,7 +33,7 @@ def test_the_list_names_every_object_and_what_is_missing_is_told_as_commands(
     code, out, _ = cli("reproduce", "cat-rs/table7", "--scale", "cpu")
     assert code == 0 and "missing: 4 of 4 models" in out
     assert (
-        "randsmooth train cifar10 --preset cat-rs/cat-rs/m=1 --sigma 0.5 --epochs 8 --take 20000"
+        "randsmooth train cifar10 --sigma 0.5 --preset cat-rs/cat-rs/m=1 --epochs 8 --take 20000"
         in out
     )
     assert not Path("reproduced").exists()

@@ -75,8 +75,8 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
     assert "all: sigma, data set and method as the path says" in result.made.notes
     text = "\n".join(command_of(step) for step in result.steps)
     assert (
-        "--preset acr/smoothadv --sigma 0.5" in text
-        and "--preset acr/amplify --sigma 0.5" not in text
+        "--sigma 0.5 --preset acr/smoothadv" in text
+        and "--sigma 0.5 --preset acr/amplify" not in text
     )
     assert {path.name for path in result.files} == {
         f"acr-table2.{suffix}" for suffix in ("txt", "md", "tex", "csv")
@@ -162,7 +162,7 @@ def test_rows_of_the_released_code_get_a_teacher_first() -> None:
     first, second, third = (
         command_of(step) for step in steps_for(row, SCALES["paper"], Path("runs"))
     )
-    assert "--preset acr/gaussian --sigma 0.25" in first
+    assert "--sigma 0.25 --preset acr/gaussian" in first
     assert "--set teacher=runs/cifar10-acr-gaussian-0.25" in second
     assert third.startswith("randsmooth certify runs/cifar10-acr-cat-rs-1 ")
 
@@ -284,7 +284,7 @@ def test_chance_is_taken_into_account_where_the_images_are_others(
             "by more than rounding and chance: the released log is not the run of the table"
             in result.made.notes[0]
         )
-        assert f"--preset {paper}/gaussian --sigma 0.5" in "\n".join(
+        assert f"--sigma 0.5 --preset {paper}/gaussian" in "\n".join(
             command_of(step) for step in result.steps
         )
 

@@ -139,7 +139,7 @@ def _misuse(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         message = f"no such option: {error.option_name}"
         if error.possibilities:
-            message += f" (did you mean {' or '.join(error.possibilities)}?)"
+            message += f" (did you mean {' or '.join(sorted(error.possibilities))}?)"
     path = error.ctx.command_path if error.ctx else "randsmooth"
     sentence = message[0].lower() + message[1:].rstrip(".")
     return f"randsmooth: {one_line(sentence)}; see `{path} --help`"
