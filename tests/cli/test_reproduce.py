@@ -96,9 +96,8 @@ def clone(tmp_path: Path) -> Path:
 def test_a_folder_fills_tables_row_by_row(cli: Run, clone: Path) -> None:
     found = survey(clone)
     table = next(table for table in found.drawn if table.object.name == "acr/table2")
-    assert (
-        table.compared == 9 and 8 <= table.explained <= 9
-    )  # 8 accuracies within reach, as printed, and ACR
+    # 8 accuracies within reach, as printed, and ACR.
+    assert table.cells.compared == 9 and 8 <= table.cells.explained <= 9
     assert [f.dataset for f in found.unused] == ["fashion-mnist"] and len(
         found.files
     ) == 3

@@ -16,14 +16,14 @@ from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs.reproduce import listing, result_lines
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import agreement_of, compare_cells, findings
-from randsmooth.papers.context import Context
-from randsmooth.papers.drawings import FORMULAS, OF_ROWS
+from randsmooth.papers.drawings import FORMULAS, OF_ROWS, notes_on
 from randsmooth.papers.find_certificates import certificates_for, scan_folder
 from randsmooth.papers.from_models import _history
 from randsmooth.papers.objects import OBJECTS, Drawing, find_object
 from randsmooth.papers.published_values import Printed
 from randsmooth.papers.published_values import cells as published_cells
 from randsmooth.papers.reproduction import reproduce
+from randsmooth.papers.row_evidence import evidence_of, gather
 from randsmooth.papers.rows import PaperRow, rows_of
 from randsmooth.papers.runs import SCALES, steps_for
 from randsmooth.training import PRESETS
@@ -301,38 +301,32 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
         tmp_path / "b" / "cifar10" / "salman" / "noise_0.5.tsv", shares, 10_000, 1.91
     )
     printed_as, scanned = without_acr(row), scan_folder(tmp_path).found
-    context = Context(tuple(scanned), SCALES["paper"], tmp_path / "runs")
-    shown = context.certificates_of(printed_as)
-    assert (
-        len(scanned) == 3
-        and shown is not None
-        and shown.path == own
-        and not context.lack(printed_as)
-    )
-    (note,) = (
-        note for note in context.notes_on([printed_as]) if "files that fit" in note
-    )
+    paper = SCALES["paper"]
+    thing = find_object("acr/table2")
+    (evidence,) = evidence_of(thing, [printed_as], scanned, paper, tmp_path / "runs")
+    assert len(scanned) == 3 and len(evidence.others) == 2
+    assert evidence.found is not None and evidence.found.path == own
+    assert not evidence.lack
+    (note,) = (note for note in notes_on([evidence]) if "files that fit" in note)
     assert "smoothadv.tsv" in note
-    for name in (
-        "acr/figure3",
-        "acr/figure6",
-        "acr/section7",
-        "acr/budget",
-    ):  # which show the runs of the table
-        (same,) = (
-            r
-            for r in find_object(name).rows()
-            if (r.method, r.sigma) == ("smoothadv", 0.5)
+    # These show the runs of the table.
+    for name in ("acr/figure3", "acr/figure6", "acr/section7", "acr/budget"):
+        rows = [
+            row
+            for row in find_object(name).rows()
+            if (row.method, row.sigma) == ("smoothadv", 0.5)
+        ]
+        (same,) = evidence_of(
+            find_object(name), rows, scanned, paper, tmp_path / "runs"
         )
-        shown = context.certificates_of(same)
-        assert shown is not None and shown.path == own, name
-    filed = tuple(
+        assert same.found is not None and same.found.path == own, name
+    filed = [
         found
         for found in scanned
         if found.place is not None and found.place.filed_by_user
-    )
-    only = Context(filed, SCALES["paper"], tmp_path)
-    assert only.certificates_of(printed_as) is not None and only.lack(printed_as)
+    ]
+    (only,) = evidence_of(thing, [printed_as], filed, paper, tmp_path)
+    assert only.found is not None and only.lack
 
 
 def test_500_images_are_where_every_share_is_a_multiple_of_a_fifth() -> None:
@@ -508,16 +502,16 @@ def test_what_training_took_stands_beside_the_paper_s(tmp_path: Path) -> None:
 def test_a_run_cut_short_before_its_certificates_has_them_left_to_make(
     tmp_path: Path,
 ) -> None:
-    thing = find_object(
-        "acr/figure5"
-    )  # which needs a model and can be drawn without certificates
-    context = Context((), SCALES["tiny"], tmp_path)
-    assert context.missing(thing) == context.unfinished(thing) == thing.rows()
-    model = tmp_path / SCALES["tiny"].model_folder_name(thing.rows()[0])
-    model.mkdir()
+    # It needs a model, and can be drawn without certificates.
+    thing = find_object("acr/figure5")
+    nothing = gather(thing, None, tmp_path, "tiny")
+    assert nothing.missing == nothing.unfinished == [*nothing.rows]
+    model = tmp_path / "tiny" / SCALES["tiny"].model_folder_name(thing.rows()[0])
+    model.mkdir(parents=True)
     (model / "config.json").touch()
-    assert context.missing(thing) == []
-    assert context.unfinished(thing) == thing.rows()
+    uncertified = gather(thing, None, tmp_path, "tiny")
+    assert uncertified.missing == []
+    assert uncertified.unfinished == [*uncertified.rows]
 
 
 @pytest.mark.slow

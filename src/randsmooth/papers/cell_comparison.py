@@ -216,6 +216,49 @@ class CellComparison:
             figures.append(more if agreement is None else agreement.here | more)
         return figures
 
+    @property
+    def of_printed_runs(self) -> list[CellAgreement]:
+        """How well the rows of which there are certificates agree.
+
+        Those of other runs are left out.
+        """
+        return [
+            agreement
+            for agreement in self.agreed
+            if agreement is not None and not agreement.another_run
+        ]
+
+    @property
+    def compared(self) -> int:
+        """How many cells of these rows can be compared.
+
+        Zeros that are out of reach cannot.
+        """
+        return sum(len(agreement.differences) for agreement in self.of_printed_runs)
+
+    @property
+    def explained(self) -> int:
+        """How many of these are as printed.
+
+        To rounding and, on another number of images, chance.
+        """
+        return self.compared - sum(
+            len(agreement.unexplained) for agreement in self.of_printed_runs
+        )
+
+    @property
+    def summary(self) -> str:
+        """How many rows there are, and how many of their cells are as printed."""
+        sentence = (
+            f"{len(self.of_printed_runs)} of {len(self.rows)} rows; "
+            f"{self.explained} of {self.compared} cells as printed, to rounding"
+        )
+        other_images = any(
+            agreement is not None and not agreement.same_images
+            for agreement in self.agreed
+        )
+        return f"{sentence} and chance" if other_images else sentence
+
 
 def compare_cells(
     rows: Sequence[PaperRow],

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 from randsmooth.certificates.files import names_of
-from randsmooth.papers.cell_comparison import CellAgreement, CellComparison, lack, tidy
-from randsmooth.papers.context import Context
-from randsmooth.papers.find_certificates import CertificateFile, scan_folder
+from randsmooth.papers.cell_comparison import CellComparison, lack, tidy
+from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
 from randsmooth.papers.objects import OBJECTS, PaperObject
+from randsmooth.papers.row_evidence import compared, evidence_of
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES
 from randsmooth.report.grouping import gathered
@@ -42,21 +42,9 @@ class TableCoverage:
     cells: CellComparison
 
     @property
-    def agreed(self) -> list[CellAgreement]:
-        """How well the rows of which there are certificates agree.
-
-        Those of other runs are left out.
-        """
-        return [
-            agreement
-            for agreement in self.cells.agreed
-            if agreement is not None and not agreement.another_run
-        ]
-
-    @property
     def filled(self) -> list[PaperRow]:
         """The rows of which there are certificates of the run that is printed."""
-        return [agreement.row for agreement in self.agreed]
+        return [agreement.row for agreement in self.cells.of_printed_runs]
 
     @property
     def lacking(self) -> dict[str, list[PaperRow]]:
@@ -70,37 +58,6 @@ class TableCoverage:
         )
         rows_of_lack.pop("", None)
         return rows_of_lack
-
-    @property
-    def compared(self) -> int:
-        """How many cells of the filled rows can be compared.
-
-        Zeros that are out of reach cannot.
-        """
-        return sum(len(agreement.differences) for agreement in self.agreed)
-
-    @property
-    def explained(self) -> int:
-        """How many of these are as printed.
-
-        To rounding and, on another number of images, chance.
-        """
-        return self.compared - sum(
-            len(agreement.unexplained) for agreement in self.agreed
-        )
-
-    @property
-    def said(self) -> str:
-        """How many rows there are, and how many of their cells are as printed."""
-        sentence = (
-            f"{len(self.filled)} of {len(self.cells.rows)} rows; "
-            f"{self.explained} of {self.compared} cells as printed, to rounding"
-        )
-        other_images = any(
-            agreement is not None and not agreement.same_images
-            for agreement in self.cells.agreed
-        )
-        return f"{sentence} and chance" if other_images else sentence
 
 
 @dataclass(frozen=True)
@@ -165,9 +122,8 @@ def survey(source: Path | str) -> Survey:
         ['acr/table2', 'acr/table3', 'macer/table1', 'cat-rs/table2']
     """
     scan = scan_folder(Path(source))
-    context = Context(scan.found, SCALES["paper"], Path(source), scan.skipped)
     tables = tuple(
-        TableCoverage(thing, context.compared(thing.rows()))
+        TableCoverage(thing, _compared(thing, scan, Path(source)))
         for thing in OBJECTS
         if is_filled_table(thing)
     )
@@ -179,6 +135,13 @@ def survey(source: Path | str) -> Survey:
     }
     unused = tuple(found for found in scan.found if id(found) not in used)
     return Survey(tables, scan.found, unused, scan.skipped)
+
+
+def _compared(thing: PaperObject, scan: FolderScan, folder: Path) -> CellComparison:
+    """Compare the rows of a table with the certificates that a scan found."""
+    rows = thing.rows()
+    evidence = evidence_of(thing, rows, scan.found, SCALES["paper"], folder)
+    return compared(evidence)
 
 
 def is_filled_table(thing: PaperObject) -> bool:

@@ -1,12 +1,15 @@
-"""The function that draws each table and figure, from what is at hand."""
+"""The function that draws each table and figure, from what is at hand of its rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from randsmooth.papers import from_certificates, from_models, theory
-from randsmooth.papers.context import Context
-from randsmooth.papers.objects import Drawing, PaperObject
+from randsmooth.papers import best_sigmas, from_certificates, from_models, theory
+from randsmooth.papers.find_certificates import CertificateFile
+from randsmooth.papers.objects import Drawing
 from randsmooth.papers.output import Output
-from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.row_evidence import ObjectEvidence, RowEvidence
+from randsmooth.papers.rows import PaperRow, named
+from randsmooth.papers.runs import Scale
+from randsmooth.report.grouping import gathered
 
 FORMULAS: Mapping[Drawing, Callable[[], Output]] = {
     Drawing.RADIUS_AND_SLOPE: theory.figure_2,
@@ -16,13 +19,13 @@ FORMULAS: Mapping[Drawing, Callable[[], Output]] = {
     Drawing.HINGE_BOUNDS: theory.proposition_1,
     Drawing.THREE_GUARANTEES: theory.confidence_figure,
 }
-OF_ROWS: Mapping[Drawing, Callable[[Context, list[PaperRow]], Output]] = {
+OF_ROWS: Mapping[Drawing, Callable[[Sequence[RowEvidence], Scale], Output]] = {
     Drawing.TABLE: from_certificates.table,
     Drawing.TABLE_WITH_COSTS: from_models.table_with_costs,
     Drawing.ACCURACY_CURVES: from_certificates.curves,
     Drawing.ABLATION_CURVES: from_certificates.ablations,
     Drawing.P_A_CURVES: from_certificates.p_a,
-    Drawing.BEST_SIGMAS: from_certificates.section_7,
+    Drawing.BEST_SIGMAS: best_sigmas.section_7,
     Drawing.ACR_BY_BUDGET: from_certificates.budget,
     Drawing.TRADE_OFF_AT_2: from_certificates.trade_off_at_2,
     Drawing.TRADE_OFFS: from_certificates.trade_offs,
@@ -33,29 +36,75 @@ OF_ROWS: Mapping[Drawing, Callable[[Context, list[PaperRow]], Output]] = {
 }
 
 
-def draw_object(thing: PaperObject, context: Context) -> Output | None:
-    """Draw a table or figure, with notes on its logs.
+def draw_object(evidence: ObjectEvidence) -> Output | None:
+    """Draw a table or figure from what is at hand, with notes on its logs.
 
     The answer is None where there is nothing to draw it from.
     """
+    thing = evidence.thing
     if thing.drawing in FORMULAS:
         return FORMULAS[thing.drawing]()
-    rows = [*_drawable(thing, context), *context.more_rows(thing)]
+    rows = [*evidence.rows, *evidence.further]
+    if thing.needs_models:
+        rows = [of_row for of_row in rows if of_row.model is not None]
+    elif all(of_row.found is None for of_row in rows):
+        # What certificates fill shows all rows of the paper once there is one of them.
+        return None
     if not rows:
         return None
-    made = OF_ROWS[thing.drawing](context, rows)
-    made.notes += context.notes_on(rows)
-    return made
+    output = OF_ROWS[thing.drawing](rows, evidence.scale)
+    output.notes += notes_on(rows)
+    return output
 
 
-def _drawable(thing: PaperObject, context: Context) -> list[PaperRow]:
-    """Return the rows that can be drawn.
+def notes_on(evidence: Sequence[RowEvidence]) -> list[str]:
+    """Say what was inferred about the rows' logs or changed in them.
 
-    What certificates fill shows all rows of the paper once there is one of them.
+    And which rows had several logs to choose from.
     """
-    rows = thing.rows()
-    if thing.needs_models:
-        return [row for row in rows if context.model(row) is not None]
-    if context.shown(rows) or context.more_rows(thing):
-        return rows
-    return []
+    shown = [
+        (of_row.row, of_row.found) for of_row in evidence if of_row.found is not None
+    ]
+    rows_of_note = gathered(
+        (_in_short(note, row), row)
+        for row, found in shown
+        for note in found.table.header.notes
+    )
+    sentences = []
+    for note, noted in rows_of_note.items():
+        which = named(noted)
+        if len(noted) == len(shown) > 1:
+            which = "all"
+        sentences.append(f"{which}: {note}")
+    for of_row in evidence:
+        sentences += _choice(of_row)
+    return sentences
+
+
+def _choice(of_row: RowEvidence) -> Iterator[str]:
+    """Say which table is shown, and which others fit the row.
+
+    Of a row's only log nothing is said.
+    """
+    shown = of_row.found
+    others = of_row.others
+    if shown is None or (shown.log and not others):
+        return
+    sentence = f"{named([of_row.row])}: {shown.path} is shown"
+    if others:
+        names = ", ".join(_short_path(found, shown) for found in others)
+        sentence += f" of {len(others) + 1} files that fit; the others: {names}"
+    yield sentence
+
+
+def _short_path(found: CertificateFile, shown: CertificateFile) -> str:
+    """Name a file; one in the same folder as another without the folder."""
+    if found.path.parent == shown.path.parent:
+        return found.path.name
+    return str(found.path)
+
+
+def _in_short(note: str, row: PaperRow) -> str:
+    """Return the note without what the row's name says: one then serves many rows."""
+    facts = f"sigma {row.sigma:g}, data set {row.dataset}, method {row.method}"
+    return note.replace(f"{facts} as", "sigma, data set and method as")

@@ -22,7 +22,6 @@ from randsmooth.report.grouping import gathered
 
 if TYPE_CHECKING:
     from randsmooth.training.presets import Preset
-    from randsmooth.training.schedule import Optimisation
 
 # Data sets whose images are those of another one.
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
@@ -256,8 +255,8 @@ def _with_mains(name: str, dataset: str) -> tuple[Preset | None, tuple[Preset, .
     return own, tuple(mains)
 
 
-def _schedule(preset: Preset) -> Optimisation | None:
+def _schedule(preset: Preset) -> dict[str, Any] | None:
     """Return the schedule of the preset, whatever its batch."""
     if preset.optimisation is None:
         return None
-    return preset.optimisation.replace(batch=1)
+    return preset.optimisation.model_dump(exclude={"batch"})

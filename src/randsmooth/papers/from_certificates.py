@@ -1,32 +1,25 @@
-"""What is drawn from certificates alone: tables, curves, distributions of p_A."""
+"""What is drawn from certificates alone: tables, curves, distributions of p_A, trade-offs."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
-from randsmooth.errors import Problem
 from randsmooth.papers.cell_comparison import (
-    HERE,
-    IMAGES,
-    PAPER,
-    agreement_of,
     findings,
     tidy,
     wide,
 )
-from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile
-from randsmooth.papers.output import Output, figure_output, numbers
+from randsmooth.papers.output import Output, figure_output
 from randsmooth.papers.published_values import ACCURACY
+from randsmooth.papers.row_evidence import RowEvidence, certified, compared
 from randsmooth.papers.rows import PaperRow, named
-from randsmooth.report import Axes, Line, envelope_axes
+from randsmooth.papers.runs import Scale
+from randsmooth.report import Axes, Line
 from randsmooth.report.curves import budget_curve, p_a_grid
 from randsmooth.report.grouping import gathered
 
@@ -36,8 +29,8 @@ CLEAN = "accuracy@0"
 
 
 def table(
-    context: Context,
-    rows: list[PaperRow],
+    evidence: Sequence[RowEvidence],
+    scale: Scale,
     beyond: Sequence[dict[str, float]] = (),
     *notes: str,
 ) -> Output:
@@ -47,31 +40,34 @@ def table(
         beyond: of each row, what is known beyond its certificates.
         notes: on these, for the reader.
     """
-    compared = context.compared(rows, beyond)
-    sentences = [*findings(compared), *notes]
+    comparison = compared(evidence, beyond)
+    sentences = [*findings(comparison), *notes]
+    has_figures = any(row.figures for row in comparison.rows)
     return Output(
-        tables={"": wide(compared)},
-        data={"": tidy(compared).drop(columns="explained")},
+        tables={"": wide(comparison)},
+        data={"": tidy(comparison).drop(columns="explained")},
         notes=sentences,
         footnotes=list(sentences),
+        agreed=comparison.summary if has_figures else "",
     )
 
 
-def curves(context: Context, rows: list[PaperRow]) -> Output:
+def curves(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw certified accuracy against the radius, one panel per sigma.
 
     Published figures are crosses.
     """
-    groups = {f"sigma = {sigma:g}": group for sigma, group in by_sigma(rows)}
-    return _curves(context, rows, groups)
+    groups = {f"sigma = {sigma:g}": group for sigma, group in by_sigma(evidence)}
+    return _curves(evidence, scale, groups)
 
 
-def ablations(context: Context, rows: list[PaperRow]) -> Output:
+def ablations(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw curves with one panel for each setting that an ablation varies.
 
     As in k=16 beside k=4.
     """
-    return _curves(context, rows, gathered((_varied(row), row) for row in rows))
+    groups = gathered((_varied(of_row.row), of_row) for of_row in evidence)
+    return _curves(evidence, scale, groups)
 
 
 def _varied(row: PaperRow) -> str:
@@ -81,42 +77,39 @@ def _varied(row: PaperRow) -> str:
 
 
 def _curves(
-    context: Context, rows: list[PaperRow], groups: Mapping[str, list[PaperRow]]
+    evidence: Sequence[RowEvidence],
+    scale: Scale,
+    groups: Mapping[str, list[RowEvidence]],
 ) -> Output:
     panels = [
-        Axes(title, RADIUS, ACCURATE, list(_lines(group, context)))
+        Axes(title, RADIUS, ACCURATE, list(_lines(group, scale)))
         for title, group in groups.items()
     ]
-    notes = [*findings(context.compared(rows)), *_note_on_crosses(context)]
+    notes = [*findings(compared(evidence)), *note_on_crosses(scale)]
     return figure_output(panels, *notes)
 
 
-def _note_on_crosses(context: Context) -> list[str]:
-    if not _shows_published(context):
+def note_on_crosses(scale: Scale) -> list[str]:
+    if not shows_published(scale):
         return []
     return ["crosses are the published figures"]
 
 
-def _shows_published(context: Context) -> bool:
+def shows_published(scale: Scale) -> bool:
     """Whether published figures are drawn: on other data they mean nothing."""
-    return context.scale.dataset is None
+    return scale.dataset is None
 
 
-def _lines(rows: Sequence[PaperRow], context: Context) -> Iterator[Line]:
+def _lines(evidence: Sequence[RowEvidence], scale: Scale) -> Iterator[Line]:
     """Draw each row's accuracy curve, and its published figures behind it."""
-    for row in rows:
-        found = context.certificates_of(row)
-        if found is not None:
-            yield _accuracy_line(row, found)
-        published = row.accuracy
-        if published and _shows_published(context):
-            yield Line(
-                row.name,
-                np.array(list(published)),
-                np.array(list(published.values())),
-                "points",
-                dashed=True,
-            )
+    for of_row in evidence:
+        row = of_row.row
+        if of_row.found is not None:
+            yield _accuracy_line(row, of_row.found)
+        if row.accuracy and shows_published(scale):
+            radii = np.array(list(row.accuracy))
+            accuracies = np.array(list(row.accuracy.values()))
+            yield Line(row.name, radii, accuracies, "points", dashed=True)
 
 
 def _accuracy_line(row: PaperRow, found: CertificateFile) -> Line:
@@ -128,16 +121,16 @@ def _accuracy_line(row: PaperRow, found: CertificateFile) -> Line:
     return Line(row.name, x, 100.0 * y[: len(x)], "step")
 
 
-def p_a(context: Context, rows: list[PaperRow]) -> Output:
+def p_a(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw the share of images with at least each p_A, one panel per sigma.
 
     It is one minus the cumulative distribution.
     """
     panels = []
     notes = []
-    for sigma, group in by_sigma(rows):
+    for sigma, group in by_sigma(evidence):
         lines = []
-        for row, found in context.shown(group):
+        for row, found in certified(group):
             if metrics.knows_p_a(found.table):
                 lines.append(_p_a_line(row, found))
             else:
@@ -150,7 +143,7 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
                 lines,
             )
         )
-    return figure_output(panels, *findings(context.compared(rows)), *notes)
+    return figure_output(panels, *findings(compared(evidence)), *notes)
 
 
 def _p_a_line(row: PaperRow, found: CertificateFile) -> Line:
@@ -169,33 +162,35 @@ def _undrawn(row: PaperRow, found: CertificateFile) -> str:
     return f"{named([row])} is not drawn: {reason}"
 
 
-def trade_off_at_2(context: Context, rows: list[PaperRow]) -> Output:
+def trade_off_at_2(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw clean accuracy against that at radius 2.
 
     There is one curve per method, with its settings in order.
     """
-    panel = _against_clean("accuracy@2", rows, context)
-    return figure_output([panel], *_note_on_crosses(context))
+    panel = _against_clean("accuracy@2", evidence, scale)
+    return figure_output([panel], *note_on_crosses(scale))
 
 
-def trade_offs(context: Context, rows: list[PaperRow]) -> Output:
+def trade_offs(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw as `trade_off_at_2`, against ACR and accuracy at radii 1 and 2."""
     panels = [
-        _against_clean(metric, rows, context)
+        _against_clean(metric, evidence, scale)
         for metric in ("acr", "accuracy@1", "accuracy@2")
     ]
-    return figure_output(panels, *_note_on_crosses(context))
+    return figure_output(panels, *note_on_crosses(scale))
 
 
-def _against_clean(metric: str, rows: Sequence[PaperRow], context: Context) -> Axes:
+def _against_clean(metric: str, evidence: Sequence[RowEvidence], scale: Scale) -> Axes:
     """Draw a metric against clean accuracy, ours and the published figures."""
     lines = []
-    for method, own in gathered((row.method, row) for row in rows).items():
-        ours = _points(method, metric, own, context.compared(own).ours)
+    evidence_of_method = gathered((of_row.row.method, of_row) for of_row in evidence)
+    for method, group in evidence_of_method.items():
+        rows = [of_row.row for of_row in group]
+        ours = _points(method, metric, rows, compared(group).ours)
         if ours is not None:
             lines.append(ours)
-        if _shows_published(context):
-            published = _points(method, metric, own, [row.figures for row in own])
+        if shows_published(scale):
+            published = _points(method, metric, rows, [row.figures for row in rows])
             if published is not None:
                 lines.append(replace(published, dashed=True, labels=()))
     title = "ACR"
@@ -227,17 +222,17 @@ def _points(
     return Line(method, np.array(x), np.array(y), "points", labels=tuple(labels))
 
 
-def budget(context: Context, rows: list[PaperRow]) -> Output:
+def budget(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw ACR against the samples spent, exact from the stored counts.
 
     The order of two methods may depend on it.
     """
     panels = []
     points = []
-    notes = findings(context.compared(rows))
-    for sigma, group in by_sigma(rows):
+    notes = findings(compared(evidence))
+    for sigma, group in by_sigma(evidence):
         lines = []
-        for row, found in context.shown(group):
+        for row, found in certified(group):
             curve = budget_curve(found.table)
             if curve is None:
                 notes.append(_undrawn(row, found))
@@ -260,195 +255,13 @@ def budget(context: Context, rows: list[PaperRow]) -> Output:
     return Output(panels={"": panels}, data={"": data}, notes=notes)
 
 
-def by_sigma(rows: Sequence[PaperRow]) -> list[tuple[float, list[PaperRow]]]:
+def by_sigma(
+    evidence: Sequence[RowEvidence],
+) -> list[tuple[float, list[RowEvidence]]]:
     """Group rows by sigma, ascending; rows without one are left out."""
-    groups = gathered((row.sigma, row) for row in rows if not math.isnan(row.sigma))
+    groups = gathered(
+        (of_row.row.sigma, of_row)
+        for of_row in evidence
+        if not math.isnan(of_row.row.sigma)
+    )
     return sorted(groups.items())
-
-
-@dataclass(frozen=True)
-class BestSigma:
-    """The best certified accuracy of one method at each radius, and the sigma of it.
-
-    Attributes:
-        accuracy: (M,) in percent; NaN where it is not known.
-        sigma: (M,) the sigma that gives it; NaN where none does.
-        images: how many it rests on; None where there is nothing.
-        low, high: (M,) ends of the 95% band; NaN of published figures.
-    """
-
-    accuracy: list[float]
-    sigma: list[float]
-    images: int | None
-    low: list[float]
-    high: list[float]
-
-
-def section_7(context: Context, rows: list[PaperRow]) -> Output:
-    """Draw each method's certified accuracy by the sigma that is best at each radius.
-
-    It stands beside the paper's.
-    """
-    radii = list(dict.fromkeys(radius for row in rows for radius in row.accuracy))
-    rows_of_method = gathered((row.method, row) for row in rows)
-    tables, notes = _tables(context, rows_of_method)
-    lines: list[list[str]] = []
-    crosses = []
-    data = {}
-    for method, own in rows_of_method.items():
-        paper = _unknown(radii)
-        if _shows_published(context):
-            paper = _published(own, radii)
-            y = np.array(paper.accuracy)
-            crosses.append(Line(method, np.array(radii), y, "points", dashed=True))
-        here = _unknown(radii)
-        if method in tables:
-            here = _measured(tables[method], radii)
-        other_images = own[0].images not in (None, here.images)
-        lines += _lines_of(method, PAPER, paper, star="")
-        lines += _lines_of(method, HERE, here, star="*" if other_images else "")
-        data[method] = _data_of(radii, paper, here)
-
-    drawn = envelope_axes(tables)
-    if drawn:
-        shares = drawn[0]
-        drawn[0] = replace(shares, lines=(*shares.lines, *crosses))
-    marks = [
-        "in brackets the sigma; a dash is farther than the sigmas at hand can certify",
-        *_note_on_crosses(context),
-        metrics.NO_ONE_CLASSIFIER,
-    ]
-    sentences = ["; ".join(marks), *notes]
-    columns = ["method", "", IMAGES, *(f"{radius:g}" for radius in radii)]
-    every = pd.concat(data, names=["method", "radius"]).reset_index()
-    return Output(
-        tables={"": pd.DataFrame(lines, columns=columns)},
-        data={"": every, "figure": numbers(drawn)},
-        panels={"": drawn},
-        notes=sentences,
-        footnotes=list(sentences),
-    )
-
-
-def _lines_of(
-    method: str, line: str, best: BestSigma, star: str
-) -> Iterator[list[str]]:
-    """Print a line of the table, if there is anything to print."""
-    if best.images is None:
-        return
-    cells = [
-        _best_words(accuracy, sigma)
-        for accuracy, sigma in zip(best.accuracy, best.sigma, strict=True)
-    ]
-    yield [method, line, f"{best.images:,}{star}", *cells]
-
-
-def _best_words(accuracy: float, sigma: float) -> str:
-    if math.isnan(accuracy):
-        return "-"
-    if math.isnan(sigma):
-        return f"{accuracy:.1f}"
-    return f"{accuracy:.1f} ({sigma:g})"
-
-
-def _data_of(radii: Sequence[float], paper: BestSigma, here: BestSigma) -> pd.DataFrame:
-    columns = {
-        "published": paper.accuracy,
-        "published sigma": paper.sigma,
-        "here": here.accuracy,
-        "here sigma": here.sigma,
-        "low": here.low,
-        "high": here.high,
-        "images": math.nan if here.images is None else here.images,
-    }
-    return pd.DataFrame(columns, index=list(radii))
-
-
-def _unknown(radii: Sequence[float]) -> BestSigma:
-    unknown = [math.nan for _ in radii]
-    return BestSigma(unknown, unknown, None, unknown, unknown)
-
-
-def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> BestSigma:
-    """Return the largest of the paper's figures at each radius.
-
-    It has no sigma where that figure is 0.
-    """
-    accuracies = []
-    sigmas = []
-    for radius in radii:
-        accuracy, sigma = max(
-            (row.accuracy[radius], row.sigma) for row in rows if radius in row.accuracy
-        )
-        accuracies.append(accuracy)
-        sigmas.append(sigma if accuracy > 0.0 else math.nan)
-    unknown = [math.nan for _ in radii]
-    return BestSigma(accuracies, sigmas, rows[0].images, unknown, unknown)
-
-
-def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> BestSigma:
-    """Return our best accuracy at each radius.
-
-    It is unknown beyond the largest radius that any of the tables can certify.
-    """
-    envelope = metrics.envelope(tables, radii)
-    farthest = max(metrics.farthest(table) for table in tables)
-    unknown = np.array(radii) > farthest
-    # The last stands for no table, which `best` calls -1.
-    sigmas = np.array([*(table.header.sigma or math.nan for table in tables), math.nan])
-
-    def known(values: NDArray[np.float64]) -> list[float]:
-        return [float(value) for value in np.where(unknown, math.nan, values)]
-
-    return BestSigma(
-        accuracy=known(100.0 * envelope.share),
-        sigma=known(sigmas[envelope.best]),
-        images=len(tables[0]),
-        low=known(100.0 * envelope.low),
-        high=known(100.0 * envelope.high),
-    )
-
-
-def _tables(
-    context: Context, rows_of_method: Mapping[str, list[PaperRow]]
-) -> tuple[dict[str, list[Certificates]], list[str]]:
-    """Return the certificates of each method that can be combined.
-
-    And notes on those that cannot.
-    """
-    tables: dict[str, list[Certificates]] = {}
-    notes = []
-    for method, rows in rows_of_method.items():
-        shown = context.shown(rows)
-        others = [row for row, found in shown if agreement_of(row, found).another_run]
-        if others:
-            notes.append(
-                f"{named(others)}: the released log is not the run of the paper's table 2"
-            )
-        if not shown:
-            continue
-        own = [found.table for _, found in shown]
-        try:
-            tables[method] = _on_shared_images(own)
-        except Problem as reason:
-            notes.append(f"{method} is left out: {reason}")
-            continue
-        shared = len(tables[method][0])
-        if shared < max(map(len, own)):
-            notes.append(f"{method}: over the {shared:,} images that its tables share")
-        lacking = [
-            f"{row.sigma:g}" for row in rows if context.certificates_of(row) is None
-        ]
-        if lacking:
-            notes.append(f"{method}: here without sigma {', '.join(lacking)}")
-    return tables, notes
-
-
-def _on_shared_images(tables: Sequence[Certificates]) -> list[Certificates]:
-    """Return the tables on the images that all of them have.
-
-    Raises:
-        Problem: two of them cannot be paired.
-    """
-    shared = reduce(lambda one, other: metrics.pair(one, other)[0], tables)
-    return [metrics.pair(shared, table)[1] for table in tables]

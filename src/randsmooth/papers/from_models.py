@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,10 @@ import pandas as pd
 
 from randsmooth.documents import read_file
 from randsmooth.errors import WrongFile
-from randsmooth.papers.context import Context
 from randsmooth.papers.from_certificates import ACCURATE, RADIUS, table
 from randsmooth.papers.output import Output, figure_output, table_output
-from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.row_evidence import RowEvidence
+from randsmooth.papers.runs import Scale
 from randsmooth.report import Axes, Line
 
 if TYPE_CHECKING:
@@ -35,14 +36,14 @@ RADII = 36
 BETAS = (1.0, 4.0, 16.0)  # inverse temperatures of soft certification
 
 
-def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
+def gradient_table(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw ACR, and the mean gradient norm of easy and of hard training images.
 
     The gradients are those of each method's own loss.
     """
     figures = []
-    for row in rows:
-        norms = _gradients(context, row)
+    for of_row in evidence:
+        norms = _gradients(of_row, scale)
         figures.append(
             {
                 "gradient-norm/easy": norms.easy,
@@ -54,10 +55,10 @@ def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
         f"gradients of up to {MOST_GRADIENTS:,} training images in eval mode; "
         "easy: p_A > 1/2 of 100 noises, hard: below"
     )
-    return table(context, rows, figures, note)
+    return table(evidence, scale, figures, note)
 
 
-def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output:
+def gradients_before_and_after(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw gradient norm against p_A under Gaussian noise, before and after an attack.
 
     The attack moves the same noise on its sphere.
@@ -67,8 +68,9 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
     from randsmooth.training.presets import named
 
     panels = []
-    for row in rows:
-        model, images, indices = _model_and_images(context, row)
+    for of_row in evidence:
+        row = of_row.row
+        model, images, indices = _model_and_images(of_row, scale)
         hyperparameters = named("acr/amplify")[0].hyperparameters(row.sigma)
         attack: Any = methods.create("amplify", **hyperparameters)
         before, after = before_and_after(model, attack, images, indices, row.sigma)
@@ -86,15 +88,14 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
     return figure_output(panels)
 
 
-def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
+def table_with_costs(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw a table with the cost of training where the model is at hand."""
     costs = []
-    for row in rows:
-        folder = context.model(row)
-        costs.append({} if folder is None else _cost(folder))
+    for of_row in evidence:
+        costs.append({} if of_row.model is None else _cost(of_row.model))
     if any(costs):
-        return table(context, rows, costs, "times are of the machine that trained")
-    return table(context, rows, costs)
+        return table(evidence, scale, costs, "times are of the machine that trained")
+    return table(evidence, scale, costs)
 
 
 def _cost(folder: Path) -> dict[str, float]:
@@ -128,11 +129,12 @@ def _history(folder: Path) -> pd.DataFrame:
     return numbers
 
 
-def remaining(context: Context, rows: list[PaperRow]) -> Output:
+def remaining(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw the share of the training images that discarding leaves."""
     lines = []
-    for row in rows:
-        history = _history(_folder(context, row))
+    for of_row in evidence:
+        row = of_row.row
+        history = _history(_folder(of_row))
         discarded = math.nan
         if "discarded_share" in history:
             discarded = float(history["discarded_share"].iloc[-1])
@@ -142,7 +144,7 @@ def remaining(context: Context, rows: list[PaperRow]) -> Output:
     return table_output(pd.DataFrame(lines, columns=columns))
 
 
-def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
+def soft_against_hard(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw certified accuracy by hard and by soft certification of the same samples.
 
     There is one panel per model.
@@ -152,10 +154,10 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
     from randsmooth import data, models
     from randsmooth.certification import SmoothedClassifier, soft_accuracies
 
-    scale = context.scale
     panels = []
-    for row in sorted(rows, key=lambda row: row.sigma):
-        model = models.load(_folder(context, row))
+    for of_row in sorted(evidence, key=lambda of_row: of_row.row.sigma):
+        row = of_row.row
+        model = models.load(_folder(of_row))
         images = data.load(scale.dataset_of(row), "test")
         count = min(scale.images or len(images), len(images))
         chosen = data.take(len(images), count)
@@ -179,24 +181,25 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
     return figure_output(panels, "soft: empirical Bernstein")
 
 
-def _gradients(context: Context, row: PaperRow) -> GradientNorms:
+def _gradients(of_row: RowEvidence, scale: Scale) -> GradientNorms:
     from randsmooth import methods
     from randsmooth.training.gradients import gradient_norms
     from randsmooth.training.predictions import stored_predictions
 
-    model, images, indices = _model_and_images(context, row)
-    folder = _folder(context, row)
+    model, images, indices = _model_and_images(of_row, scale)
+    folder = _folder(of_row)
     name = model.provenance.get("method")
     hyperparameters = model.provenance.get("hyperparameters")
     if not isinstance(name, str) or not isinstance(hyperparameters, dict):
         raise WrongFile(f"{folder} does not say by which method it was trained")
     method = methods.create(name, **hyperparameters)
     targets = stored_predictions(folder)
-    return gradient_norms(model, method, images, indices, row.sigma, targets=targets)
+    sigma = of_row.row.sigma
+    return gradient_norms(model, method, images, indices, sigma, targets=targets)
 
 
 def _model_and_images(
-    context: Context, row: PaperRow
+    of_row: RowEvidence, scale: Scale
 ) -> tuple[Classifier, Images, list[int]]:
     """Load a row's model and its training images.
 
@@ -205,18 +208,17 @@ def _model_and_images(
     """
     from randsmooth import data, models
 
-    model = models.load(_folder(context, row))
-    images = data.load(context.scale.dataset_of(row), "train")
+    model = models.load(_folder(of_row))
+    images = data.load(scale.dataset_of(of_row.row), "train")
     # The model may have been trained on some of them alone.
     trained_on = model.provenance.get("take")
     if type(trained_on) is int:
         images = images.subset(data.take(len(images), trained_on))
-    wanted = GRADIENTS_PER_CERTIFIED * context.scale.images or MOST_GRADIENTS
+    wanted = GRADIENTS_PER_CERTIFIED * scale.images or MOST_GRADIENTS
     count = min(MOST_GRADIENTS, len(images), wanted)
     return model, images, data.take(len(images), count).tolist()
 
 
-def _folder(context: Context, row: PaperRow) -> Path:
-    folder = context.model(row)
-    assert folder is not None, "asked for only where it is not missing"
-    return folder
+def _folder(of_row: RowEvidence) -> Path:
+    assert of_row.model is not None, "asked for only where it is not missing"
+    return of_row.model

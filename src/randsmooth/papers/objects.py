@@ -86,6 +86,11 @@ class PaperObject:
         return self.name.partition("/")[0]
 
     @property
+    def file_name(self) -> str:
+        """How the files are called that it is written to, without their suffixes."""
+        return self.name.replace("/", "-")
+
+    @property
     def text(self) -> str:
         """The text by which it is numbered, and whose figures are shown."""
         return TEXTS[self.paper]

@@ -35,6 +35,8 @@ class Output:
         panels: those of a figure.
         notes: what a reader has to know.
         footnotes: the notes that files print below their tables too.
+        agreed: of a table that certificates fill, how many rows there are, and how many
+            of their cells are as printed, in words.
     """
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
@@ -42,6 +44,7 @@ class Output:
     panels: dict[str, list[Axes]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     footnotes: list[str] = field(default_factory=list)
+    agreed: str = ""
 
 
 def table_output(frame: pd.DataFrame, *notes: str) -> Output:
@@ -167,29 +170,27 @@ def write(made: Output, stem: Path, title: str) -> list[Path]:
     for part, frame in made.data.items():
         texts[_part_path(stem, part, "csv")] = _to_csv(frame)
 
+    figures: dict[Path, list[Axes]] = {}
+    for part, panels in made.panels.items():
+        if panels:
+            for suffix in FIGURE_SUFFIXES:
+                figures[_part_path(stem, part, suffix)] = panels
+
     with claimed(stem):
-        files = [_write(path, text) for path, text in texts.items()]
-        for part, panels in made.panels.items():
-            if panels:
-                files += _draw_all(panels, stem, part)
-    return files
-
-
-def _draw_all(panels: Sequence[Axes], stem: Path, part: str) -> list[Path]:
-    """Draw a figure in all formats, and return the paths."""
-    files = []
-    for suffix in FIGURE_SUFFIXES:
-        path = _part_path(stem, part, suffix)
-        sweep(path)
-        draw(panels, path)
-        files.append(path)
-    return files
+        for path, text in texts.items():
+            _write(path, text)
+        for path, panels in figures.items():
+            sweep(path)
+            draw(panels, path)
+    return [*texts, *figures]
 
 
 def write_cells(cells: pd.DataFrame, path: Path) -> Path:
     """Write the cells of a survey as CSV, and return the path."""
+    text = _to_csv(cells)
     with claimed(path.with_suffix("")):
-        return _write(path, _to_csv(cells))
+        _write(path, text)
+    return path
 
 
 def _part_path(stem: Path, part: str, suffix: str) -> Path:
@@ -202,7 +203,6 @@ def _to_csv(frame: pd.DataFrame) -> str:
     return to_csv([list(frame.columns), *cells.itertuples(index=False, name=None)])
 
 
-def _write(path: Path, text: str) -> Path:
+def _write(path: Path, text: str) -> None:
     sweep(path)
     write_atomically(path, text.encode())
-    return path

@@ -5,20 +5,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from randsmooth.atomic import claimed
-from randsmooth.errors import Problem, check_known
+from randsmooth.errors import Problem
 from randsmooth.launch.chains import carry_out, chains_of
 from randsmooth.launch.slurm import Jobs, Submitted, check_slurm
 from randsmooth.launch.slurm_resources import Resources
 from randsmooth.launch.step import Step
 from randsmooth.launch.workers import Workers
-from randsmooth.papers.context import Context
-from randsmooth.papers.coverage import TableCoverage, is_filled_table
 from randsmooth.papers.drawings import draw_object
-from randsmooth.papers.find_certificates import FolderScan, scan_folder
 from randsmooth.papers.objects import PaperObject, find_object
 from randsmooth.papers.output import Output, write
+from randsmooth.papers.row_evidence import ObjectEvidence, RowEvidence, gather
 from randsmooth.papers.rows import PaperRow
-from randsmooth.papers.runs import SCALES, steps_for_rows
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report.grouping import gathered
 
@@ -31,13 +28,8 @@ class Reproduction:
         object: what was to be drawn.
         made: its parts; None where nothing could be drawn yet.
         files: those written.
-        steps: those that would make the missing rows.
-        missing: how many rows are missing, and of how many.
-        lacking: the missing rows by what is at hand of them, in words.
-        skipped: a sentence for each file that could not be used.
+        evidence: what is at hand of it.
         failed: model that was tried -> why it failed.
-        agreed: how many rows of a table there are, and how many of their cells are as
-            printed, in words.
 
     Example:
         >>> from randsmooth.papers import reproduce
@@ -51,12 +43,35 @@ class Reproduction:
     object: PaperObject
     made: Output | None
     files: tuple[Path, ...]
-    steps: tuple[Step, ...]
-    missing: tuple[int, int]
-    lacking: Mapping[str, Sequence[PaperRow]]
-    skipped: tuple[str, ...] = ()
+    evidence: ObjectEvidence
     failed: Mapping[str, Problem] = field(default_factory=dict)
-    agreed: str = ""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Those that would make the missing rows."""
+        return tuple(steps_of_rows(self.evidence.missing))
+
+    @property
+    def missing(self) -> tuple[int, int]:
+        """How many rows are missing, and of how many."""
+        return len(self.evidence.missing), len(self.evidence.rows)
+
+    @property
+    def lacking(self) -> Mapping[str, Sequence[PaperRow]]:
+        """The missing rows by what is at hand of them, in words."""
+        return gathered((of_row.lack, of_row.row) for of_row in self.evidence.missing)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """A sentence for each file that could not be used."""
+        return self.evidence.skipped
+
+    @property
+    def agreed(self) -> str:
+        """How many rows of a table there are, and how many of their cells are as printed, in words."""
+        if self.made is None or self.object.needs_models:
+            return ""
+        return self.made.agreed
 
 
 def reproduce(
@@ -95,32 +110,18 @@ def reproduce(
         ['acr-theorem2.txt', 'acr-theorem2.md', 'acr-theorem2.tex', 'acr-theorem2.csv']
     """
     thing = find_object(name)
-    context = _context(thing, source, out, scale)
+    evidence = gather(thing, source, out, scale)
     failed: Mapping[str, Problem] = {}
     if run_missing:
-        failed = _run_missing(thing, context, workers, chosen_progress(progress))
+        failed = _run(evidence, workers, chosen_progress(progress))
         # What was made is at hand from here on.
-        context = _context(thing, source, out, scale)
-    made = draw_object(thing, context)
-    files: list[Path] = []
-    agreed = ""
-    if made is not None:
-        files = write(made, Path(out) / thing.name.replace("/", "-"), thing.title)
-        if is_filled_table(thing):
-            agreed = TableCoverage(thing, context.compared(thing.rows())).said
+        evidence = gather(thing, source, out, scale)
 
-    missing = context.missing(thing)
-    return Reproduction(
-        object=thing,
-        made=made,
-        files=tuple(files),
-        steps=tuple(steps_for_rows(missing, context.scale, context.folder)),
-        missing=(len(missing), len(thing.rows())),
-        lacking=gathered((context.lack_of(thing, row), row) for row in missing),
-        skipped=context.skipped,
-        failed=failed,
-        agreed=agreed,
-    )
+    output = draw_object(evidence)
+    files: list[Path] = []
+    if output is not None:
+        files = write(output, Path(out) / thing.file_name, thing.title)
+    return Reproduction(thing, output, tuple(files), evidence, failed)
 
 
 def submit_missing(
@@ -149,43 +150,29 @@ def missing_steps(
 
     Arguments and errors as there.
     """
-    thing = find_object(name)
-    context = _context(thing, source, out, scale)
-    return steps_for_rows(context.unfinished(thing), context.scale, context.folder)
+    evidence = gather(find_object(name), source, out, scale)
+    return steps_of_rows(evidence.unfinished)
 
 
-def _run_missing(
-    thing: PaperObject, context: Context, workers: Workers | None, progress: Progress
+def steps_of_rows(evidence: Sequence[RowEvidence]) -> list[Step]:
+    """Return the steps that make rows, each once: several rows may share a teacher."""
+    steps = {step.name: step for of_row in evidence for step in of_row.steps}
+    return list(steps.values())
+
+
+def _run(
+    evidence: ObjectEvidence, workers: Workers | None, progress: Progress
 ) -> Mapping[str, Problem]:
     """Carry out the steps that a table or figure lacks.
 
     Returns:
         Each model that failed, and why.
     """
-    chains = chains_of(
-        steps_for_rows(context.unfinished(thing), context.scale, context.folder)
-    )
-    if not chains:
+    steps = steps_of_rows(evidence.unfinished)
+    if not steps:
         return {}
-    folder = context.folder
+    folder = evidence.folder
     Jobs(folder).check_none()
     with claimed(folder / "runs", output=folder):
-        ended = carry_out(chains, workers, progress, thing.name)
+        ended = carry_out(chains_of(steps), workers, progress, evidence.thing.name)
     return ended.failed
-
-
-def _context(
-    thing: PaperObject, source: Path | str | None, out: Path | str, scale: str
-) -> Context:
-    """Look for certificates and models; what formulas give needs none."""
-    check_known("scale", SCALES, scale)
-    folder = Path(out) / scale
-    scan = FolderScan()
-    if thing.rows():
-        places = []
-        if source is not None:
-            places.append(Path(source))
-        if folder.is_dir():
-            places.append(folder)
-        scan = scan_folder(*places)
-    return Context(scan.found, SCALES[scale], folder, scan.skipped)

@@ -46,8 +46,8 @@ class Scale:
 
     def model_folder_name(self, row: PaperRow) -> str:
         """Return the name of the folder of the row's model."""
-        preset = row.preset.replace("/", "-")
-        return f"{self.dataset_of(row)}-{preset}-{row.sigma:g}"
+        words = [self.dataset_of(row), *row.preset.split("/"), f"{row.sigma:g}"]
+        return "-".join(words)
 
 
 SCALES = {
@@ -125,9 +125,9 @@ def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
 
 def _other_model(row: PaperRow) -> str | None:
     """Return the setting that names another model, for a row that needs one."""
-    from randsmooth.training.presets import named
+    from randsmooth.training.presets import PRESETS
 
-    preset = named(row.preset)[0]
+    preset = next(preset for preset in PRESETS if preset.name == row.preset)
     if preset.method == "cat-rs":
         hyperparameters = preset.hyperparameters(row.sigma)
         if hyperparameters.get("variant") == "released":

@@ -171,7 +171,7 @@ def survey_lines(survey: papers.Survey) -> Iterator[str]:
 
     for table in survey.drawn:
         yield f"{table.object.name}: {table.object.title}"
-        yield f"  {table.said}"
+        yield f"  {table.cells.summary}"
         for lack, rows in sorted(table.lacking.items(), reverse=True):
             yield f"  {lack}: {named(rows)}"
     empty = [table.object.name for table in survey.tables if table not in survey.drawn]

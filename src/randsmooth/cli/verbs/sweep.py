@@ -12,9 +12,14 @@ from randsmooth import launch
 from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.printed_commands import command_of
 from randsmooth.cli.settings import Argument
-from randsmooth.cli.step_plans import StepsVerb, answer_plan, failure_lines
+from randsmooth.cli.step_plans import (
+    StepsVerb,
+    answer_plan,
+    failure_lines,
+    failure_of,
+)
 from randsmooth.documents import parse_json, read_file
-from randsmooth.errors import BadValue, each_problem
+from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
 from randsmooth.launch import SweepGrid
 from randsmooth.progress import console
@@ -128,7 +133,10 @@ def remark_on(model: launch.Status) -> str:
     """Return how far a model is, or why it failed."""
     if model.failure is None:
         return model.progress
-    return "; ".join(map(str, each_problem(model.failure)))
+    failures = [(step.title, failure_of(step)) for step in model.steps]
+    remarks = [f"{title}: {sentence}" for title, sentence in failures if sentence]
+    # A job of Slurm may have ended before a step could say why.
+    return "; ".join(remarks) or str(model.failure)
 
 
 def summary(swept: launch.Swept) -> Iterator[str]:

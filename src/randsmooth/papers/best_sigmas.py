@@ -1,0 +1,214 @@
+"""The best certified accuracy of each method at each radius, over the sigmas at hand."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import Problem
+from randsmooth.papers.cell_comparison import HERE, IMAGES, PAPER
+from randsmooth.papers.from_certificates import note_on_crosses, shows_published
+from randsmooth.papers.output import Output, numbers
+from randsmooth.papers.row_evidence import RowEvidence
+from randsmooth.papers.rows import PaperRow, named
+from randsmooth.papers.runs import Scale
+from randsmooth.report import Line, envelope_axes
+from randsmooth.report.grouping import gathered
+
+
+@dataclass(frozen=True)
+class BestSigma:
+    """The best certified accuracy of one method at each radius, and the sigma of it.
+
+    Attributes:
+        accuracy: (M,) in percent; NaN where it is not known.
+        sigma: (M,) the sigma that gives it; NaN where none does.
+        images: how many it rests on; None where there is nothing.
+        low, high: (M,) ends of the 95% band; NaN of published figures.
+    """
+
+    accuracy: list[float]
+    sigma: list[float]
+    images: int | None
+    low: list[float]
+    high: list[float]
+
+
+def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
+    """Draw each method's certified accuracy by the sigma that is best at each radius.
+
+    It stands beside the paper's.
+    """
+    radii = list(
+        dict.fromkeys(radius for of_row in evidence for radius in of_row.row.accuracy)
+    )
+    evidence_of_method = gathered((of_row.row.method, of_row) for of_row in evidence)
+    tables, notes = _tables(evidence_of_method)
+    lines: list[list[str]] = []
+    crosses = []
+    data = {}
+    for method, group in evidence_of_method.items():
+        rows = [of_row.row for of_row in group]
+        paper = _unknown(radii)
+        if shows_published(scale):
+            paper = _published(rows, radii)
+            y = np.array(paper.accuracy)
+            crosses.append(Line(method, np.array(radii), y, "points", dashed=True))
+        here = _unknown(radii)
+        if method in tables:
+            here = _measured(tables[method], radii)
+        other_images = rows[0].images not in (None, here.images)
+        lines += _lines_of(method, PAPER, paper, star="")
+        lines += _lines_of(method, HERE, here, star="*" if other_images else "")
+        data[method] = _data_of(radii, paper, here)
+
+    drawn = envelope_axes(tables)
+    if drawn:
+        shares = drawn[0]
+        drawn[0] = replace(shares, lines=(*shares.lines, *crosses))
+    marks = [
+        "in brackets the sigma; a dash is farther than the sigmas at hand can certify",
+        *note_on_crosses(scale),
+        metrics.NO_ONE_CLASSIFIER,
+    ]
+    sentences = ["; ".join(marks), *notes]
+    columns = ["method", "", IMAGES, *(f"{radius:g}" for radius in radii)]
+    all_data = pd.concat(data, names=["method", "radius"]).reset_index()
+    return Output(
+        tables={"": pd.DataFrame(lines, columns=columns)},
+        data={"": all_data, "figure": numbers(drawn)},
+        panels={"": drawn},
+        notes=sentences,
+        footnotes=list(sentences),
+    )
+
+
+def _lines_of(
+    method: str, line: str, best: BestSigma, star: str
+) -> Iterator[list[str]]:
+    """Print a line of the table, if there is anything to print."""
+    if best.images is None:
+        return
+    cells = [
+        _best_words(accuracy, sigma)
+        for accuracy, sigma in zip(best.accuracy, best.sigma, strict=True)
+    ]
+    yield [method, line, f"{best.images:,}{star}", *cells]
+
+
+def _best_words(accuracy: float, sigma: float) -> str:
+    if math.isnan(accuracy):
+        return "-"
+    if math.isnan(sigma):
+        return f"{accuracy:.1f}"
+    return f"{accuracy:.1f} ({sigma:g})"
+
+
+def _data_of(radii: Sequence[float], paper: BestSigma, here: BestSigma) -> pd.DataFrame:
+    columns = {
+        "published": paper.accuracy,
+        "published sigma": paper.sigma,
+        "here": here.accuracy,
+        "here sigma": here.sigma,
+        "low": here.low,
+        "high": here.high,
+        "images": math.nan if here.images is None else here.images,
+    }
+    return pd.DataFrame(columns, index=list(radii))
+
+
+def _unknown(radii: Sequence[float]) -> BestSigma:
+    unknown = [math.nan for _ in radii]
+    return BestSigma(unknown, unknown, None, unknown, unknown)
+
+
+def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> BestSigma:
+    """Return the largest of the paper's figures at each radius.
+
+    It has no sigma where that figure is 0.
+    """
+    accuracies = []
+    sigmas = []
+    for radius in radii:
+        accuracy, sigma = max(
+            (row.accuracy[radius], row.sigma) for row in rows if radius in row.accuracy
+        )
+        accuracies.append(accuracy)
+        sigmas.append(sigma if accuracy > 0.0 else math.nan)
+    unknown = [math.nan for _ in radii]
+    return BestSigma(accuracies, sigmas, rows[0].images, unknown, unknown)
+
+
+def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> BestSigma:
+    """Return our best accuracy at each radius.
+
+    It is unknown beyond the largest radius that any of the tables can certify.
+    """
+    envelope = metrics.envelope(tables, radii)
+    farthest = max(metrics.farthest(table) for table in tables)
+    unknown = np.array(radii) > farthest
+    # The last stands for no table, which `best` calls -1.
+    sigmas = np.array([*(table.header.sigma or math.nan for table in tables), math.nan])
+
+    def known(values: NDArray[np.float64]) -> list[float]:
+        return [float(value) for value in np.where(unknown, math.nan, values)]
+
+    return BestSigma(
+        accuracy=known(100.0 * envelope.share),
+        sigma=known(sigmas[envelope.best]),
+        images=len(tables[0]),
+        low=known(100.0 * envelope.low),
+        high=known(100.0 * envelope.high),
+    )
+
+
+def _tables(
+    evidence_of_method: Mapping[str, list[RowEvidence]],
+) -> tuple[dict[str, list[Certificates]], list[str]]:
+    """Return the certificates of each method that can be combined.
+
+    And notes on those that cannot.
+    """
+    tables: dict[str, list[Certificates]] = {}
+    notes = []
+    for method, group in evidence_of_method.items():
+        agreements = [of_row.agreement for of_row in group]
+        shown = [agreement for agreement in agreements if agreement is not None]
+        others = [agreement.row for agreement in shown if agreement.another_run]
+        if others:
+            notes.append(
+                f"{named(others)}: the released log is not the run of the paper's table 2"
+            )
+        if not shown:
+            continue
+        own = [agreement.found.table for agreement in shown]
+        try:
+            tables[method] = _on_shared_images(own)
+        except Problem as reason:
+            notes.append(f"{method} is left out: {reason}")
+            continue
+        shared = len(tables[method][0])
+        if shared < max(map(len, own)):
+            notes.append(f"{method}: over the {shared:,} images that its tables share")
+        lacking = [
+            f"{of_row.row.sigma:g}" for of_row in group if of_row.agreement is None
+        ]
+        if lacking:
+            notes.append(f"{method}: here without sigma {', '.join(lacking)}")
+    return tables, notes
+
+
+def _on_shared_images(tables: Sequence[Certificates]) -> list[Certificates]:
+    """Return the tables on the images that all of them have.
+
+    Raises:
+        Problem: two of them cannot be paired.
+    """
+    shared = reduce(lambda one, other: metrics.pair(one, other)[0], tables)
+    return [metrics.pair(shared, table)[1] for table in tables]
