@@ -1,6 +1,7 @@
-"""Convolutional networks without residual blocks: LeNet, a small one for digits, and DenseNet-40.
+"""Convolutional networks without residual blocks: LeNet, one for digits, and DenseNet-40.
 
-Stem and MaxPool2x2 are layers with torch's values and gradients that CPUs compute faster than torch's own.
+Stem and MaxPool2x2 are layers with torch's values and gradients that CPUs compute faster
+than torch's own.
 """
 
 from collections import OrderedDict
@@ -13,19 +14,24 @@ from torch.nn import functional as F
 from randsmooth.models.architectures.architecture import Architecture
 from randsmooth.models.architectures.residual import he_normal
 
-GROWTH = 12  # channels that each layer of a DenseNet adds
-LAYERS = 6  # of a dense block
+# The channels that each layer of a DenseNet adds, and the layers of a block.
+GROWTH = 12
+LAYERS = 6
 
 
 def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
-    """As MACER and CAT-RS use it on MNIST: convolutions 20@5x5 and 50@5x5, each pooled, then 500 hidden units."""
-    pooled = (
-        (image_size - 4) // 2 - 4
-    ) // 2  # an unpadded 5x5 convolution takes 4 pixels, a pool halves
+    """Return LeNet as MACER and CAT-RS use it on MNIST.
+
+    Its convolutions 20@5x5 and 50@5x5 are each pooled, then there are 500 hidden units.
+    """
+    # An unpadded 5x5 convolution takes 4 pixels, a pool halves.
+    pooled_once = (image_size - 4) // 2
+    pooled = (pooled_once - 4) // 2
     return nn.Sequential(
         Stem(in_channels, 20, 5),
+        # Each pool stands before the ReLU, which it commutes with: a quarter of the work.
         MaxPool2x2(),
-        nn.ReLU(),  # after the pool, which it commutes with: a quarter of the work
+        nn.ReLU(),
         nn.Conv2d(20, 50, 5),
         MaxPool2x2(),
         nn.ReLU(),
@@ -37,11 +43,15 @@ def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
 
 
 def small_cnn(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
-    """Two 3x3 convolutions with a pool between, one linear layer: 29,066 parameters for 1x8x8 images and 10 classes."""
+    """Return two 3x3 convolutions with a pool between, and one linear layer.
+
+    They have 29,066 parameters for 1x8x8 images and 10 classes.
+    """
     pooled = image_size // 2
     return nn.Sequential(
         nn.Conv2d(in_channels, 32, 3, padding=1),
-        MaxPool2x2(),  # before the second convolution and the ReLU, which cost a quarter then
+        # Behind it, the second convolution and the ReLU cost a quarter.
+        MaxPool2x2(),
         nn.ReLU(),
         nn.Conv2d(32, 64, 3, padding=1),
         nn.ReLU(),
@@ -51,7 +61,10 @@ def small_cnn(*, in_channels: int, image_size: int, num_classes: int) -> nn.Modu
 
 
 class DenseLayer(nn.Module):
-    """(B, inputs, H, W) -> (B, inputs + GROWTH, H, W): new channels after those that came in."""
+    """Two convolutions, whose channels are put after those that came in.
+
+    It maps (B, inputs, H, W) to (B, inputs + GROWTH, H, W).
+    """
 
     def __init__(self, inputs: int) -> None:
         super().__init__()
@@ -63,37 +76,35 @@ class DenseLayer(nn.Module):
 
 
 def densenet40(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
-    """DenseNet-40 with bottlenecks for 32x32 images (Huang et al. 2017), as jh-jeong/smoothing-consistency names it.
+    """Return DenseNet-40 with bottlenecks for 32x32 images (Huang et al. 2017).
 
-    A 3x3 stem with 24 channels and three blocks of 6 layers with 2x2 average pools, without a convolution, between.
+    Parameters have the names of jh-jeong/smoothing-consistency. A 3x3 stem with 24 channels
+    and three blocks of 6 layers with 2x2 average pools, without a convolution, between.
     """
     channels = 2 * GROWTH
     layers = OrderedDict[str, nn.Module](
         conv0=nn.Conv2d(in_channels, channels, 3, padding=1, bias=False)
     )
     for block in (1, 2, 3):
-        dense = (
-            (f"layer{i + 1}", DenseLayer(channels + i * GROWTH)) for i in range(LAYERS)
-        )
-        layers[f"block{block}"] = nn.Sequential(OrderedDict(dense))
-        channels += LAYERS * GROWTH
+        dense = OrderedDict[str, nn.Module]()
+        for layer in range(1, LAYERS + 1):
+            dense[f"layer{layer}"] = DenseLayer(channels)
+            channels += GROWTH
+        layers[f"block{block}"] = nn.Sequential(dense)
         if block < 3:
             layers[f"trans{block}"] = nn.AvgPool2d(2)
-    layers |= {
-        "norm_last": nn.BatchNorm2d(channels),
-        "relu_last": nn.ReLU(inplace=True),
-    }
-    features = nn.Sequential(
-        OrderedDict(layers, pool_last=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(1))
+    layers["norm_last"] = nn.BatchNorm2d(channels)
+    layers["relu_last"] = nn.ReLU(inplace=True)
+    layers["pool_last"] = nn.AdaptiveAvgPool2d(1)
+    layers["flatten"] = nn.Flatten(1)
+    network = OrderedDict[str, nn.Module](
+        features=nn.Sequential(layers), classifier=nn.Linear(channels, num_classes)
     )
-    return he_normal(
-        nn.Sequential(
-            OrderedDict(features=features, classifier=nn.Linear(channels, num_classes))
-        )
-    )
+    return he_normal(nn.Sequential(network))
 
 
 def _norm_relu_conv(inputs: int, outputs: int, kernel: int) -> nn.Sequential:
+    """Return batch norm, ReLU and a convolution that keeps the sides."""
     conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
     return nn.Sequential(
         OrderedDict(norm=nn.BatchNorm2d(inputs), relu=nn.ReLU(inplace=True), conv=conv)
@@ -101,11 +112,13 @@ def _norm_relu_conv(inputs: int, outputs: int, kernel: int) -> nn.Sequential:
 
 
 class Stem(nn.Conv2d):
-    """nn.Conv2d without stride or padding, for the first layer: the same values, and gradients equal up to rounding.
+    """nn.Conv2d without stride or padding, for the first layer.
 
-    For inputs of one or three channels, torch's gradient by the input, which attacks need at every step, leaves most of
-    a CPU's vector units idle: in LeNet it takes as long as the rest of the backward pass. It is one matrix product and
-    a sum of overlapping windows here, which take a fifth of that time.
+    Its values are the same, and gradients equal up to rounding. For inputs of one or three
+    channels, torch's gradient by the input, which attacks need at every step, leaves most
+    of a CPU's vector units idle: in LeNet it takes as long as the rest of the backward
+    pass. It is one matrix product and a sum of overlapping windows here, which take a fifth
+    of that time.
     """
 
     def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
@@ -115,20 +128,17 @@ class Stem(nn.Conv2d):
         attacked = x.requires_grad and torch.is_grad_enabled()
         if x.device.type != "cpu" or not attacked or torch.compiler.is_compiling():
             return super().forward(x)
-        dtype = (
-            torch.get_autocast_dtype("cpu")
-            if torch.is_autocast_enabled("cpu")
-            else x.dtype
-        )
-        tensors = (
-            x.to(dtype),
-            self.weight.to(dtype),
-            None if self.bias is None else self.bias.to(dtype),
-        )
-        return _Convolution.apply(*tensors)  # type: ignore[no-any-return, no-untyped-call]
+        dtype = x.dtype
+        if torch.is_autocast_enabled("cpu"):
+            dtype = torch.get_autocast_dtype("cpu")
+        weight = self.weight.to(dtype)
+        bias = None if self.bias is None else self.bias.to(dtype)
+        return _Convolution.apply(x.to(dtype), weight, bias)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _Convolution(torch.autograd.Function):
+    """A convolution without stride or padding, with a gradient by the input of its own."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
@@ -137,31 +147,37 @@ class _Convolution(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        by_x, *others = ctx.needs_input_grad
-        by_weight = by_bias = None
-        if any(others):
+        needs_x, *needs_others = ctx.needs_input_grad
+        by_x: Tensor | None = None
+        by_weight: Tensor | None = None
+        by_bias: Tensor | None = None
+        if needs_x:
+            by_x = _by_input(grad, weight, x.shape[2:])
+        if any(needs_others):
             _, by_weight, by_bias = torch.ops.aten.convolution_backward(
                 grad,
                 x,
                 weight,
-                [len(weight)],
-                [1, 1],
-                [0, 0],
-                [1, 1],
-                False,
-                [0, 0],
-                1,
-                [False, *others],
+                bias_sizes=[len(weight)],
+                stride=[1, 1],
+                padding=[0, 0],
+                dilation=[1, 1],
+                transposed=False,
+                output_padding=[0, 0],
+                groups=1,
+                output_mask=[False, *needs_others],
             )
-        return (
-            _by_input(grad, weight, x.shape[2:]) if by_x else None,
-            by_weight,
-            by_bias,
-        )
+        return by_x, by_weight, by_bias
 
 
 def _by_input(grad: Tensor, weight: Tensor, sides: torch.Size) -> Tensor:
-    """(N, C, H, W) from grad (N, O, H', W') and weight (O, C, k, k): what each place adds to its window, summed."""
+    """Return the gradient (N, C, H, W) by the input: what each place adds to its window.
+
+    Args:
+        grad: (N, O, H', W') by the output.
+        weight: (O, C, k, k) of the convolution.
+        sides: H and W.
+    """
     windows = weight.flatten(1).t() @ grad.flatten(2)  # (N, C k k, H' W')
     exact = windows.to(torch.promote_types(grad.dtype, torch.float32))
     return F.fold(exact, (sides[0], sides[1]), weight.shape[2:]).to(grad.dtype)
@@ -173,23 +189,29 @@ def is_traced() -> bool:
 
 
 class MaxPool2x2(nn.Module):
-    """nn.MaxPool2d(2), where torch's own kernel is slow in channels-last bfloat16: the same values and gradients."""
+    """nn.MaxPool2d(2), where torch's own kernel is slow in channels-last bfloat16.
+
+    Its values and gradients are the same.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
+        # Compilers know torch's own better.
+        is_recorded = torch.compiler.is_compiling() or is_traced()
         trains = torch.is_grad_enabled() and x.requires_grad
-        recorded = torch.compiler.is_compiling() or is_traced()
-        if (
-            x.device.type != "cpu" or (trains and x.element_size() != 2) or recorded
-        ):  # compilers know torch's better
+        trains_in_32_bits = trains and x.element_size() != 2
+        if x.device.type != "cpu" or trains_in_32_bits or is_recorded:
             return F.max_pool2d(x, 2)
-        height, width = (
-            side // 2 * 2 for side in x.shape[2:]
-        )  # an odd last row or column is in no window
+        # An odd last row or column is in no window.
+        height = x.shape[2] // 2 * 2
+        width = x.shape[3] // 2 * 2
         return _Pool.apply(x[:, :, :height, :width])  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _Pool(torch.autograd.Function):
-    """The larger of every two columns, then of every two rows, in whole vectors and without storing indices."""
+    """The larger of every two columns, then of every two rows.
+
+    It works in whole vectors, and stores no indices.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -205,25 +227,24 @@ class _Pool(torch.autograd.Function):
 
 
 def _pairs(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """The even and the odd places along `dim`, as views."""
+    """Return the even and the odd places along `dim`, as views."""
     even, odd = x.unflatten(dim, (-1, 2)).unbind(dim + 1)
     return even, odd
 
 
 def _to_larger(grad: Tensor, x: Tensor, larger: Tensor, dim: int) -> Tensor:
-    """`grad` at the larger of each pair of `x` along `dim`, at the first of two equal ones, and 0 at the other.
+    """Return `grad` at the larger of each pair of `x` along `dim`, and 0 at the other.
 
-    It is computed on the bits of 16-bit numbers: comparing and masking bfloat16 takes several times as long.
+    Of two equal ones it is at the first. It is computed on the bits of 16-bit numbers:
+    comparing and masking bfloat16 takes several times as long.
     """
     out = torch.empty_like(x)
     first, second = (half.view(torch.int16) for half in _pairs(out, dim))
+    first_of_x, _ = _pairs(x, dim)
     bits = grad.view(torch.int16)
-    unlike = larger.view(torch.int16) ^ _pairs(x, dim)[0].view(
-        torch.int16
-    )  # 0 where the first is the larger
-    mask = (
-        unlike.neg().bitwise_or_(unlike).bitwise_right_shift_(15)
-    )  # all ones where the second is
+    # It is 0 where the first is the larger; the mask is all ones where the second is.
+    unlike = larger.view(torch.int16) ^ first_of_x.view(torch.int16)
+    mask = unlike.neg().bitwise_or_(unlike).bitwise_right_shift_(15)
     torch.bitwise_and(bits, mask, out=second)
     torch.bitwise_xor(bits, second, out=first)
     return out

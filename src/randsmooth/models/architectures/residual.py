@@ -1,7 +1,8 @@
-"""Residual networks: the CIFAR ResNets (He et al. 2016), ResNet-50 for ImageNet and the wide ResNets.
+"""Residual networks: the CIFAR ResNets, ResNet-50 for ImageNet and the wide ResNets.
 
-Parameter names are those of the networks that others released: locuslab/smoothing for CIFAR, torchvision for ImageNet,
-xternalz/WideResNet-pytorch for the wide ones (denoised smoothing's `cifar_wrn`, rs4a's 40-2).
+Parameter names are those of the networks that others released: locuslab/smoothing for CIFAR
+(He et al. 2016), torchvision for ImageNet, xternalz/WideResNet-pytorch for the wide ones
+(denoised smoothing's `cifar_wrn`, rs4a's 40-2).
 """
 
 from collections import OrderedDict
@@ -14,13 +15,20 @@ from torch import Tensor, nn
 from randsmooth.errors import BadValue
 from randsmooth.models.architectures.architecture import Architecture
 
-MOST_BLOCKS = 200  # of a stage, as in the deepest network of He et al., resnet1202
+# The most blocks of a stage, as in the deepest network of He et al., resnet1202.
+MOST_BLOCKS = 200
 
 
 class Block(nn.Module):
-    """A residual block, (B, inputs, H, W) -> (B, width * expansion, H / stride, W / stride).
+    """A residual block of convolutions.
 
-    Each convolution is followed by batch norm and, but for the last, ReLU. The first 3x3 one has the stride.
+    It maps (B, inputs, H, W) to (B, width * expansion, H / stride, W / stride). Each
+    convolution is followed by batch norm and, but for the last, ReLU. The first 3x3 one has
+    the stride.
+
+    Attributes:
+        expansion: how many times `width` the outputs have channels.
+        kernels: the sides of the convolutions.
     """
 
     expansion: ClassVar[int]
@@ -31,38 +39,44 @@ class Block(nn.Module):
         outputs = width * self.expansion
         self.downsample = shortcut(inputs, outputs, stride)
         self.relu = nn.ReLU(inplace=True)
-        sizes = [inputs, *[width] * (len(self.kernels) - 1), outputs]
+        channels = [inputs, *[width] * (len(self.kernels) - 1), outputs]
+        with_stride = self.kernels.index(3)
         for place, kernel in enumerate(self.kernels):
-            steps, padding = (
-                stride if place == self.kernels.index(3) else 1,
-                kernel // 2,
-            )
             conv = nn.Conv2d(
-                sizes[place], sizes[place + 1], kernel, steps, padding, bias=False
+                channels[place],
+                channels[place + 1],
+                kernel,
+                stride=stride if place == with_stride else 1,
+                padding=kernel // 2,
+                bias=False,
             )
             self.add_module(f"conv{place + 1}", conv)
-            self.add_module(f"bn{place + 1}", nn.BatchNorm2d(sizes[place + 1]))
+            self.add_module(f"bn{place + 1}", nn.BatchNorm2d(channels[place + 1]))
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden, last = x, len(self.kernels)
+        hidden = x
+        last = len(self.kernels)
         for place in range(1, last + 1):
-            hidden = self.get_submodule(f"bn{place}")(
-                self.get_submodule(f"conv{place}")(hidden)
-            )
-            hidden = hidden if place == last else self.relu(hidden)
+            conv = self.get_submodule(f"conv{place}")
+            norm = self.get_submodule(f"bn{place}")
+            hidden = norm(conv(hidden))
+            if place < last:
+                hidden = self.relu(hidden)
         return self.relu(hidden.add_(self.downsample(x)))  # type: ignore[no-any-return]
 
 
 class BasicBlock(Block):
     """Two 3x3 convolutions."""
 
-    expansion, kernels = 1, (3, 3)
+    expansion = 1
+    kernels = (3, 3)
 
 
 class Bottleneck(Block):
     """1x1, 3x3, 1x1 convolutions; the 3x3 one has the stride ("v1.5", as torchvision)."""
 
-    expansion, kernels = 4, (1, 3, 1)
+    expansion = 4
+    kernels = (1, 3, 1)
 
 
 def residual(
@@ -75,40 +89,48 @@ def residual(
     image_size: int,
     num_classes: int,
 ) -> nn.Module:
-    """Stages of blocks, each after the first with twice the channels and half the side.
+    """Return stages of blocks, each after the first with twice the channels and half the side.
 
     Args:
         block: of the stages.
-        depths: how many blocks each stage has: n, n, n for CIFAR's depth 6n + 2; 3, 4, 6, 3 for ResNet-50.
+        depths: how many blocks each stage has: n, n, n for CIFAR's depth 6n + 2; 3, 4, 6, 3
+            for ResNet-50.
         width: channels of the first stage.
-        stem: the side of the first kernel: 3, or 7 with a stride of 2 and a pool, which divide sides by 4.
+        stem: the side of the first kernel: 3, or 7 with a stride of 2 and a pool, which
+            divide sides by 4.
+        in_channels: of the images.
+        image_size: any; the mean is taken over what is left of it.
+        num_classes: of the logits.
     """
+    is_large = stem == 7
+    pool = nn.MaxPool2d(3, stride=2, padding=1) if is_large else nn.Identity()
     layers = OrderedDict[str, nn.Module](
         conv1=nn.Conv2d(
             in_channels,
             width,
             stem,
-            stride=2 if stem == 7 else 1,
+            stride=2 if is_large else 1,
             padding=stem // 2,
             bias=False,
         ),
         bn1=nn.BatchNorm2d(width),
         relu=nn.ReLU(inplace=True),
-        maxpool=nn.MaxPool2d(3, stride=2, padding=1) if stem == 7 else nn.Identity(),
+        maxpool=pool,
     )
     inputs = width
     for place, depth in enumerate(depths):
-        layers[f"layer{place + 1}"] = stage(
-            block, inputs, width * 2**place, depth, stride=2 if place else 1
-        )
-        inputs = width * 2**place * block.expansion
+        stage_width = width * 2**place
+        stride = 1 if place == 0 else 2
+        layers[f"layer{place + 1}"] = stage(block, inputs, stage_width, depth, stride)
+        inputs = stage_width * block.expansion
     return classifying(layers, inputs, num_classes)
 
 
 class PreActivationBlock(nn.Module):
-    """Batch norm, ReLU, 3x3 convolution, twice: (B, inputs, H, W) -> (B, outputs, H / stride, W / stride).
+    """Batch norm, ReLU, 3x3 convolution, twice.
 
-    Where the number of channels changes, the shortcut begins after the first ReLU.
+    It maps (B, inputs, H, W) to (B, outputs, H / stride, W / stride). Where the number of
+    channels changes, the shortcut begins after the first ReLU.
     """
 
     expansion: ClassVar[int] = 1
@@ -119,11 +141,9 @@ class PreActivationBlock(nn.Module):
         self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
-        self.convShortcut = (
-            None
-            if inputs == outputs
-            else nn.Conv2d(inputs, outputs, 1, stride, bias=False)
-        )
+        self.convShortcut: nn.Conv2d | None = None
+        if inputs != outputs:
+            self.convShortcut = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
         self.relu = nn.ReLU(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -136,33 +156,39 @@ class PreActivationBlock(nn.Module):
 def wide_residual(
     n: int, k: int, *, in_channels: int, image_size: int, num_classes: int
 ) -> nn.Module:
-    """Three groups of n blocks with 16 k, 32 k and 64 k channels: depth 6n + 4 (Zagoruyko & Komodakis 2016)."""
+    """Return three groups of n blocks with 16 k, 32 k and 64 k channels: depth 6n + 4.
+
+    Source: Zagoruyko & Komodakis 2016.
+    """
+    channels = (16, 16 * k, 32 * k, 64 * k)
     layers = OrderedDict[str, nn.Module](
-        conv1=nn.Conv2d(in_channels, 16, 3, padding=1, bias=False)
+        conv1=nn.Conv2d(in_channels, channels[0], 3, padding=1, bias=False)
     )
-    for group, (inputs, outputs) in enumerate(
-        ((16, 16 * k), (16 * k, 32 * k), (32 * k, 64 * k))
-    ):
-        blocks = stage(PreActivationBlock, inputs, outputs, n, stride=2 if group else 1)
-        layers[f"block{group + 1}"] = nn.Sequential(OrderedDict(layer=blocks))
-    layers |= {"bn1": nn.BatchNorm2d(64 * k), "relu": nn.ReLU(inplace=True)}
-    return classifying(layers, 64 * k, num_classes)
+    for group in (1, 2, 3):
+        inputs = channels[group - 1]
+        stride = 1 if group == 1 else 2
+        blocks = stage(PreActivationBlock, inputs, channels[group], n, stride)
+        layers[f"block{group}"] = nn.Sequential(OrderedDict(layer=blocks))
+    layers["bn1"] = nn.BatchNorm2d(channels[-1])
+    layers["relu"] = nn.ReLU(inplace=True)
+    return classifying(layers, channels[-1], num_classes)
 
 
 def classifying(
     layers: OrderedDict[str, nn.Module], channels: int, num_classes: int
 ) -> nn.Module:
-    """`layers`, and logits of the mean of each of their `channels`."""
-    end = {
-        "avgpool": nn.AdaptiveAvgPool2d(1),
-        "flatten": nn.Flatten(1),
-        "fc": nn.Linear(channels, num_classes),
-    }
-    return he_normal(nn.Sequential(OrderedDict(layers | end)))
+    """Return `layers`, and logits of the mean of each of their `channels`."""
+    layers["avgpool"] = nn.AdaptiveAvgPool2d(1)
+    layers["flatten"] = nn.Flatten(1)
+    layers["fc"] = nn.Linear(channels, num_classes)
+    return he_normal(nn.Sequential(layers))
 
 
 def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:
-    """The identity, or a 1x1 convolution and batch norm where the shape changes (He et al. 2016, B)."""
+    """Return the identity, or a 1x1 convolution and batch norm where the shape changes.
+
+    Source: He et al. 2016, option B.
+    """
     if stride == 1 and inputs == outputs:
         return nn.Identity()
     return nn.Sequential(
@@ -177,16 +203,19 @@ def stage(
     depth: int,
     stride: int,
 ) -> nn.Sequential:
-    """`depth` blocks of one width; the first one changes the shape."""
+    """Return `depth` blocks of one width; the first one changes the shape."""
+    blocks = [block(inputs, width, stride)]
     outputs = width * block.expansion
-    return nn.Sequential(
-        block(inputs, width, stride),
-        *(block(outputs, width, 1) for _ in range(depth - 1)),
-    )
+    for _ in range(depth - 1):
+        blocks.append(block(outputs, width, 1))
+    return nn.Sequential(*blocks)
 
 
 def he_normal(network: nn.Module) -> nn.Module:
-    """`network`, with convolutions ~ N(0, 2 / fan_out), fan_out = k * k * output channels (He et al. 2015)."""
+    """Return `network`, with convolutions ~ N(0, 2 / fan_out).
+
+    fan_out = k * k * output channels (He et al. 2015).
+    """
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
@@ -194,30 +223,43 @@ def he_normal(network: nn.Module) -> nn.Module:
 
 
 def resnet(depth: int) -> Architecture:
-    """The CIFAR ResNet of `depth` layers. Raises Problem unless depth = 6n + 2 with n >= 1."""
+    """Return the CIFAR ResNet of `depth` layers.
+
+    Raises:
+        BadValue: depth is not 6n + 2 with n >= 1.
+    """
     n, rest = divmod(depth - 2, 6)
-    if not 1 <= n <= MOST_BLOCKS or rest:
+    if not 1 <= n <= MOST_BLOCKS or rest != 0:
         raise BadValue(
-            f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or resnet110"
+            f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or "
+            "resnet110"
         )
-    return Architecture(
-        partial(residual, BasicBlock, (n, n, n), 16, 3), min_size=8
-    )  # two halvings leave 2x2 pixels
+    # Two halvings leave 2x2 pixels.
+    return Architecture(partial(residual, BasicBlock, (n, n, n), 16, 3), min_size=8)
 
 
 def wide_resnet(depth: int, k: int) -> Architecture:
-    """The network of `depth` layers and width `k`. Raises Problem unless depth = 6n + 4 with n >= 1, and k >= 1."""
+    """Return the wide ResNet of `depth` layers and width `k`.
+
+    Raises:
+        BadValue: depth is not 6n + 4 with n >= 1, or k is 0.
+    """
     n, rest = divmod(depth - 4, 6)
-    if not 1 <= n <= MOST_BLOCKS or rest or k < 1:
+    if not 1 <= n <= MOST_BLOCKS or rest != 0 or k < 1:
         raise BadValue(
-            f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, such as wrn28-10"
+            f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, such "
+            "as wrn28-10"
         )
     return Architecture(partial(wide_residual, n, k), min_size=8)
 
 
-RESNET8, RESNET20, RESNET32, RESNET44, RESNET56, RESNET110 = map(
-    resnet, (8, 20, 32, 44, 56, 110)
-)
+RESNET8 = resnet(8)
+RESNET20 = resnet(20)
+RESNET32 = resnet(32)
+RESNET44 = resnet(44)
+RESNET56 = resnet(56)
+RESNET110 = resnet(110)
 CIFAR_RESNET50 = resnet(50)
 RESNET50 = Architecture(partial(residual, Bottleneck, (3, 4, 6, 3), 64, 7), min_size=32)
-WRN28_10, WRN40_2 = wide_resnet(28, 10), wide_resnet(40, 2)
+WRN28_10 = wide_resnet(28, 10)
+WRN40_2 = wide_resnet(40, 2)
