@@ -33,8 +33,8 @@ from .scheduler import Scheduler as Scheduler
 from .scheduler import count_classes as count_classes
 from .smoothed import Certified as Certified
 from .smoothed import SmoothedClassifier as SmoothedClassifier
-from .smoothed import Watched as Watched
-from .smoothed import watch as watch
 from .soft import SoftCertified as SoftCertified
 from .soft import certify_soft as certify_soft
 from .soft import soft_accuracies as soft_accuracies
+from .watching import Watched as Watched
+from .watching import watch as watch

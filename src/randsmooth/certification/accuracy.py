@@ -1,12 +1,13 @@
-"""Certified accuracy at one radius of a whole data set, from a few samples of every image and many of a few images."""
+"""Certified accuracy of a whole data set, from few samples of most images."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 from randsmooth import bounds
-from randsmooth.certificates import CertificationSettings
+from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certificates.journal import check_parquet
 from randsmooth.certification.certifying import SharesOut, certify, check_flags
 from randsmooth.certification.options import RunOptions
@@ -24,7 +25,8 @@ from randsmooth.metrics.screening import check_within, chosen_by_chance
 from randsmooth.progress import Progress
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 
-# Share of the images: where no more are needed, a first pass would take more samples on published logs.
+# Of the images: where no more than this share need be certified, a first pass takes
+# more samples than it saves, on published logs.
 SHARE_OF_ONE_PASS = 0.2
 
 
@@ -44,37 +46,49 @@ def measure_accuracy(
 ) -> MeasuredAccuracy:
     """Certified accuracy at `radius` of all images, to `within`, with 95% confidence.
 
-    It is the figure that `certify(rule="radius=R", label_aware=True, n0=0)` would show for all, by the same noise. All
-    images are certified by the rule `screen=R`, which leaves the hard ones open after a few hundred samples; of these
-    so many are chosen by chance, and certified to the end, that the interval is short enough (see
-    `metrics.measured_accuracy`, which makes the same of the two tables). Chance lies in that choice alone, so that the
-    number of images can be settled before the second pass, and the interval needs no correction for stopping. Where
-    `within` is so coarse that a fifth of all images is enough, there is no first pass: chance chooses among all.
+    It is the figure that `certify(rule="radius=R", label_aware=True, n0=0)` would show
+    for all, by the same noise. All images are certified by the rule `screen=R`, which
+    leaves the hard ones open after a few hundred samples; of these so many are chosen
+    by chance, and certified to the end, that the interval is short enough (see
+    `metrics.measured_accuracy`, which makes the same of the two tables). Chance lies in
+    that choice alone, so that the number of images can be settled before the second
+    pass, and the interval needs no correction for stopping. Where `within` is so coarse
+    that a fifth of all images is enough, there is no first pass: chance chooses among
+    all.
 
     Args:
         radius: in the unit of the certificates, such as pixels in [0, 1].
-        within: half of the length that the interval may have, as a share of the images: 0.01 is one point. To be
-            settled beforehand: of runs at ever smaller ones, some interval misses more often than one of 20.
-        out: the file of the first pass, `something.parquet`, or its URL. The second, if any, goes beside it, to
-            `something-open.parquet`. Both are tables of certificates with their evidence.
-        settings: as in `certify`, but for the rule; or as keywords. `label_aware` is always True and n0 is 0: of each
-            image the label is tested, which no samples need to pick.
-        resume, overwrite: go on with an interrupted run into these files, or discard what is there.
+        within: half of the length that the interval may have, as a share of the images:
+            0.01 is one point. To be settled beforehand: of runs at ever smaller ones,
+            some interval misses more often than one of 20.
+        out: the file of the first pass, `something.parquet`, or its URL. The second, if
+            any, goes beside it, to `something-open.parquet`. Both are tables of
+            certificates with their evidence.
+        settings: as in `certify`, but for the rule; or as keywords. `label_aware` is
+            always True and n0 is 0: of each image the label is tested, which no samples
+            need to pick.
+        resume, overwrite: go on with an interrupted run into these files, or discard
+            what is there.
         model, dataset, workers, progress: as in `certify`.
         options: how model and images are opened, and which images are chosen: `split`,
             `image_column`, `label_column`, `resize`, `crop`, `take`, `skip`, `device`,
             `identity`, `num_classes` and `model_args`, as in `certify`. With `take` or
-            `skip`, "all images" are those that they choose. And the fields of `settings`.
+            `skip`, "all images" are those that they choose. And the fields of
+            `settings`.
 
     Raises:
         Problem: anything that cannot be used, named, before the work starts.
 
     Example:
-        >>> import tempfile, torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> import tempfile
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     out = f"{folder}/mine.parquet"
-        ...     measured = measure_accuracy(model, "digits", radius=0.1, sigma=0.25, n=1000, take=20, out=out)
+        ...     settings = CertificationSettings(sigma=0.25, n=1000)
+        ...     measured = measure_accuracy(
+        ...         model, "digits", settings, radius=0.1, take=20, out=out
+        ...     )
         >>> measured.images, measured.radius
         (20, 0.1)
     """
@@ -83,11 +97,8 @@ def measure_accuracy(
     _check_no_rule(spec.settings)
     check_radius(radius)
     check_within(within)
-    second = beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
-    for file in (out, second):
-        check_parquet(file)
-        if not is_url(file):
-            check_flags(Path(place_of(file)), resume=resume, overwrite=overwrite)
+    second_out = beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
+    _check_outputs(out, second_out, resume=resume, overwrite=overwrite)
     certified = partial(
         certify,
         model,
@@ -99,32 +110,60 @@ def measure_accuracy(
         progress=progress,
         **options,
     )
-    screen = f"screen={float(radius)!r}"
-    resolve = f"radius={float(radius)!r}"
-
     images = spec.open_inputs().images
-    inputs = images.spec.inputs
-    indices, words = spec.choose(len(images))
-    total = len(indices)
-    number = bounds.enough_drawn(total, 2.0 * within * total, 1.0 - LEVEL)
-    # Those of images chosen by chance alone take fewer samples than two passes.
-    if number <= SHARE_OF_ONE_PASS * total:
-        drawn = chosen_by_chance(indices, number, spec.settings.seed or 0)
-        only = tuple(drawn), f"{number} by chance of {words}"
-        measured = sampled_accuracy(certified(rule=resolve, only=only, out=out), total)
-        return replace(measured, inputs=inputs)
+    measured = _measured(certified, spec, len(images), radius, within, out, second_out)
+    return replace(measured, inputs=images.spec.inputs)
 
-    screened = certified(rule=screen, out=out)
+
+def _measured(
+    certified: Callable[..., Certificates],
+    spec: RunSpec,
+    in_file: int,
+    radius: float,
+    within: float,
+    out: Place,
+    second_out: Place,
+) -> MeasuredAccuracy:
+    """Measure in one pass over images chosen by chance, or in two passes.
+
+    Args:
+        certified: certifies as `certify` does, given a rule, which images, and the file.
+        spec: what is certified.
+        in_file: how many images there are to choose from.
+        radius, within, out: as in `measure_accuracy`.
+        second_out: the file of the second pass.
+    """
+    screening = f"screen={float(radius)!r}"
+    resolving = f"radius={float(radius)!r}"
+    positions, selection = spec.choose(in_file)
+    total = len(positions)
+    number = bounds.enough_drawn(total, 2.0 * within * total, 1.0 - LEVEL)
+    # So few images, chosen by chance, take fewer samples than two passes over all.
+    if number <= SHARE_OF_ONE_PASS * total:
+        drawn = chosen_by_chance(positions, number, spec.settings.seed or 0)
+        only = (tuple(drawn), f"{number} by chance of {selection}")
+        return sampled_accuracy(certified(rule=resolving, only=only, out=out), total)
+
+    screened = certified(rule=screening, out=out)
     left = to_resolve(screened, within)
     if not len(left):
-        return replace(measured_accuracy(screened, None), inputs=inputs)
-    same = spec.like(screened.header).settings.model_dump(
+        return measured_accuracy(screened, None)
+    # The second pass is certified by the same backend, in the same batches.
+    as_before = spec.like(screened.header).settings.model_dump(
         include={"backend", "precision", "batch"}
     )
-    why = f"{len(left)} left open by the first pass over {screened.header.selection}"
-    only = tuple(left.tolist()), why
-    resolved = certified(rule=resolve, only=only, out=second, **same)
-    return replace(measured_accuracy(screened, resolved), inputs=inputs)
+    reason = f"{len(left)} left open by the first pass over {screened.header.selection}"
+    only = (tuple(left.tolist()), reason)
+    resolved = certified(rule=resolving, only=only, out=second_out, **as_before)
+    return measured_accuracy(screened, resolved)
+
+
+def _check_outputs(*files: Place, resume: bool, overwrite: bool) -> None:
+    """Raise Problem where a pass could not write one of its files."""
+    for file in files:
+        check_parquet(file)
+        if not is_url(file):
+            check_flags(Path(place_of(file)), resume=resume, overwrite=overwrite)
 
 
 def _check_no_rule(settings: CertificationSettings) -> None:
@@ -135,5 +174,6 @@ def _check_no_rule(settings: CertificationSettings) -> None:
             raise BadValue(
                 field=name,
                 value=value,
-                fix="accuracy is measured by rules of its own: leave it out, or certify",
+                fix="accuracy is measured by rules of its own: leave it out, "
+                "or certify",
             )

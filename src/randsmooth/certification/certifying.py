@@ -1,4 +1,4 @@
-"""A certification from one call: into a table in memory, or into a file that survives a kill."""
+"""A certification from one call, in memory or into a file that survives a kill."""
 
 from __future__ import annotations
 
@@ -71,35 +71,39 @@ def certify(
     """Certify images of a data set, with the evidence; the finished table.
 
     Args:
-        model: where it is, as in `load_model`, or the model itself: any torch module in eval mode that takes images in
-            [0, 1], or features, TorchScript, a `torch.export` program, a scikit-learn estimator, or a function from
-            images (B, C, H, W), or features (B, d), to logits (B, K) or labels (B,).
-        dataset: name, folder or file of images, arrays (x, y) or x, or any other form that `data.load` takes, of
-            features too; default:
-            the data set that the model was trained on, by its name. A folder named by the model is opened only if you
-            pass it here. Images without labels are certified, too: what is then not known is whether they are right.
-        settings: how to certify: n0, n, alpha, rule, backend, ... (see `CertificationSettings`). Or as keywords, each
-            in place of the one in `settings`. Without sigma, the one that the model folder says.
-        out: the file to write, `something.parquet`, or its URL, such as `s3://bucket/something.parquet`; None: the
-            table is kept in memory alone. While a file is being made, each finished image is on a line of a journal
+        model: where it is, as in `load_model`, or the model itself: any torch module in
+            eval mode that takes images in [0, 1], or features, TorchScript, a
+            `torch.export` program, a scikit-learn estimator, or a function from images
+            (B, C, H, W), or features (B, d), to logits (B, K) or labels (B,).
+        dataset: name, folder or file of images, arrays (x, y) or x, or any other form
+            that `data.load` takes, of features too; default: the data set that the
+            model was trained on, by its name. A folder named by the model is opened
+            only if you pass it here. Images without labels are certified, too: what is
+            then not known is whether they are right.
+        settings: how to certify: n0, n, alpha, rule, backend, ... (see
+            `CertificationSettings`). Or as keywords, each in place of the one in
+            `settings`. Without sigma, the one that the model folder says.
+        out: the file to write, `something.parquet`, or its URL, such as
+            `s3://bucket/something.parquet`; None: the table is kept in memory alone.
+            While a file is being made, each finished image is on a line of a journal
             beside it; for a URL both wait on this machine (see `urls.delivered`).
-        workers: who certifies, such as `launch.Processes(4)`, four processes on this machine; default: this process
-            alone. The counts do not depend on it.
-        resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
-            the backend and the batch that it had.
-        progress: True shows how far the run is, False does not; default: on a terminal. Or a function like
-            `progress.console`.
+        workers: who certifies, such as `launch.Processes(4)`, four processes on this
+            machine; default: this process alone. The counts do not depend on it.
+        resume, overwrite: go on with an interrupted run into `out`, or discard what is
+            there. A resumed run keeps the backend and the batch that it had.
+        progress: True shows how far the run is, False does not; default: on a terminal.
+            Or a function like `progress.console`.
         shard, only, command: as in `RunSpec`.
-        options: which images, and how they and the model are opened, as in `RunSpec`: split, image_column,
-            label_column, resize, crop, take, skip, device, identity, num_classes, model_args. And the fields of
-            `settings`.
+        options: which images, and how they and the model are opened, as in `RunSpec`:
+            split, image_column, label_column, resize, crop, take, skip, device,
+            identity, num_classes, model_args. And the fields of `settings`.
 
     Raises:
         Problem: anything that cannot be used, named, before the work starts.
 
     Example:
-        >>> import torch
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> table = certify(model, "digits", sigma=0.25, n=100, take=5)
         >>> len(table), table.header.settings.n
         (5, 100)
@@ -117,12 +121,15 @@ def certify(
     if out is None:
         if workers is not None or resume or overwrite or spec.shard is not None:
             raise BadValue(
-                "workers, shard, resume and overwrite are about a file: give out='something.parquet'"
+                "workers, shard, resume and overwrite are about a file: give "
+                "out='something.parquet'"
             )
         return certify_in_memory(spec.open(), show)
+
     if workers is not None and spec.shard is not None:
         raise Conflict(
-            f"shard='{spec.shard}', and workers, who share a run themselves: leave out one of them"
+            f"shard='{spec.shard}', and workers, who share a run themselves: leave out "
+            "one of them"
         )
     check_parquet(out)
     place = place_of(out)
@@ -131,25 +138,33 @@ def certify(
     with delivered(place, resume=resume, overwrite=overwrite) as path:
         if workers is not None:
             return workers.certify(spec, path, show, resume=resume, overwrite=overwrite)
-        check_flags(path, resume=resume, overwrite=overwrite)
-        if shards_path(path).exists() and not overwrite:
-            raise OutputExists(
-                f"{shards_path(path)} holds a run that was shared out",
-                fix=(Setting("workers"), " go on with it"),
-                file=shards_path(path),
-            )
-        if resume:
-            spec = spec.like(header_of(path))
-        return certify_into(spec, path, show, overwrite=overwrite)
+        return _certify_here(spec, path, show, resume=resume, overwrite=overwrite)
+
+
+def _certify_here(
+    spec: RunSpec, path: Path, show: Progress, *, resume: bool, overwrite: bool
+) -> Certificates:
+    """Certify into the file at `path`, without workers, as `certify` asks for it."""
+    check_flags(path, resume=resume, overwrite=overwrite)
+    shards = shards_path(path)
+    if shards.exists() and not overwrite:
+        raise OutputExists(
+            f"{shards} holds a run that was shared out",
+            fix=(Setting("workers"), " go on with it"),
+            file=shards,
+        )
+    if resume:
+        spec = spec.like(header_of(path))
+    return certify_into(spec, path, show, overwrite=overwrite)
 
 
 def certify_in_memory(run: OpenRun, show: Progress = silent) -> Certificates:
     """Certify a run, and return its table.
 
     Example:
-        >>> import torch
+        >>> from torch import nn
         >>> from randsmooth.certification import RunSpec
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> run = RunSpec.of(model, "digits", sigma=0.5, n=100, take=3).open()
         >>> len(certify_in_memory(run))
         3
@@ -170,20 +185,24 @@ def certify_into(
     *,
     overwrite: bool = False,
 ) -> Certificates:
-    """Certify a run into the file `out`. What a run into it was killed over goes on, unless it is to be overwritten.
+    """Certify a run into the file `out`.
 
-    A run that is killed, at whatever moment, loses the few images in hand. What is reported as done was written to
-    the disk before: a power failure does not take it either. What is not open yet is opened once the file is claimed,
-    so that a second process is refused at once.
+    What a run into it was killed over goes on, unless it is to be overwritten.
+
+    A run that is killed, at whatever moment, loses the few images in hand. What is
+    reported as done was written to the disk before: a power failure does not take it
+    either. What is not open yet is opened once the file is claimed, so that a second
+    process is refused at once.
 
     Raises:
-        Problem: `out` holds a run with another header, or another process writes it; or an image is unusable,
-            or the model's logits are not finite.
+        Problem: `out` holds a run with another header, or another process writes it; or
+            an image is unusable, or the model's logits are not finite.
 
     Example:
-        >>> import tempfile, torch
+        >>> import tempfile
+        >>> from torch import nn
         >>> from randsmooth.certification import RunSpec
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> spec = RunSpec.of(model, "digits", sigma=0.5, n=1000, take=2)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     certify_into(spec, Path(folder) / "two.parquet").idx
@@ -221,25 +240,27 @@ def _journal(path: Path, header: Header, *, anew: bool) -> Journal:
 def _journalled(
     run: OpenRun, journal: Journal, out: Path, show: Progress
 ) -> Certificates:
-    """Return the table of `out`, whose missing rows go to the `journal`; one of no row is removed after an error."""
+    """Certify what the `journal` lacks, and return the table of `out`.
+
+    A journal without a row is removed after an error.
+    """
+    task = f"certify {out.stem}"
     try:
-        with show(
-            f"certify {out.stem}", len(run.indices), run.images.spec.inputs
-        ) as reporter:
+        with show(task, len(run.indices), run.images.spec.inputs) as reporter:
             tell(run, show, reporter)
             done = {row.idx for row in journal.rows}
-            right = _settled(journal)
             reporter.skip(len(done))
-            kind = "certified and right" if run.images.labelled else "certified"
+            certified = _settled(journal)
             left = [index for index in spread(run.indices) if index not in done]
+            kind = "certified and right" if run.images.labelled else "certified"
             for row in run.certify(left):
                 journal.append(row)
                 is_last = len(journal.rows) == len(run.indices)
-                safe = journal.sync() if is_last else journal.settle()
-                if safe:
-                    right += _settled(journal)
-                    share = right / len(journal.rows)
-                    reporter.advance(safe, f"{share:.1%} {kind}")
+                newly_safe = journal.sync() if is_last else journal.settle()
+                if newly_safe:
+                    certified += _settled(journal)
+                    share = certified / len(journal.rows)
+                    reporter.advance(newly_safe, f"{share:.1%} {kind}")
         table = journal.table(run.indices, out.stem)
     except Problem:
         if not journal.rows:
@@ -251,7 +272,10 @@ def _journalled(
 
 
 def _settled(journal: Journal) -> int:
-    """Return how many of the rows since the last call are certified, and right as far as there are labels."""
+    """Return how many of the rows since the last call are certified.
+
+    Where there are labels, those that are right are counted.
+    """
     table = journal.judge()
     if table.labelled:
         return int(table.correct.sum())
@@ -273,7 +297,7 @@ def finished(run: OpenRun, out: Path) -> Certificates:
 
 
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Raise Problem for both flags at once, or for neither where `out` or its journal exists."""
+    """Raise Problem for both flags, or for neither where a run into `out` exists."""
     if resume and overwrite:
         raise Conflict(
             "resume=True goes on, overwrite=True begins anew: give one of them"
@@ -286,7 +310,7 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 def header_of(out: Path) -> Header | None:
-    """Return the header of the run into `out`, finished or not; None where there is none."""
+    """Return the header of the run into `out`, finished or not; None without one."""
     if out.exists():
         return certificates.read_parquet(out).header
     path = journal_path(out)

@@ -16,6 +16,7 @@ from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.batches import EVERY
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.options import CertifiedModelOptions
+from randsmooth.certification.predicting import enough_to_predict, top_if_clear
 from randsmooth.certification.run import RunSpec
 from randsmooth.certification.run_header import (
     called,
@@ -26,7 +27,6 @@ from randsmooth.certification.run_header import (
 )
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.searches import make_search
-from randsmooth.certification.smoothed import enough_to_predict, top_if_clear
 from randsmooth.data import Images
 from randsmooth.errors import BadValue, NotComparable, WrongTable
 from randsmooth.progress import Progress, chosen_progress

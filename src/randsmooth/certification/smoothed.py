@@ -1,11 +1,10 @@
-"""The smoothed classifier, what a base classifier answers most often under noise; and a certificate as it grows."""
+"""The smoothed classifier: what a base classifier answers most often under noise."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, Unpack
 
 import numpy as np
@@ -13,9 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from randsmooth import bounds, models
+from randsmooth import models
 from randsmooth.certificates import (
-    ABSTAIN,
     BATCH_MATTERS,
     CertificationOptions,
     CertificationSettings,
@@ -25,21 +23,21 @@ from randsmooth.certification.algorithm import (
     PREDICT,
     Until,
     certify_steps,
-    estimating,
-    selecting,
     uniforms,
 )
 from randsmooth.certification.batches import SampleRange
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
+from randsmooth.certification.predicting import enough_to_predict, top_if_clear
 from randsmooth.certification.scheduler import Job, T, count_once, results
-from randsmooth.errors import BadValue, TooFewSamples, WrongData
-from randsmooth.frozen_record import settings_from, whole_number
-from randsmooth.noise import Gaussian, Noise, address_of, fresh_seed
+from randsmooth.errors import BadValue, WrongData
+from randsmooth.frozen_record import settings_from
+from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.notes import Note
 from randsmooth.rules import Evidence
 
 Ints = NDArray[np.int64]
+
 # Settings that one call cannot change.
 OF_THE_CLASSIFIER = ("noise", "sound", "backend", "precision", "batch", "seed")
 
@@ -165,10 +163,14 @@ class SmoothedClassifier:
         return self.settings.seed
 
     def drawing(self, x: Tensor) -> Engine:
-        """What draws the noise of one call, about images shaped like `x` (C, H, W): under a new seed if it has none."""
+        """Return what draws the noise of one call, about images shaped like `x` (C, H, W).
+
+        It draws under a new seed if the classifier has none.
+        """
         if self.seed is not None:
             return self.engine
-        self.engine.prepare(x.shape)  # once for all calls
+        # Once for all calls.
+        self.engine.prepare(x.shape)
         return self.engine.under(fresh_seed())
 
     def certify(
@@ -202,10 +204,10 @@ class SmoothedClassifier:
             Job(i, image, certify_steps(rule, settings.n0, until=until))
             for i, image in enumerate(images)
         ]
-        found, engine = self._run(jobs)
-        counts0 = np.stack([evidence.counts0 for evidence in found])
-        counts = np.stack([evidence.counts for evidence in found])
-        paths = tuple(evidence.path for evidence in found)
+        of_images, engine = self._run(jobs)
+        counts0 = np.stack([evidence.counts0 for evidence in of_images])
+        counts = np.stack([evidence.counts for evidence in of_images])
+        paths = tuple(evidence.path for evidence in of_images)
         u = uniforms(settings.bound, engine.seed, [job.address for job in jobs])
         predict, radius = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
         return Certified(
@@ -271,28 +273,34 @@ class SmoothedClassifier:
         if self.settings.counts_all:
             return self.certify(x).predict
         ranges = [SampleRange(PREDICT, 0, enough_to_predict(n, alpha))]
-        counts, _ = self._run(
-            [
-                Job(i, image, count_once(ranges))
-                for i, image in enumerate(self.checked(x))
-            ]
-        )
-        return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
+        images = self.checked(x)
+        jobs = [Job(i, image, count_once(ranges)) for i, image in enumerate(images)]
+        of_images, _ = self._run(jobs)
+        classes = [top_if_clear(counts, alpha) for (counts,) in of_images]
+        return np.array(classes, np.int64)
 
     def _run(self, jobs: Sequence[Job[T]]) -> tuple[list[T], Engine]:
-        """The results of `jobs`, in their order, and what drew their noise."""
+        """Return the results of `jobs`, in their order, and what drew their noise."""
         engine = self.drawing(jobs[0].x)
-        found = results(engine, jobs)
+        job_results = results(engine, jobs)
         if not engine.mixes:
             warnings.warn(Note("batch_matters", text=BATCH_MATTERS), stacklevel=3)
-        return found, engine
+        return job_results, engine
 
     def checked(self, x: Tensor | NDArray[Any]) -> Tensor:
-        """Inputs (B, ...), of `x` with or without a batch axis; Problem where it is neither."""
+        """Return inputs (B, ...), of `x` with or without a batch axis.
+
+        Raises:
+            Problem: it is neither.
+        """
+        # Rows of features, or one of them.
         if isinstance(x, np.ndarray) and x.ndim in (1, 2) and x.dtype.kind in "fiu":
-            x = torch.tensor(x, dtype=torch.float32)  # rows of features
-        one = len(self.shape) if self.shape is not None else 3 if np.ndim(x) > 2 else 1
-        x = x[None] if isinstance(x, Tensor) and x.dim() == one else x
+            x = torch.tensor(x, dtype=torch.float32)
+        dimensions_of_one = 3 if np.ndim(x) > 2 else 1
+        if self.shape is not None:
+            dimensions_of_one = len(self.shape)
+        if isinstance(x, Tensor) and x.dim() == dimensions_of_one:
+            x = x[None]
         x = models.check_inputs(x, self.shape)
         if not len(x):
             raise WrongData(
@@ -306,143 +314,3 @@ def device_of(model: object) -> torch.device:
     weights = model.parameters() if isinstance(model, nn.Module) else iter(())
     first = next(weights, None)
     return torch.device("cpu") if first is None else first.device
-
-
-def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
-    """The n samples of a prediction as an integer, for those who write 1e5.
-
-    Raises:
-        Problem: alpha or n cannot be used, or n equal answers would predict no class at level alpha / `images`.
-
-    Example:
-        >>> enough_to_predict(1e4, 0.001)
-        10000
-    """
-    bounds.check_alpha(alpha)
-    n, level = int(whole_number(n)), alpha / images
-    least = next(
-        k for k in count(1) if bounds.two_sided_p_value(k, k) <= level
-    )  # 2 * 2^-k
-    if n < least:
-        each = (
-            f" over {images} images is {level:.3g} for each, which"
-            if images > 1
-            else ""
-        )
-        raise TooFewSamples(
-            f"alpha={alpha}{each} needs n >= {least} to predict any class; got n={n}"
-        )
-    return n
-
-
-def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
-    """The most frequent class of counts (K,), or ABSTAIN where it is not clear of the second at level alpha.
-
-    Of counts of all copies, for which alpha is 0, it is clear where it is more frequent.
-    """
-    runner_up, top = map(int, np.sort(counts)[-2:])
-    clear = (
-        bounds.two_sided_p_value(top, top + runner_up) <= alpha
-        if alpha
-        else top > runner_up
-    )
-    return int(counts.argmax()) if clear else ABSTAIN
-
-
-@dataclass(frozen=True)
-class Watched:
-    """One image at one look.
-
-    Attributes:
-        predict: the certified class, or ABSTAIN (-1).
-        radius: the certified radius, in the norm and the unit of the noise (see `Certified`).
-        q: upper bound on 1 - p_A.
-        counts0: (K,) classes of the samples that picked the class.
-        counts: (K,) classes of the others so far.
-
-    Example:
-        >>> counts = np.array([30, 2])
-        >>> Watched(0, 0.25, 0.2, counts, counts).samples
-        32
-    """
-
-    predict: int
-    radius: float
-    q: float
-    counts0: Ints
-    counts: Ints
-
-    @property
-    def picked(self) -> int:
-        """The class whose probability is bounded."""
-        return int(self.counts0.argmax())
-
-    @property
-    def samples(self) -> int:
-        """How many bound its probability so far."""
-        return int(self.counts.sum())
-
-
-def watch(
-    smoothed: SmoothedClassifier,
-    x: Tensor,
-    settings: CertificationSettings | None = None,
-    **fields: Unpack[CertificationOptions],
-) -> Iterator[Watched]:
-    """Certify one image, and tell at every look what its samples prove so far.
-
-    At its end, the last look has the counts and the radius that `smoothed.certify` gives. By a sequential rule whose
-    bound holds at every look at once, such as "anytime", the certificate of the look at which one stops is as valid.
-
-    Args:
-        smoothed: the classifier.
-        x: one image (C, H, W), or (1, C, H, W), in [0, 1].
-        settings, fields: as for `SmoothedClassifier.certify`.
-
-    Raises:
-        Problem: as `SmoothedClassifier.certify`; or several images, or no samples that pick a class (n0=0).
-
-    Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
-        >>> smoothed = SmoothedClassifier(model, sigma=0.5)
-        >>> looks = watch(smoothed, torch.ones(1, 2, 2), rule="anytime", n0=32, n=200)
-        >>> [look.samples for look in looks]
-        [32, 64, 96, 128, 160, 192, 200]
-    """
-    settings = smoothed.settings_for(settings, fields)
-    images = smoothed.checked(x)
-    if len(images) != 1:
-        raise BadValue(f"one image can be watched at a time; got {len(images)}")
-    if settings.n0 == 0:
-        raise BadValue(
-            "n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual"
-        )
-    image = images[0]
-    rule = settings.of(image.shape).stopping_rule()
-    engine = smoothed.drawing(image)
-    u = uniforms(settings.bound, engine.seed, [address_of(image)])
-    path = list[int]()
-
-    def counted(samples: SampleRange) -> Ints:
-        (rows,) = results(engine, [Job(0, image, count_once([samples]))])
-        counts: Ints = rows[0]
-        return counts
-
-    counts0 = counted(selecting(rule, settings.n0))
-    counts = np.zeros_like(counts0)
-    picked = int(counts0.argmax())
-    while (look := rule.next_look(path)) is not None:
-        counts = counts + counted(estimating(rule, int(counts.sum()), look))
-        path.append(int(counts[picked]))
-        evidence = Evidence.of(
-            counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u
-        )
-        (predict,), (radius,) = decide(rule, evidence)
-        (q,), _ = rule.claims(evidence)
-        yield Watched(
-            predict=int(predict),
-            radius=float(radius),
-            q=float(q),
-            counts0=counts0,
-            counts=counts,
-        )
