@@ -180,6 +180,7 @@ def fitted(x: Array, fit: Fit | None, where: Where) -> Array:
     sides = (before[0], before[1])
     whole = fit.scaled(sides)
     window = fit.sides(sides, where(0))
+    # One channel at a time, as PIL has no mode for floats in several channels.
     planes = [
         np.asarray(cut_centre(scaled(Image.fromarray(plane), whole), window))
         for plane in x.reshape(-1, *sides)

@@ -93,6 +93,7 @@ def _of_tensor(x: Tensor, name: str) -> Array:
     values = x.detach().cpu()
     if values.is_floating_point() and values.dtype not in FLOATS_OF_NUMPY:
         values = values.float()
+    # torch only notes that numbers are conjugated or negated, as NumPy does not know.
     array: Array = values.resolve_conj().resolve_neg().numpy()
     return array
 

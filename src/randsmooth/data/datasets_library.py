@@ -38,6 +38,7 @@ def library(what: str, failed: str) -> Iterator[Any]:
     except Problem:
         raise
     except Exception as error:
+        # It wraps what happened in errors that say only that something did.
         raise WrongData(f"{failed}: {shown(error.__cause__ or error)}") from error
 
 

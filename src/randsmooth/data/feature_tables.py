@@ -236,13 +236,8 @@ def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Role
         name: what to call the table in errors.
     """
     names = [str(column) for column in frame.columns]
-    times = Counter(names)
-    about_splits = [
-        column
-        for column in split_column(names, (request.columns.label,))
-        if times[column] == 1
-    ]
-    cells = {column: frame[column].tolist() for column in about_splits}
+    about_splits = split_column(names, (request.columns.label,))
+    cells = _cells(frame, about_splits)
     splits = saying(cells, name)
 
     label = None
@@ -251,14 +246,17 @@ def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Role
         label = request.columns.label_among(others, name)
     if not splits:
         # Any column of texts may say splits, whatever it is called.
-        texts = [
-            column
-            for column, dtype in zip(names, frame.dtypes, strict=True)
-            if dtype.kind == "O" and column != label and times[column] == 1
-        ]
-        cells = {column: frame[column].tolist() for column in texts}
+        types = zip(names, frame.dtypes, strict=True)
+        texts = [column for column, dtype in types if dtype.kind == "O"]
+        cells = _cells(frame, [column for column in texts if column != label])
         splits = telling(cells)
     return _Roles(label, {column: cells[column] for column in splits})
+
+
+def _cells(frame: Any, columns: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the cells of those of the columns whose name no other has."""
+    times = Counter(map(str, frame.columns))
+    return {column: frame[column].tolist() for column in columns if times[column] == 1}
 
 
 def _numbers_of(

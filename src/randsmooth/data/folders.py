@@ -70,6 +70,7 @@ def image_folder(root: Path, classes: tuple[str, ...]) -> Encoded:
     paths = list[Path]()
     labels = list[int]()
     for label, name in enumerate(classes):
+        # Of a class without a folder there are no images.
         folder = folder_of.get(name, root / name)
         images = images_below(folder, left_out, in_class=True)
         paths += images

@@ -159,6 +159,7 @@ def of_categories(
         return no_labels(len(places)), None
     if missing.any():
         raise _lacks_label(int(places.argmin()), where)
+    # The codes may be pandas' own, which must not be written to.
     return torch.from_numpy(places.copy()), check_names(list(names), source)
 
 

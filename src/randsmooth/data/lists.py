@@ -5,7 +5,7 @@ The latter are what Hugging Face writes.
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,7 +124,7 @@ class ImageList:
             cell = cells[place]
             files[place] = self._file_called(cell, by_name, self._where(rows[place]))
 
-        found = [file for file in files if file is not None]
+        known = [file for file in files if file is not None]
         if no_paths:
             first = no_paths[0]
             note = Note(
@@ -132,10 +132,10 @@ class ImageList:
                 path=str(self.path),
                 folder=str(folder),
                 cell=cells[first],
-                file=str(found[first].relative_to(folder)),
+                file=str(known[first].relative_to(folder)),
             )
             tell(note)
-        return found
+        return known
 
     def _files_at(
         self, cells: Sequence[str], among: Sequence[Path] | None
@@ -204,19 +204,17 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> ImageList:
     """
     (_, names), *rows = read_rows(path)
     cells = {name: [row[place] for _, row in rows] for place, name in enumerate(names)}
-
     about_splits = split_column(names, (columns.image, columns.label))
-    telling_splits = saying({name: cells[name] for name in about_splits}, str(path))
-    others = [name for name in names if name not in telling_splits]
-    image, label = columns.find(others, str(path))
+    telling_splits = saying(_some(cells, about_splits), str(path))
+    image, label = columns.find(_other(names, telling_splits), str(path))
     if not telling_splits:
-        others = [name for name in names if name not in (image, label)]
-        telling_splits = telling({name: cells[name] for name in others})
+        # Any column may say splits, whatever it is called.
+        others = _other(names, (image, label))
+        telling_splits = telling(_some(cells, others))
 
     splits = {WHOLE: list(range(len(rows)))}
     if telling_splits:
-        of_splits = {name: cells[name] for name in telling_splits}
-        splits = rows_of_splits(of_splits, str(path))
+        splits = rows_of_splits(_some(cells, telling_splits), str(path))
     return ImageList(
         path=path,
         lines=[number for number, _ in rows],
@@ -224,6 +222,16 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> ImageList:
         labels=[""] * len(rows) if label is None else cells[label],
         splits=splits,
     )
+
+
+def _some(cells: Mapping[str, list[str]], names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the cells of the columns of these names."""
+    return {name: cells[name] for name in names}
+
+
+def _other(names: Iterable[str], taken: Collection[str | None]) -> list[str]:
+    """Return the names but those that are taken."""
+    return [name for name in names if name not in taken]
 
 
 def read_rows(path: Path) -> list[Row]:

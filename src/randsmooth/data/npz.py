@@ -21,6 +21,7 @@ from randsmooth.data.decode import check_swelling
 from randsmooth.data.images import TensorImages
 from randsmooth.data.npz_names import (
     Arrays,
+    all_names,
     arrays_by_word,
     arrays_of_splits,
     paired,
@@ -75,8 +76,7 @@ def _splits(
     split, splits = arrays_of_splits(groups, request, path)
 
     if request.columns.label is None:
-        names = [name for arrays in groups.values() for name in arrays.values()]
-        lengths = {name: _length(archive, name) for name in names}
+        lengths = {name: _length(archive, name) for name in all_names(groups)}
         splits[split] = paired(
             splits[split], request.columns.image, groups, lengths, path
         )

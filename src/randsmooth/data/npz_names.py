@@ -75,23 +75,52 @@ def arrays_of_splits(
     Raises:
         Problem: the split is not there, or the user names arrays of two splits.
     """
-    names = [name for arrays in groups.values() for name in arrays.values()]
-    asked = [
-        name for name in (request.columns.image, request.columns.label) if name in names
-    ]
-    words = [_word_of(name, groups) for name in asked]
-    if len(set(words)) == 2:
-        return _of_two_words(asked, words, groups, request, path)
+    asked = _asked_for(groups, request)
     if not asked:
         # What is of no split beside others may be the names of classes.
         of_splits = {word: arrays for word, arrays in groups.items() if word != WHOLE}
         return chosen(of_splits or groups, request.split, path, whole=request.called)
-    if words[0] == WHOLE:
-        return request.called, {request.called: {name: name for name in names}}
 
-    split = split_or_short(words[0]) or request.called
+    words = [_word_of(name, groups) for name in asked]
+    if len(set(words)) == 2:
+        return _of_two_words(asked, words, groups, request, path)
+    return _of_one_word(asked, words[0], groups, request)
+
+
+def _asked_for(groups: Mapping[str, Arrays], request: Request) -> list[str]:
+    """Return the arrays that the user names, in whole: the image, then the label."""
+    names = all_names(groups)
+    columns = (request.columns.image, request.columns.label)
+    return [column for column in columns if column is not None and column in names]
+
+
+def all_names(groups: Mapping[str, Arrays]) -> list[str]:
+    """Return the names of all arrays."""
+    return [name for arrays in groups.values() for name in arrays.values()]
+
+
+def _of_one_word(
+    asked: Sequence[str],
+    word: str,
+    groups: Mapping[str, Arrays],
+    request: Request,
+) -> tuple[str, dict[str, Arrays]]:
+    """Return the split of arrays whose names say one split, or none.
+
+    Args:
+        asked: the names of the arrays.
+        word: for their split; WHOLE: they say none.
+        groups, request: as for `arrays_of_splits`.
+    """
+    if word == WHOLE:
+        # Any other array may be the partner, whatever its name says.
+        return request.called, {
+            request.called: {name: name for name in all_names(groups)}
+        }
+
+    split = split_or_short(word) or request.called
     others = {
-        column: name for column, name in groups[words[0]].items() if name not in asked
+        column: name for column, name in groups[word].items() if name not in asked
     }
     # What the user names keeps its whole name, by which it is looked for.
     return split, {split: others | {name: name for name in asked}}

@@ -148,16 +148,16 @@ def _read_splits(
         rows: the name of each split -> its rows; empty: WHOLE has all rows.
     """
     source = _called(files)
-    found, schema = _image_columns(files, columns, telling, source)
+    read, schema = _image_columns(files, columns, telling, source)
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
-        return _mapped(files, found, rows, source)
+        return _mapped(files, read, rows, source)
 
-    batches = [batch for file in files for batch in _batches(file, found.names)]
+    batches = [batch for file in files for batch in _batches(file, read.names)]
     table = pa.Table.from_batches(batches, schema)
     if not rows:
         rows = {WHOLE: list(range(len(table)))}
     return {
-        split: _rows_of_table(table, found, places, source)
+        split: _rows_of_table(table, read, places, source)
         for split, places in rows.items()
     }
 
@@ -193,14 +193,15 @@ def _image_columns(
     for file in files:
         schema = _schema(file)
         names = [name for name in schema.names if name not in telling]
-        found = _Columns(*columns.find(names, str(file)))
-        _check_holds_bytes(schema.field(found.image), file)
-        fields = [schema.field(name) for name in found.names]
+        read = _Columns(*columns.find(names, str(file)))
+        _check_holds_bytes(schema.field(read.image), file)
+        fields = [schema.field(name) for name in read.names]
         schemas.append(pa.schema(fields, schema.metadata))
 
+    # So the columns read of the last file are those of all.
     if any(schema != schemas[0] for schema in schemas):
         raise WrongData(f"{source} have different columns, fetch them again")
-    return found, schemas[0]
+    return read, schemas[0]
 
 
 def _schema(file: Path) -> pa.Schema:

@@ -34,8 +34,10 @@ def splits_in(folder: Path) -> dict[str, list[Path]]:
     """
     images, folders = scan(folder)
     paths = {path.name: [path] for path in folders if split_of(path.name)}
+    # Shards of a data set of the hub lie in data/.
     paths |= _split_files(folder) or _split_files(folder / "data")
     if not paths:
+        # A word for a split may stand beside another word, as in seg_train, seg_test.
         alike = splits_beside(path.name for path in folders)
         paths = {path.name: [path] for path in folders if path.name in alike}
     if paths:

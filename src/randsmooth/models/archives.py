@@ -58,21 +58,29 @@ def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int
     except BROKEN as error:
         raise WrongFile(str(error)) from None
 
-    sizes = {entry.filename: entry.file_size for entry in entries}
     _check_names(entries)
-    code_names = {name for name in sizes if packed and f"/{packed}/" in name}
-    code = [entry for entry in entries if entry.filename in code_names]
-    stored = [entry for entry in entries if entry.filename not in code_names]
-    as_it_is = all(
-        entry.compress_type == zipfile.ZIP_STORED
-        and entry.compress_size == entry.file_size
-        for entry in stored
+    code = [entry for entry in entries if packed and f"/{packed}/" in entry.filename]
+    names_of_code = {entry.filename for entry in code}
+    _check_stored(
+        [entry for entry in entries if entry.filename not in names_of_code], size
     )
-    if not as_it_is or sum(entry.file_size for entry in stored) > size:
-        raise WrongFile("what it holds is larger than the file")
     if sum(entry.file_size for entry in code) > MOST_CODE:
         raise WrongFile(f"its code is more than {MOST_CODE:,} bytes")
-    return sizes
+    return {entry.filename: entry.file_size for entry in entries}
+
+
+def _check_stored(entries: list[zipfile.ZipInfo], size: int) -> None:
+    """Raise WrongFile unless entries lie in a file of `size` bytes as they are."""
+    for entry in entries:
+        plain = entry.compress_type == zipfile.ZIP_STORED
+        if not plain or entry.compress_size != entry.file_size:
+            raise _larger_than_file()
+    if sum(entry.file_size for entry in entries) > size:
+        raise _larger_than_file()
+
+
+def _larger_than_file() -> WrongFile:
+    return WrongFile("what it holds is larger than the file")
 
 
 def _check_names(entries: list[zipfile.ZipInfo]) -> None:
@@ -94,6 +102,7 @@ def _check_directory(file: IO[bytes], size: int) -> None:
 
     It must also end where that end begins.
     """
+    # Python's reader looks for the last end that may have a comment behind it.
     start = max(0, size - MOST_BEHIND - END.size)
     file.seek(start)
     tail = file.read()
@@ -103,6 +112,7 @@ def _check_directory(file: IO[bytes], size: int) -> None:
     *_, length, place, _ = END.unpack_from(tail, place_in_tail)
     end = start + place_in_tail
 
+    # A longer record before it counts in its place, as in files beyond 4 GiB.
     file.seek(max(0, end - LOCATOR.size - LONG_END.size))
     before_end = file.read(LOCATOR.size + LONG_END.size)
     locator = before_end[-LOCATOR.size :]

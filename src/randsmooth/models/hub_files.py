@@ -49,20 +49,22 @@ def model_folder(name: str, files: list[str], written: str) -> Path:
 
 def _not_found(name: str, written: str, error: Exception) -> NotFound:
     """Return the problem of a model that is no folder, and not had from the hub."""
-    meaning = NOT_REACHED
-    for kind, words in MEANINGS:
-        if isinstance(error, kind):
-            meaning = words
-            break
-
-    fix = "check the name"
-    if not isinstance(error, HFValidationError):
-        fix += (
-            f", or `hf download {name} --local-dir FOLDER` where there is a network, "
-            f"and {written} here"
-        )
-    if isinstance(error, GatedRepoError):
+    fix = (
+        f"check the name, or `hf download {name} --local-dir FOLDER` where there is a "
+        f"network, and {written} here"
+    )
+    if isinstance(error, HFValidationError):
+        fix = "check the name"
+    elif isinstance(error, GatedRepoError):
         fix = "accept them on its page, and `hf auth login`"
     return NotFound(
-        f"no folder {name!r}, {meaning}", field="model", value=name, fix=fix
+        f"no folder {name!r}, {_meaning(error)}", field="model", value=name, fix=fix
     )
+
+
+def _meaning(error: Exception) -> str:
+    """Return what an error of the hub means, in our words."""
+    for kind, words in MEANINGS:
+        if isinstance(error, kind):
+            return words
+    return NOT_REACHED

@@ -39,8 +39,8 @@ ARCHITECTURES: Registry[Architecture] = Registry(
     ),
 )
 
-# Beside these: what the name of a family's member looks like -> its architecture, by the
-# numbers in the name.
+# Beside these: what the name of a family's member looks like -> its architecture, by
+# the numbers in the name.
 FAMILIES: dict[str, Callable[..., Architecture]] = {
     "resnet([0-9]{1,4})": lambda depth: architectures.residual.resnet(depth),
     "wrn([0-9]{1,4})-([0-9]{1,2})": lambda depth, k: architectures.residual.wide_resnet(
@@ -57,9 +57,9 @@ def build(
     It maps (B, in_channels, image_size, image_size) to logits (B, num_classes). Weights
     come from torch's global generator: seed it for a reproducible start.
 
-    `resnetN` with N = 6n + 2 is the CIFAR ResNet (so is resnet152), but `resnet50` is the
-    ImageNet one and `cifar-resnet50` the other. `wrnN-k` with N = 6n + 4 is the wide
-    ResNet.
+    `resnetN` with N = 6n + 2 is the CIFAR ResNet (so is resnet152), but `resnet50` is
+    the ImageNet one and `cifar-resnet50` the other. `wrnN-k` with N = 6n + 4 is the
+    wide ResNet.
 
     Raises:
         UnknownName: there is no architecture `arch`.
@@ -74,8 +74,8 @@ def build(
     if image_size < architecture.min_size:
         smallest = f"{architecture.min_size}x{architecture.min_size}"
         raise WrongData(
-            f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}: "
-            "resize them"
+            f"{arch} takes images of {smallest} or more, not {image_size}x{image_size}",
+            fix="resize them",
         )
     return architecture.builder(
         in_channels=in_channels, image_size=image_size, num_classes=num_classes
@@ -92,14 +92,14 @@ def check_arch(arch: str) -> None:
         >>> check_arch("resnet152")
         >>> check_arch("renset20")
         Traceback (most recent call last):
-        randsmooth.errors.UnknownName: unknown architecture 'renset20': did you mean 'resnet20'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown architecture 'renset20': did you ...
     """
     if not any(re.fullmatch(family, arch) for family in FAMILIES):
         ARCHITECTURES.check(arch)
 
 
 def architecture_of(arch: str) -> Architecture:
-    """Return the entry called `arch`, or the member of a family that has none of its own.
+    """Return the entry called `arch`, or the member of a family that has none.
 
     Raises:
         UnknownName: there is neither.
