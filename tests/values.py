@@ -30,6 +30,35 @@ def noted(kind: str, **facts: Any) -> Iterator[list[Note]]:
     assert facts.items() <= of_kind[0].facts.items(), (facts, of_kind[0])
 
 
+class Refusal:
+    """What a problem has to be: of this very kind, about this field, and naming these values in its text.
+
+    Example:
+        >>> from randsmooth.errors import BadValue
+        >>> Refusal(BadValue, "q0=2", field="q0").check(
+        ...     BadValue(field="q0", value=2, expected="must be below 1")
+        ... )
+    """
+
+    def __init__(
+        self, kind: type[Exception], *names: str, field: str | None = None
+    ) -> None:
+        self.kind = kind
+        self.names = names
+        self.field = field
+
+    def check(self, problem: Exception) -> None:
+        """Check that `problem` is as it has to be."""
+        assert type(problem) is self.kind, (self.kind, problem)
+        if self.field is not None:
+            assert getattr(problem, "field", None) == self.field, (self.field, problem)
+        unnamed = [name for name in self.names if name not in str(problem)]
+        assert not unnamed, (unnamed, str(problem))
+
+    def __repr__(self) -> str:
+        return f"Refusal({self.kind.__name__}, {self.names}, field={self.field!r})"
+
+
 class Caught:
     """The problem that a block raised, once the block has ended."""
 

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth.app import Limits, Served, serve, uploads
 from randsmooth.app.guard import API, HEADERS, NAMED, UPLOAD, Guard, names_of
 from randsmooth.app.uploads import delete_old
+from randsmooth.errors import WrongData
+from values import Refusal
 
 needs_gradio = pytest.mark.skipif(
     find_spec("gradio") is None, reason="Gradio is not installed"
@@ -235,8 +237,8 @@ def test_a_small_file_does_not_take_long(served: Served, tmp_path: Path) -> None
     assert "scans" in said and "more than the 50" in said and "slow" not in said
     tiff = tmp_path / "large.tif"
     Image.new("L", (101, 100)).save(tiff)
-    assert "more than the 10,000" in refusal(
-        served.read, tiff
+    Refusal(WrongData, "10,000").check(
+        problem_of(served.read, tiff)
     )  # said before a TIFF is decoded
 
 

@@ -14,8 +14,10 @@ from randsmooth import bounds
 from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
 from randsmooth.bounds.binomial import Ints
 from randsmooth.bounds.boundaries import SHARE_OF_OTHER_CLASSES, _grows
+from randsmooth.errors import BadValue
 from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule
+from values import Refusal
 
 
 def tail(r: float) -> float:
@@ -109,7 +111,7 @@ def test_from_which_radius_on_no_samples_need_pick_the_class() -> None:
             [
                 (
                     partial(make_rule, f"radius={refused}", **facts),
-                    f"radius={refused:g} | let n0 other samples",
+                    Refusal(BadValue, f"radius={refused:g}", field="radius"),
                 )
             ]
         )

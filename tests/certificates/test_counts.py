@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from certificates.walks import HEADER, same, table_of
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import (
     Certificates,
@@ -22,9 +22,11 @@ from randsmooth.certificates import (
     write_parquet,
 )
 from randsmooth.certificates.header import Header
+from randsmooth.errors import BadValue, MissingValue, NotFound, WrongTable
 from randsmooth.noise import Gaussian
 from randsmooth.report import remarks
 from randsmooth.rules import make_rule
+from values import Refusal
 
 Ints = NDArray[np.int64]
 
@@ -89,11 +91,11 @@ def test_how_the_class_was_picked_must_be_said() -> None:
         ([990] * 4, {"n": 1000}),
     ]
     for counts, facts in cases:
-        assert "bound='any-class'" in refusal(
-            from_counts, counts, label=LABEL, **facts, **FACTS
+        Refusal(MissingValue, "bound='any-class'").check(
+            problem_of(from_counts, counts, label=LABEL, **facts, **FACTS)
         )
-    assert "picked is missing" in refusal(
-        from_counts, [990], n=1000, label=[0], bound="any-class", **FACTS
+    Refusal(MissingValue).check(
+        problem_of(from_counts, [990], n=1000, label=[0], bound="any-class", **FACTS)
     )
 
 
@@ -143,8 +145,15 @@ def test_the_looks_of_a_rule_are_judged_as_that_rule_does() -> None:
         assert np.array_equal(alone.radius, ours.radius) and np.array_equal(
             alone.samples, counts.sum(axis=1)
         ), rule
-        assert "give path" in refusal(
-            from_counts, counts, counts0=counts0, label=ours.label, rule=rule, sigma=0.5
+        Refusal(BadValue).check(
+            problem_of(
+                from_counts,
+                counts,
+                counts0=counts0,
+                label=ours.label,
+                rule=rule,
+                sigma=0.5,
+            )
         )
 
 
@@ -275,7 +284,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
     for name, text, named in NO_COUNTS:
         (tmp_path / name).write_text(text)
         assert named in refusal(from_counts, tmp_path / name, **FACTS), text
-    assert "no file at" in refusal(from_counts, tmp_path / "none.csv", **FACTS)
+    Refusal(NotFound).check(problem_of(from_counts, tmp_path / "none.csv", **FACTS))
 
 
 TABLES: dict[str, Callable[[], Certificates]] = {
@@ -312,8 +321,8 @@ def test_a_frame_of_counts_is_judged_again() -> None:
     judged = from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS)
     made = judged.to_pandas()
     made.at[0, "radius"] = 9.0  # which is not read
-    assert "bound='any-class'" in refusal(
-        from_counts, made, **FACTS
+    Refusal(MissingValue, "bound='any-class'").check(
+        problem_of(from_counts, made, **FACTS)
     )  # what any-class picked is not called picked
     assert same(from_counts(made, bound="any-class", **FACTS), judged)
 
@@ -347,7 +356,7 @@ def test_p_a_of_the_picked_class_alone_is_known_where_it_must_lie_below_a_half()
         [990, 400], picked=[0, 1], label=[0, 2], **facts
     )  # the label may have come out 600 times
     assert not metrics.knows_p_a(open_)
-    assert "only the picked class was counted" in refusal(metrics.p_a, open_)
+    Refusal(WrongTable).check(problem_of(metrics.p_a, open_))
 
 
 def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(
@@ -387,7 +396,9 @@ def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:
     for other in ("grid", "dense=1", "radius=0.5"):
         first = make_rule(other, noise=Gaussian(0.5), n=1000, alpha=0.001).next_look([])
         assert first is not None
-        assert "looks" in refusal(from_counts, path=[[first]] * 3, rule=other, **facts)
-    assert "anytime" in refusal(
-        from_counts, path=[[32, 64], [32], [500]], rule="anytime", **facts
+        Refusal(WrongTable, "looks").check(
+            problem_of(from_counts, path=[[first]] * 3, rule=other, **facts)
+        )
+    Refusal(BadValue, "anytime").check(
+        problem_of(from_counts, path=[[32, 64], [32], [500]], rule="anytime", **facts)
     )  # no look of its

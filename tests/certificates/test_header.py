@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from certificates.walks import HEADER, evidence_of, table_of
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth.certificates import (
     ANOTHER_ARITHMETIC,
     ANOTHER_MODEL,
@@ -35,9 +35,9 @@ from randsmooth.certificates.sameness import (
     evidence_difference,
 )
 from randsmooth.certificates.settings import CertificationSettings, check_budget
-from randsmooth.errors import Problem
+from randsmooth.errors import BadValue, Problem, TooLarge
 from randsmooth.noise import Gaussian, Uniform, check_sigma
-from values import noted
+from values import Refusal, noted
 
 Make = Callable[..., Certificates]
 
@@ -125,9 +125,11 @@ def test_what_cannot_be_read_cannot_be_made() -> None:
         "n >= 10" in refusal(check_budget, 1, 9, 0.001)
         and check_budget(1, 10, 0.001) is None  # type: ignore[func-returns-value]
     )
-    assert "from 1e-06 to 100" in refusal(check_sigma, 127.5)
-    assert "keep long lists" in refusal(
-        Header, classes=("x" * LONGEST_TEXT,) * (MOST_BYTES // LONGEST_TEXT + 1)
+    Refusal(BadValue, "-06", "100", field="sigma").check(problem_of(check_sigma, 127.5))
+    Refusal(TooLarge).check(
+        problem_of(
+            Header, classes=("x" * LONGEST_TEXT,) * (MOST_BYTES // LONGEST_TEXT + 1)
+        )
     )
     for odd in (float("nan"), {1, 2}, {1: 2}, "\ud800", b"x"):
         refusal(Header, model={"odd": odd})

@@ -22,6 +22,13 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.checking import check_file
 from randsmooth.certificates.header import Header
+from randsmooth.errors import (
+    BadValue,
+    Conflict,
+    MissingValue,
+    NotComparable,
+    WrongTable,
+)
 from randsmooth.metrics.radii import asked_radii, largest_possible
 from randsmooth.noise import (
     NORMS,
@@ -35,6 +42,7 @@ from randsmooth.noise import (
     Splitting,
     Uniform,
 )
+from values import Refusal
 
 STD = np.linspace(0.2, 2.0, 16, dtype=np.float32).reshape(1, 4, 4)
 NOISES: dict[
@@ -158,14 +166,17 @@ def test_counts_of_another_program_may_be_of_any_noise() -> None:
     counts: dict[str, Any] = {"n": 1000, "picked": [0], "label": [0]}
     check_refusals(
         [
-            (lambda: from_counts([990], **counts), "sigma=0.5 | uniform=0.6"),
+            (
+                lambda: from_counts([990], **counts),
+                Refusal(MissingValue, "sigma=0.5", "uniform=0.6"),
+            ),
             (
                 lambda: from_counts([990], **counts, sigma=0.5, noise="uniform=1"),
-                "sigma=0.5 | uniform=1",
+                Refusal(Conflict, "sigma=0.5", "uniform=1"),
             ),
             (
                 lambda: from_counts([990], **counts, noise="ablation=5"),
-                "ablation=5 | shape",
+                Refusal(BadValue, "ablation=5"),
             ),
         ]
     )
@@ -270,26 +281,44 @@ def test_what_does_not_follow_is_refused(tmp_path: Path) -> None:
     seen = gaussian.in_norm("l1")
     check_refusals(
         [
-            (lambda: uniform.in_norm("l2"), "uniform=0.6 | l1 and linf | 'l2'"),
-            (lambda: ablated.in_norm("l1"), "l0 | 'l1'"),
-            (lambda: gaussian.in_norm("linf"), "shape=()"),
-            (lambda: uniform.in_norm("linf"), "shape=()"),
-            (lambda: from_radii([0.5]).in_norm("l1"), "sigma"),
-            (lambda: seen.in_norm("linf", shape=(4,)), "l1 radii already"),
-            (lambda: write_parquet(seen, tmp_path / "a.parquet"), "l1 radii"),
-            (lambda: write_tsv(seen, tmp_path / "a.tsv"), "L2 radii"),
-            (lambda: write_tsv(uniform, tmp_path / "a.tsv"), "uniform 0.6 | Parquet"),
+            (lambda: uniform.in_norm("l2"), Refusal(BadValue, "uniform=0.6", "'l2'")),
+            (lambda: ablated.in_norm("l1"), Refusal(BadValue, "l0", "'l1'")),
+            (
+                lambda: gaussian.in_norm("linf"),
+                Refusal(BadValue, "shape=()", field="shape"),
+            ),
+            (
+                lambda: uniform.in_norm("linf"),
+                Refusal(BadValue, "shape=()", field="shape"),
+            ),
+            (
+                lambda: from_radii([0.5]).in_norm("l1"),
+                Refusal(MissingValue, "sigma", field="sigma"),
+            ),
+            (lambda: seen.in_norm("linf", shape=(4,)), Refusal(WrongTable)),
+            (
+                lambda: write_parquet(seen, tmp_path / "a.parquet"),
+                Refusal(WrongTable, "l1 radii"),
+            ),
+            (
+                lambda: write_tsv(seen, tmp_path / "a.tsv"),
+                Refusal(WrongTable, "L2 radii"),
+            ),
+            (
+                lambda: write_tsv(uniform, tmp_path / "a.tsv"),
+                Refusal(WrongTable, "uniform 0.6", "Parquet"),
+            ),
             (
                 lambda: metrics.require_one_norm([gaussian, uniform]),
-                "gaussian | uniform | one norm at a time",
+                Refusal(NotComparable, "gaussian", "uniform"),
             ),
             (
                 lambda: metrics.require_one_norm([uniform, ablated]),
-                "uniform | ablation | one norm at a time",
+                Refusal(NotComparable, "uniform", "ablation"),
             ),
-            (lambda: metrics.acr_difference(gaussian, uniform), "different norms"),
-            (lambda: metrics.compare([(gaussian, uniform)]), "different norms"),
-            (lambda: metrics.envelope([gaussian, ablated]), "different norms"),
+            (lambda: metrics.acr_difference(gaussian, uniform), Refusal(NotComparable)),
+            (lambda: metrics.compare([(gaussian, uniform)]), Refusal(NotComparable)),
+            (lambda: metrics.envelope([gaussian, ablated]), Refusal(NotComparable)),
         ]
     )
     assert metrics.compare([(seen, uniform)])[0].images == 40

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import bounds
 from randsmooth.certificates import (
     Certificates,
@@ -26,7 +26,9 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.logs.budgets import possible_budgets
 from randsmooth.certificates.logs.inferred import infer
+from randsmooth.errors import BadValue
 from randsmooth.noise import Gaussian
+from values import Refusal
 
 PLACES: dict[
     str, tuple[Any, ...]
@@ -147,7 +149,9 @@ def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None
     out = "its radii are those of n=100000 at alpha=0.01"
     assert out in refusal(infer, table, "noise_1.00", n=100_000, alpha=0.001)
     assert out in refusal(infer, table, "noise_1.00", alpha=0.001)
-    assert f"n=10000, alpha=None: {out}" in refusal(infer, table, "noise_1.00_N10000")
+    Refusal(BadValue, f"n=10000, alpha=None: {out}").check(
+        problem_of(infer, table, "noise_1.00_N10000")
+    )
     (doubt,) = infer(table, "noise_2.00", n=100_000, alpha=0.01).header.notes[-1:]
     assert "share the largest radius" in doubt and "up to 7.8" in doubt
     raised = replace(table, radius=np.minimum(1.02 * table.radius, table.radius.max()))
@@ -158,8 +162,8 @@ def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None
             == note
         )
     no_radius_too_large = printed(1.0, 100_000, 0.001)
-    assert "n=100000, alpha=0.01" in refusal(
-        infer, no_radius_too_large, "noise_1.00", n=100_000, alpha=0.01
+    Refusal(BadValue, "n=100000, alpha=0.01").check(
+        problem_of(infer, no_radius_too_large, "noise_1.00", n=100_000, alpha=0.01)
     )
 
 

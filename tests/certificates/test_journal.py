@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from certificates.walks import HEADER, RULES, rows_of, same, table_of
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth.certificates import (
     Certificates,
     Header,
@@ -25,8 +25,8 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.journal import _link
 from randsmooth.certificates.journal_rows import table_of as table_of_rows
-from randsmooth.errors import OVERWRITE, RESUME, Problem, WrongFile
-from values import noted, refused
+from randsmooth.errors import OVERWRITE, RESUME, WrongFile
+from values import Refusal, noted, refused
 
 Make = Callable[..., Certificates]
 
@@ -145,8 +145,7 @@ def test_a_flipped_bit_is_refused_but_those_of_the_last_line_break(
         if bit // 8 == len(content) - 1:
             assert taken(path) == right[:-1]
         else:
-            with pytest.raises(Problem, match=r"run\.journal"):
-                Journal.read(path)
+            Refusal(WrongFile, "run.journal").check(problem_of(Journal.read, path))
 
 
 def test_a_line_lost_doubled_swapped_emptied_or_of_another_file_is_refused(
@@ -239,7 +238,7 @@ def test_a_journal_that_was_removed_is_not_written_on_in_silence(
 ) -> None:
     table, path = make(3), tmp_path / "run.journal"
     with (
-        pytest.raises(Problem, match="start the run again"),
+        refused(WrongFile, file=path),
         Journal.create(path, table.header) as journal,
     ):
         path.unlink()
@@ -304,4 +303,4 @@ def test_what_is_finished_is_read_as_the_table_of_these_images(tmp_path: Path) -
         read(path)
     for content in (written(table, path, []), b""):
         path.write_bytes(content)
-        assert "not finished any image yet" in refusal(read, path)
+        Refusal(WrongFile).check(problem_of(read, path))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import data, metrics
 from randsmooth.certificates import (
     PredictionLog,
@@ -23,6 +23,8 @@ from randsmooth.certificates.logs import text as log_text
 from randsmooth.certificates.logs.paths import DATASETS
 from randsmooth.certificates.logs.repositories import CLASSES
 from randsmooth.cli import certificate_files
+from randsmooth.errors import BadValue, SeveralProblems, WrongFile, WrongTable
+from values import Refusal, refused
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
 ROWS = [
@@ -160,9 +162,7 @@ def test_a_log_without_header_and_idx_is_read_but_paired_with_none(
         read(tmp_path / "usual.tsv"),
         table,
     ):  # not even two such logs are known to be about the same images
-        assert "bare does not say which images it is about" in refusal(
-            metrics.pair, table, other
-        )
+        Refusal(WrongTable).check(problem_of(metrics.pair, table, other))
 
 
 def row(**facts: str) -> str:
@@ -289,7 +289,7 @@ def test_a_log_cut_short_is_refused_or_ends_at_a_line(tmp_path: Path) -> None:
                 "\n"
             ), length
         else:
-            assert "cut" in refusal(read, cut), length
+            Refusal(WrongFile, "cut").check(problem_of(read, cut))
 
 
 def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(
@@ -302,7 +302,7 @@ def test_labels_are_among_the_classes_of_the_data_set_that_the_path_names(
         path.write_text(f"{HEAD}\n" + row(label=str(last), predict=str(last)))
         assert read(path).label.tolist() == [last], dataset
         path.write_text(f"{HEAD}\n" + row(label=str(last + 1), predict=str(last + 1)))
-        assert f"from 0 to {last}, the classes of {dataset}" in refusal(read, path)
+        Refusal(WrongFile, str(last), str(dataset)).check(problem_of(read, path))
         if dataset in data.DATASETS:
             assert data.DATASETS[dataset].num_classes == CLASSES[dataset]
 
@@ -407,9 +407,9 @@ def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
     for taken in (infer, lambda table, _, sigma: table.assuming(sigma=sigma)):
         said = refusal(taken, table, path, sigma=0.25)
         assert "0.07 to 0.25: leave sigma out" in said
-    assert "sigma for each image" in refusal(write_tsv, table, tmp_path / "out.tsv")
-    assert "several sigmas" in refusal(metrics.acr_at, table, n=1000)
-    assert "no one noise" in refusal(lambda: table.noise)
+    Refusal(WrongTable).check(problem_of(write_tsv, table, tmp_path / "out.tsv"))
+    Refusal(WrongTable).check(problem_of(metrics.acr_at, table, n=1000))
+    Refusal(WrongTable).check(problem_of(lambda: table.noise))
 
 
 def test_a_given_sigma_is_that_of_the_logs_that_do_not_say_theirs(
@@ -421,7 +421,7 @@ def test_a_given_sigma_is_that_of_the_logs_that_do_not_say_theirs(
     tables = certificate_files.load([own, usual], sigma=0.5)
     assert [table.header.sigma for table in tables] == [None, 0.5]
     assert [metrics.p_a(table).share(0.99).value for table in tables] == [5 / 6, 5 / 6]
-    assert "leave sigma out" in refusal(certificate_files.load, [own], sigma=0.5)
+    Refusal(SeveralProblems).check(problem_of(certificate_files.load, [own], sigma=0.5))
 
 
 def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(
@@ -432,7 +432,7 @@ def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(
     table = infer(read(path), path)
     assert (table.header.sigma, table.header.n, table.sigmas) == (0.5, 100_000, None)
     assert metrics.p_a(table).share(0.99).value == 5 / 6
-    assert "sigma is 0.5" in refusal(infer, read(path), path, sigma=0.25)
+    Refusal(BadValue, "0.5").check(problem_of(infer, read(path), path, sigma=0.25))
     head, *rows = path.read_text().splitlines()
     moved = [
         "\t".join([*line.split("\t")[:5], *line.split("\t")[:4:-1]])
@@ -462,13 +462,13 @@ def test_bounds_on_p_a_that_a_log_states_are_used_and_contradict_a_wrong_sigma(
         and "give the sigma" in said
     )
     path.write_text(with_columns([0.4] * 6, pABar=[0.4] * 6))
-    assert "line 2: pABar='0.4'" in refusal(read, path)
+    Refusal(WrongFile, "line 2: pABar='0.4'").check(problem_of(read, path))
     path.write_text(with_columns([0.4] * 6, pABar=[1.4] * 6))
-    assert "line 2: pABar='1.4'" in refusal(read, path)
+    Refusal(WrongFile, "line 2: pABar='1.4'").check(problem_of(read, path))
     path.write_text(with_columns([0.4] * 6, sigma=SIGMAS, best_sigma=SIGMAS))
-    assert "sigma and best_sigma" in refusal(read, path)
+    Refusal(WrongFile, "best_sigma").check(problem_of(read, path))
     path.write_text(with_columns([0.4] * 6, sigma=[0.0] * 6))
-    assert "line 2: sigma='0.0'" in refusal(read, path)
+    Refusal(WrongFile, "sigma='0.0'").check(problem_of(read, path))
 
 
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:
@@ -502,7 +502,7 @@ def test_every_released_log_is_read_and_none_misread(logs: Path) -> None:
         rows = parsed(path)
         if rows is None:
             predictions.append(path.name)
-            with pytest.raises(PredictionLog, match="log of predictions"):
+            with refused(PredictionLog, file=path):
                 read(path)
             continue
         table = read(path)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from certificates.walks import rows_of
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth.atomic import claimed
 from randsmooth.certificates import (
     Certificates,
@@ -31,8 +31,15 @@ from randsmooth.certificates.selection import (
     chosen_by,
     images_planned,
 )
-from randsmooth.errors import NotFound
-from values import refused
+from randsmooth.errors import (
+    BadValue,
+    Busy,
+    MissingValue,
+    NotFound,
+    OutputExists,
+    WrongTable,
+)
+from values import Refusal, refused
 
 Make = Callable[..., Certificates]
 
@@ -271,8 +278,8 @@ def test_files_that_are_no_shards(whole: Certificates, tmp_path: Path) -> None:
             merge, [tmp_path / "a.parquet", *written(whole, tmp_path, "2/2")], **facts
         ), named
     (tmp_path / "empty.parquet.partial").touch()
-    assert "of which any image is finished" in refusal(
-        merge, [tmp_path / "empty.parquet.partial"]
+    Refusal(MissingValue, field="shards").check(
+        problem_of(merge, [tmp_path / "empty.parquet.partial"])
     )
 
 
@@ -281,22 +288,18 @@ def test_an_output_is_not_written_over_nor_an_unfinished_run_lost(
 ) -> None:
     paths, out = written(whole, tmp_path, "1/2", "2/2"), tmp_path / "t.parquet"
     out.write_text("mine")
-    assert "t.parquet exists; to begin anew: overwrite=True" in refusal(
-        merge, paths, out=out
+    Refusal(OutputExists, "t.parquet", "overwrite=True").check(
+        problem_of(merge, paths, out=out)
     )
-    assert "is one of the shards" in refusal(merge, paths, out=paths[0], overwrite=True)
-    assert "must end in .parquet" in refusal(merge, paths, out="t.tsv")
+    Refusal(OutputExists).check(problem_of(merge, paths, out=paths[0], overwrite=True))
+    Refusal(BadValue).check(problem_of(merge, paths, out="t.tsv"))
     out.unlink()
     journal = tmp_path / "t.parquet.partial"
     Journal.create(journal, whole.header).close()
     before = journal.read_bytes()
-    assert "holds the images of an unfinished run; to begin anew: overwrite" in refusal(
-        merge, paths, out=out
-    )
+    Refusal(OutputExists).check(problem_of(merge, paths, out=out))
     with claimed(out):
-        assert "another run is writing" in refusal(
-            merge, paths, out=out, overwrite=True
-        )
+        Refusal(Busy).check(problem_of(merge, paths, out=out, overwrite=True))
     assert journal.read_bytes() == before and not out.exists()
     merge(paths, out=out, overwrite=True)
     assert len(read_parquet(out)) == 12 and not journal.exists()
@@ -314,8 +317,8 @@ def test_shards_at_urls_are_merged_there(
     write_parquet(cut(whole, "2/2"), urls[1])
     merge(urls, out="memory://shards/t.parquet")
     assert_same_evidence(read_parquet("memory://shards/t.parquet"), whole)
-    assert "memory://shards/t.parquet exists" in refusal(
-        merge, urls, out="memory://shards/t.parquet"
+    Refusal(OutputExists, "shards/t.parquet").check(
+        problem_of(merge, urls, out="memory://shards/t.parquet")
     )
 
 
@@ -356,11 +359,8 @@ def test_selections_and_shards_agree_with_what_they_stand_for() -> None:
             shard = Shard(int(rng.integers(1, of + 1)), of)
             check_belong(words, str(shard), mine := np.array(shard.share(positions)))
             others = np.setdiff1d(images, mine)
-            assert f"image {others[0]} is not one of" in refusal(
-                check_belong, words, str(shard), others
-            ), (
-                words,
-                shard,
+            Refusal(WrongTable, str(others[0])).check(
+                problem_of(check_belong, words, str(shard), others)
             )
             assert images_planned(words, str(shard)) == len(shard.share(positions)), (
                 words,

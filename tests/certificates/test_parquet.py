@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 from certificates.walks import HEADER, RULES, same, table_of
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from openness.plugin import SOURCE, announce, forget_packages
 from randsmooth import bounds, metrics
 from randsmooth.certificates import (
@@ -32,10 +32,11 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.header import parse_header
 from randsmooth.certificates.parquet import DIGESTS, KEY, digests
-from randsmooth.errors import Problem
+from randsmooth.errors import Problem, WrongFile
 from randsmooth.noise import Gaussian
 from randsmooth.notes import Note
 from randsmooth.rules import make_rule
+from values import Refusal
 
 Make = Callable[..., Certificates]
 
@@ -120,9 +121,11 @@ def test_a_truncated_file_is_refused_at_every_length(
     content = whole.read_bytes()
     for length in range(0, len(content), 37):
         cut.write_bytes(content[:length])
-        assert "cut" in refusal(read, cut)
-    assert "whole.parquet" in refusal(read, tmp_path / "whol.parquet")
-    assert "randsmooth certify" in refusal(read, tmp_path / "nowhere" / "none.parquet")
+        Refusal(WrongFile, "cut").check(problem_of(read, cut))
+    Refusal(WrongFile, "whole.parquet").check(
+        problem_of(read, tmp_path / "whol.parquet")
+    )
+    Refusal(WrongFile).check(problem_of(read, tmp_path / "nowhere" / "none.parquet"))
 
 
 def rewrite(
@@ -226,8 +229,8 @@ def test_changed_columns_headers_and_digests_are_named(
     pq.write_table(
         theirs.replace_schema_metadata(pq.read_table(path).schema.metadata), path
     )
-    assert "counts0, counts, path, seconds" in refusal(
-        read, path
+    Refusal(WrongFile, "counts0, counts, path, seconds").check(
+        problem_of(read, path)
     )  # rows of another table under this header
 
 
@@ -238,7 +241,7 @@ def test_columns_for_people_are_looked_at_only_where_they_hold_numbers(
     write_parquet(make(3), path)
     rewrite(path, with_column("radius", ["x" * 10**6] * 3), sign=False)
     assert read(path).radius.shape == (3,)
-    assert "'radius' holds string, not numbers" in refusal(check_file, path)
+    Refusal(WrongFile, "'radius'").check(problem_of(check_file, path))
 
 
 def test_a_table_that_lost_its_header_is_no_foreign_file(
@@ -248,7 +251,7 @@ def test_a_table_that_lost_its_header_is_no_foreign_file(
     for metadata in ({}, {DIGESTS: b"{}"}, {b"randsmootj": b"{}"}):
         write_parquet(make(5), path)
         pq.write_table(pq.read_table(path).replace_schema_metadata(metadata), path)
-        assert "a.parquet is damaged: its header is lost" in refusal(read, path)
+        Refusal(WrongFile, "a.parquet").check(problem_of(read, path))
 
 
 def test_a_table_beyond_all_use_is_neither_written_nor_read(

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from certificates.walks import HEADER, RULES, SEQUENTIAL, evidence_of, same, table_of
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import metrics
 from randsmooth.certificates import Header, Machine, from_radii, read_tsv, write_tsv
 from randsmooth.certificates.evidence import ABSTAIN
 from randsmooth.certificates.table import Certificates, decide, from_evidence
+from randsmooth.errors import WrongTable
 from randsmooth.noise import Gaussian
 from randsmooth.rules import Evidence, make_rule
+from values import Refusal
 
 Floats = NDArray[np.float64]
 Make = Callable[..., Certificates]
@@ -101,11 +103,11 @@ def test_bad_budgets_and_what_holds_as_it_is_only_are_refused(make: Make) -> Non
     for change, named in changes:
         assert named in refusal(table.at, **change)
     for rule in RULES[1:]:
-        assert "by rule fixed" in refusal(made(rule).at, alpha=0.01), rule
+        Refusal(WrongTable).check(problem_of(made(rule).at, alpha=0.01))
     log = Certificates(
         Header(), table.idx, table.label, table.predict, table.radius, table.seconds
     )
-    assert "certify again" in refusal(log.at, alpha=0.1)
+    Refusal(WrongTable).check(problem_of(log.at, alpha=0.1))
     assert (
         log.assuming(sigma=0.5).header.sigma == 0.5
         and table.assuming(sigma=9.0).header.sigma == 0.5
@@ -121,7 +123,7 @@ def test_samples_that_stopped_early_tell_no_p_a_and_the_refusal_says_what_would(
     for rule in SEQUENTIAL:
         table = made(rule)
         assert not metrics.knows_p_a(table), rule
-        assert "by rule fixed" in refusal(metrics.p_a, table), rule
+        Refusal(WrongTable).check(problem_of(metrics.p_a, table))
     assert refusal(metrics.p_a, made("fixed", label_aware=True)).endswith(
         "not label-aware"
     )
@@ -140,9 +142,11 @@ def test_label_aware_tables_spend_nothing_on_what_is_wrong() -> None:
         assert np.all(table.samples[wrong] == HEADER.n0)
         paths = list(table.paths or ())  # samples that the header says were not drawn
         paths[int(np.argmax(wrong))] = paths[int(np.argmin(wrong))]
-        assert "damaged" in refusal(
-            from_evidence, table.header, **evidence_of(table) | {"paths": paths}
-        ), rule
+        Refusal(WrongTable).check(
+            problem_of(
+                from_evidence, table.header, **evidence_of(table) | {"paths": paths}
+            )
+        )
 
 
 def test_looks_that_do_not_fit_the_counts_are_refused() -> None:
@@ -175,7 +179,7 @@ def test_counts_that_picked_their_own_class_are_not_judged_as_if_others_had() ->
         {"rule": "radius=0.5"},
     ]
     for facts in cases:
-        assert "any-class" in refusal(made, **usual | facts), facts
+        Refusal(WrongTable).check(problem_of(made, **usual | facts))
 
 
 def test_the_mark_of_a_class_that_no_samples_picked_is_checked() -> None:
@@ -191,9 +195,7 @@ def test_the_mark_of_a_class_that_no_samples_picked_is_checked() -> None:
         assert "counts0" not in table.to_pandas() and (counts0.sum(axis=1) == 1).all()
         assert np.array_equal(table.samples, counts.sum(axis=1)) and table.correct.any()
         others = evidence_of(table) | {"counts0": np.roll(counts0, 1, axis=1)}
-        assert "marks another class" in refusal(
-            from_evidence, table.header, **others
-        ), (rule, facts)
+        Refusal(WrongTable).check(problem_of(from_evidence, table.header, **others))
 
 
 HUGE = np.array([[2**62] * 4 + [200]])
@@ -226,13 +228,19 @@ def test_evidence_that_is_no_table_is_named(make: Make) -> None:
         assert named in refusal(
             from_evidence, table.header, **evidence_of(table) | other
         ), what
-    assert "u=None" in refusal(
-        from_evidence, table.header.replace(bound="randomised"), **evidence_of(table)
+    Refusal(WrongTable, "u=None").check(
+        problem_of(
+            from_evidence,
+            table.header.replace(bound="randomised"),
+            **evidence_of(table),
+        )
     )
     one = make(1, classes=None)
     assert HUGE.sum() == 200  # it wraps round
     wrapped = {"counts": HUGE, "counts0": np.array([[20, 0, 0, 0, 0]]), "paths": None}
-    assert "damaged" in refusal(from_evidence, one.header, **evidence_of(one) | wrapped)
+    Refusal(WrongTable).check(
+        problem_of(from_evidence, one.header, **evidence_of(one) | wrapped)
+    )
 
 
 UNSAYABLE: list[dict[str, Any]] = [{"rule": rule} for rule in RULES[1:]]

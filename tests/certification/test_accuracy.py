@@ -12,12 +12,14 @@ import randsmooth as rs
 from certification.planes import HalfSpace, at_distance
 from certification.runs import StopAfter
 from models.refusing import check_refusals
+from randsmooth.errors import BadValue, OutputExists, WrongData
 from randsmooth.metrics import (
     MeasuredAccuracy,
     certified_accuracy,
     measured_accuracy,
     sampled_accuracy,
 )
+from values import Refusal
 
 R, IMAGES = 0.4, 200
 SETTINGS = rs.CertificationSettings(sigma=0.5, n=5000, alpha=0.01)
@@ -115,9 +117,9 @@ def test_a_run_cut_short_in_either_pass_goes_on(
         [
             (
                 lambda: measure(split, out, resume=True, within=0.03),
-                "was begun differently (selection: ",
+                Refusal(OutputExists),
             ),
-            (lambda: measure(split, out), "a.parquet exists; to go on with it"),
+            (lambda: measure(split, out), Refusal(OutputExists, "a.parquet")),
         ]
     )
     assert measure(split, out, overwrite=True, seed=1) != measured[0]
@@ -127,17 +129,20 @@ def test_what_cannot_be_is_refused_before_any_image(
     split: tuple[torch.Tensor, torch.Tensor], tmp_path: Path
 ) -> None:
     out = tmp_path / "a.parquet"
-    table: list[tuple[dict[str, Any], str]] = [
-        ({"rule": "grid"}, "rule='grid' | measured by rules of its own"),
-        ({"bound": "randomised"}, "bound='randomised'"),
-        ({"within": 0.7}, "within=0.7"),
-        ({"radius": -1.0}, "radius -1.0 must be"),
-        ({"radius": 9.0}, "cannot certify radius 9"),
-        ({"out": tmp_path / "a.tsv"}, "must end in .parquet"),
+    table: list[tuple[dict[str, Any], Refusal]] = [
+        ({"rule": "grid"}, Refusal(BadValue, "rule='grid'", field="rule")),
+        (
+            {"bound": "randomised"},
+            Refusal(BadValue, "bound='randomised'", field="bound"),
+        ),
+        ({"within": 0.7}, Refusal(BadValue, "within=0.7", field="within")),
+        ({"radius": -1.0}, Refusal(BadValue, "-1.0")),
+        ({"radius": 9.0}, Refusal(BadValue)),
+        ({"out": tmp_path / "a.tsv"}, Refusal(BadValue)),
     ]
     check_refusals(
         (lambda how=how: measure(split, **{"out": out} | how), said)  # type: ignore[misc]
         for how, said in table
     )
-    check_refusals([(lambda: measure(split[0], out), "need images with labels")])
+    check_refusals([(lambda: measure(split[0], out), Refusal(WrongData))])
     assert not list(tmp_path.iterdir())

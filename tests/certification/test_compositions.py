@@ -17,6 +17,8 @@ from models.refusing import check_refusals
 from randsmooth import models
 from randsmooth.certification import Engine, count_classes
 from randsmooth.certification.backends import make_backend, usual_backend
+from randsmooth.errors import BadValue, OutputExists, WrongModel
+from values import Refusal
 
 CPU = torch.device("cpu")
 SIGMA = 0.25
@@ -105,7 +107,7 @@ def test_the_header_says_what_lies_between_noise_and_label(tmp_path: Path) -> No
         [
             (
                 lambda: rs.certify(other, "digits", **SETTINGS, out=out, resume=True),
-                "begun differently",
+                Refusal(OutputExists),
             )
         ]
     )
@@ -228,7 +230,7 @@ def test_the_name_of_a_part_does_not_hide_what_lies_around_it(tmp_path: Path) ->
             [
                 (
                     partial(rs.certify, other, "digits", **how, resume=True),
-                    "begun differently",
+                    Refusal(OutputExists),
                 )
             ]
         )
@@ -274,20 +276,23 @@ def test_what_cannot_be_composed_is_refused_by_name(tmp_path: Path) -> None:
         )
 
     script = torch.jit.script(trained(0))
-    table: list[tuple[str, Any]] = [
+    table: list[tuple[Refusal, Any]] = [
         (
-            "answers with labels, which have no mean",
+            Refusal(WrongModel),
             lambda: counts(rs.Ensemble([network(0), labels])),
         ),
         (
-            "3 numbers for images of 1 channel",
+            Refusal(BadValue),
             lambda: counts(rs.wrap(network(0, channels=3), mean=MEAN, std=STD)),
         ),
-        ("torch.export cannot export it", exporting(rs.wrap(brightness, scale=2.0))),
-        ("the model is a program of torch.export or TorchScript", exporting(script)),
         (
-            "images with a dict of 'logits'; expected logits",
+            Refusal(WrongModel, "torch.export"),
+            exporting(rs.wrap(brightness, scale=2.0)),
+        ),
+        (Refusal(WrongModel, "torch.export", "TorchScript"), exporting(script)),
+        (
+            Refusal(WrongModel, "'logits'"),
             answering(lambda x: {"logits": x}),
         ),
     ]
-    check_refusals((refused, said) for said, refused in table)
+    check_refusals((ask, expected) for expected, ask in table)

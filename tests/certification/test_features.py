@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 import torch
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
@@ -18,14 +17,21 @@ from torch.utils.data import TensorDataset
 
 import randsmooth as rs
 from models.graphs import linear
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of
 from randsmooth.certification import RunSpec, notes_of
 from randsmooth.certification.opening import images_taken
 from randsmooth.data import deviations, features, load
-from randsmooth.errors import Problem
+from randsmooth.errors import (
+    BadValue,
+    Conflict,
+    NotFound,
+    WrongData,
+    WrongModel,
+)
 from randsmooth.models import Ensemble, EstimatorModel
 from randsmooth.noise import NORMS, Deviations, GaussianPerCoordinate
 from randsmooth.notes import Note
+from values import Refusal, refused
 
 N, CLASSES = 12, 3
 WINE = load_wine(as_frame=True)
@@ -214,14 +220,20 @@ def test_columns_are_taken_by_their_names() -> None:
         [
             (
                 lambda: certify(pipeline, (fewer.assign(patient=range(40)), target)),
-                "'mean radius' | lack | patient",
+                Refusal(WrongModel, "'mean radius'", "patient"),
             ),
-            (lambda: certify(pipeline, (fewer, target)), "'mean radius' | lack"),
+            (
+                lambda: certify(pipeline, (fewer, target)),
+                Refusal(WrongModel, "'mean radius'"),
+            ),
             (
                 lambda: certify(pipeline, (more, target)),
-                "not fitted with | 'patient' | leave it out",
+                Refusal(WrongModel, "'patient'"),
             ),
-            (lambda: certify(pipeline, (twice, target)), "'mean radius' | keep one"),
+            (
+                lambda: certify(pipeline, (twice, target)),
+                Refusal(WrongModel, "'mean radius'"),
+            ),
         ]
     )
     run = RunSpec.of(pipeline, (rows.to_numpy(), target), sigma="0.1std", n=100).open()
@@ -264,60 +276,81 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
         (255 * np.abs(x)).astype(np.uint8),
     )
     smoothed = rs.SmoothedClassifier(lambda z: z, sigma=0.5, n=100)
-    rows: list[tuple[Any, str]] = [
-        (lambda: certify(holes), "NaN | row 7 of x"),
-        (lambda: certify(x.astype(str)), "<U32 | numbers | OneHotEncoder"),
-        (lambda: certify(x * 1e39), "too large for float32"),
-        (lambda: certify(pixels), "(30, 4) | x.reshape(N, C, H, W)"),
-        (lambda: load([(row, 1) for row in pixels]), "x.reshape(N, C, H, W)"),
-        (lambda: load([*x[:20], holes[7]]).batch([20]), "item 20 | NaN"),
-        (lambda: load([*x, x[0, :3]]).batch([30]), "item 30 | (3,) | (4,)"),
-        (lambda: load(x[:, 0]), "(30,) | x[:, None]"),
+    rows: list[tuple[Any, Refusal]] = [
+        (lambda: certify(holes), Refusal(WrongData)),
+        (lambda: certify(x.astype(str)), Refusal(WrongData, "<U32", "OneHotEncoder")),
+        (lambda: certify(x * 1e39), Refusal(WrongData, "32")),
+        (
+            lambda: certify(pixels),
+            Refusal(WrongData, "(30, 4)", "x.reshape(N, C, H, W)"),
+        ),
+        (
+            lambda: load([(row, 1) for row in pixels]),
+            Refusal(WrongData, "x.reshape(N, C, H, W)"),
+        ),
+        (lambda: load([*x[:20], holes[7]]).batch([20]), Refusal(WrongData, "item 20")),
+        (
+            lambda: load([*x, x[0, :3]]).batch([30]),
+            Refusal(WrongData, "item 30", "(3,)", "(4,)"),
+        ),
+        (lambda: load(x[:, 0]), Refusal(WrongData, "(30,)", "x[:, None]")),
         (
             lambda: features(images),
-            "(30, 1, 2, 2) | three axes | x.reshape(len(x), C, -1)",
+            Refusal(WrongData, "(30, 1, 2, 2)", "x.reshape(len(x)", "-1"),
         ),
-        (lambda: certify(x, resize=8), "resize and crop are for images"),
-        (lambda: load([*x], crop=2), "resize and crop are for images"),
+        (lambda: certify(x, resize=8), Refusal(WrongData)),
+        (lambda: load([*x], crop=2), Refusal(WrongData)),
         (
             lambda: load(pd.DataFrame({"a": ["u", "v"], "label": [0, 1]})),
-            "'a' | encode it",
+            Refusal(WrongData, "'a'"),
         ),
         (
             lambda: load(pd.DataFrame({"a": [1, 2], "b": [0, 1]})),
-            "columns a, b | label_column",
+            Refusal(NotFound, "label_column"),
         ),
-        (lambda: load(pd.DataFrame({"label": [0, 1]})), "no rows in the DataFrame"),
-        (lambda: certify(np.round(x), sound=True), "sound | (4,) | features"),
-        (lambda: certify(images, sigma=128.0), "sigma=128.0 | 100 | divide"),
-        (lambda: certify(x, sigma=1e7), "1e+06"),
-        (lambda: certify(x, sigma="wide std"), "'wide std' must have a number"),
-        (lambda: certify(x, sigma="0std"), "sigma=0.0 | 1e-06"),
-        (lambda: certify(x, sigma="0.25std", noise="uniform=1"), "give one of them"),
-        (lambda: certify(constant, sigma="0.25std"), "got 0 at [1] | never vary"),
+        (
+            lambda: load(pd.DataFrame({"label": [0, 1]})),
+            Refusal(WrongData, "DataFrame"),
+        ),
+        (
+            lambda: certify(np.round(x), sound=True),
+            Refusal(WrongData, "sound", "(4,)", "features"),
+        ),
+        (
+            lambda: certify(images, sigma=128.0),
+            Refusal(BadValue, "sigma=128.0", "100", "divide", field="sigma"),
+        ),
+        (lambda: certify(x, sigma=1e7), Refusal(BadValue, "1e+06", field="sigma")),
+        (lambda: certify(x, sigma="wide std"), Refusal(BadValue, "'wide std'")),
+        (lambda: certify(x, sigma="0std"), Refusal(BadValue, "sigma=0.0", "1e-06")),
+        (lambda: certify(x, sigma="0.25std", noise="uniform=1"), Refusal(Conflict)),
+        (lambda: certify(constant, sigma="0.25std"), Refusal(BadValue, "[1]")),
         (
             lambda: rs.SmoothedClassifier(lambda z: z, sigma="0.25std").certify(x),
-            "Deviations(0.25).noise_for(x_train.std(axis=0))",
+            Refusal(BadValue, "Deviations(0.25)", "x_train.std(axis=0)"),
         ),
-        (lambda: smoothed.certify(holes), "input 7 | NaN"),
+        (lambda: smoothed.certify(holes), Refusal(WrongData, "input 7")),
         (
             lambda: smoothed.certify(torch.zeros(2, 3, 4, 5, 6)),
-            "(2, 3, 4, 5, 6) | shape=(C, T)",
+            Refusal(WrongData, "(2, 3, 4, 5, 6)", "shape=(C, T)"),
         ),
         (
             lambda: smoothed.certify(torch.tensor(x).to_sparse()),
-            "sparse_coo | x.to_dense()",
+            Refusal(WrongData, "sparse_coo", "x.to_dense()"),
         ),
-        (lambda: smoothed.certify(torch.zeros(2, 4, device="meta")), "meta | values"),
+        (
+            lambda: smoothed.certify(torch.zeros(2, 4, device="meta")),
+            Refusal(WrongData, "meta"),
+        ),
         (
             lambda: rs.explain(lambda z: z, torch.zeros(4), sigma=0.5),
-            "one image (C, H, W)",
+            Refusal(WrongData),
         ),
         (
             lambda: rs.train(
                 (x, np.arange(30) % 2), method="gaussian", sigma=0.5, out="no"
             ),
-            "(4,) | noisy rows",
+            Refusal(WrongData, "(4,)"),
         ),
         (
             lambda: rs.certify(
@@ -327,16 +360,16 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
                 n=100,
                 identity="a",
             ),
-            "(4,) | images",
+            Refusal(WrongData, "(4,)"),
         ),
     ]
     check_refusals(rows)
     taking = EstimatorModel(LogisticRegression().fit(x, np.arange(30) % 2))
     taking.shape = (4,)
-    assert "(4,)" in refusal(
-        lambda: images_taken(taking, "the model")
+    Refusal(WrongModel, "(4,)").check(
+        problem_of(lambda: images_taken(taking, "the model"))
     )  # of predict and serve
-    with pytest.raises(Problem, match="takes inputs of shape"):
+    with refused(WrongModel):
         rs.certify(taking, x[:, :3], sigma=0.5, n=100)
 
 

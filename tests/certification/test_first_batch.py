@@ -17,11 +17,13 @@ from torch.nn.utils import parametrizations
 
 import randsmooth as rs
 from models.graphs import WEIGHTS
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of, refusal
 from randsmooth.certification import RunSpec, certify_soft, notes_of
 from randsmooth.certification.backends import fold_batch_norm
 from randsmooth.certification.exporting import export_model
+from randsmooth.errors import ModelFailed, UnknownName, WrongModel
 from randsmooth.notes import Note
+from values import Refusal
 
 X = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 MASKED = torch.arange(10) > 7
@@ -202,12 +204,12 @@ def test_minus_infinity_is_a_logit_like_any_other() -> None:
     assert np.allclose(soft[0].lower, soft[1].lower)
     for wrong in (torch.inf, torch.nan):
         broken = linear(lambda net, x: net(x).masked_fill(MASKED, wrong))  # noqa: B023
-        check_refusals([(lambda: counts(broken), "NaN or infinite logits")])  # noqa: B023
+        check_refusals([(lambda: counts(broken), Refusal(ModelFailed))])  # noqa: B023
     check_refusals(
         [
             (
                 lambda: counts(linear(lambda net, x: net(x) - torch.inf)),
-                "NaN or infinite logits",
+                Refusal(ModelFailed),
             )
         ]
     )
@@ -219,7 +221,7 @@ def test_a_model_that_openvino_cannot_convert_is_not_asked_about_its_size() -> N
     assert "OpenVINO cannot convert" in message
     assert "another size" not in message
     narrow = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(144, 10)).eval()
-    assert "another size" in refusal(counts, narrow, backend="openvino")
+    Refusal(ModelFailed).check(problem_of(counts, narrow, backend="openvino"))
 
 
 def test_an_export_of_masked_classes_is_kept(tmp_path: Path) -> None:
@@ -235,37 +237,49 @@ def test_an_export_of_masked_classes_is_kept(tmp_path: Path) -> None:
 
 
 def test_answers_that_are_no_logits_name_what_makes_logits_of_them() -> None:
-    table: list[tuple[Callable[[nn.Module, Tensor], Any], str]] = [
+    table: list[tuple[Callable[[nn.Module, Tensor], Any], Refusal]] = [
         (
             lambda net, x: {"features": x, "logits": net(x)},
-            "a dict of 'features', 'logits' | answer='logits'",
+            Refusal(WrongModel, "'features'", "'logits'", "answer='logits'"),
         ),
-        (lambda net, x: (x, net(x)), "a tuple of 2 parts | answer=1)"),
-        (lambda net, x: [net(x), net(x)], "a list of 2 parts | answer=0 or answer=1"),
+        (lambda net, x: (x, net(x)), Refusal(WrongModel, "answer=1)")),
+        (lambda net, x: [net(x), net(x)], Refusal(WrongModel, "answer=0", "answer=1")),
         (
             lambda net, x: net(x)[:, 0],
-            "torch.float32 (256,) | binary='logit' | binary='probability'",
+            Refusal(
+                WrongModel,
+                "torch.float32",
+                "(256,)",
+                "binary='logit'",
+                "binary='probability'",
+            ),
         ),
         (
             lambda net, x: net(x)[:, :1],
-            "torch.float32 (256, 1) | binary='logit' | binary='probability'",
+            Refusal(
+                WrongModel,
+                "torch.float32",
+                "(256, 1)",
+                "binary='logit'",
+                "binary='probability'",
+            ),
         ),
-        (lambda net, x: net(x).argmax(1), "torch.int64 (256,) | lambda x: model(x)"),
+        (lambda net, x: net(x).argmax(1), Refusal(WrongModel, "torch.int64", "(256,)")),
         (
             lambda net, x: net(x)[:, :, None, None],
-            "(256, 10, 1, 1) | torch.nn.Flatten()",
+            Refusal(WrongModel, "(256, 10, 1, 1)", "torch.nn.Flatten()"),
         ),
-        (lambda net, x: net(x).T, "(10, 256) | let it return .T"),
+        (lambda net, x: net(x).T, Refusal(WrongModel, "(10, 256)")),
         (
             lambda net, x: net(x) + 0j,
-            "torch.complex64 (256, 10) | real numbers | .abs()",
+            Refusal(WrongModel, "torch.complex64", "(256, 10)", ".abs()"),
         ),
         (
             lambda net, x: net(x).numpy(),
-            "a NumPy array of float32 (256, 10) | torch.from_numpy",
+            Refusal(WrongModel, "32", "(256, 10)", "torch.from_numpy"),
         ),
-        (lambda net, x: None, "NoneType | return"),
-        (lambda net, x: net(x)[:1], "(1, 10); expected logits (256, K)"),
+        (lambda net, x: None, Refusal(WrongModel, "NoneType", "return")),
+        (lambda net, x: net(x)[:1], Refusal(WrongModel, "(1, 10)", "(256, K)")),
     ]
     for answer, said in table:
         check_refusals([(lambda: counts(linear(answer)), said)])  # noqa: B023
@@ -273,7 +287,7 @@ def test_answers_that_are_no_logits_name_what_makes_logits_of_them() -> None:
         [
             (
                 lambda: counts(rs.Ensemble([linear(table[0][0]), linear()])),
-                "a member | answer='logits'",
+                Refusal(WrongModel, "a member", "answer='logits'"),
             )
         ]
     )
@@ -302,21 +316,24 @@ def test_the_wrapper_that_is_named_makes_logits() -> None:
         [
             (
                 lambda: counts(rs.wrap(linear(margin), binary="probability")),
-                "NaN or infinite logits",
+                Refusal(ModelFailed),
             ),
             (
                 lambda: counts(rs.wrap(linear(), binary="logit")),
-                "binary='logit' | torch.float32 (256, 10)",
+                Refusal(WrongModel, "binary='logit'", "torch.float32", "(256, 10)"),
             ),
             (
                 lambda: counts(rs.wrap(linear(), answer="logits")),
-                "answer='logits' is no part",
+                Refusal(WrongModel, "answer='logits'"),
             ),
             (
                 lambda: counts(rs.wrap(linear(parts[1][0]), answer=2)),
-                "answer=2 is no part | a tuple of 2 parts",
+                Refusal(WrongModel, "answer=2"),
             ),
-            (lambda: rs.wrap(linear(), binary="shares"), "unknown binary 'shares'"),
+            (
+                lambda: rs.wrap(linear(), binary="shares"),
+                Refusal(UnknownName, "'shares'", field="binary"),
+            ),
         ]
     )
 

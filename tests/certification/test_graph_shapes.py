@@ -14,7 +14,9 @@ import randsmooth as rs
 from models.graphs import WEIGHTS, linear
 from models.refusing import check_refusals
 from randsmooth.certification.quantising import quantise
+from randsmooth.errors import ModelFailed, WrongFile, WrongModel
 from randsmooth.models import OnnxModel
+from values import Refusal
 
 pytest.importorskip("onnxruntime")
 
@@ -72,7 +74,7 @@ def test_free_sides_are_those_of_the_images(tmp_path: Path) -> None:
         [
             (
                 lambda: counts(str(unclear)),
-                "'a', 'b', 'c' | where the channels are | layout='NCHW'",
+                Refusal(WrongFile, "'a', 'b', 'c'", "layout='NCHW'"),
             ),
             (
                 lambda: rs.certify(
@@ -81,7 +83,7 @@ def test_free_sides_are_those_of_the_images(tmp_path: Path) -> None:
                     sigma=0.25,
                     n=100,
                 ),
-                "inputs of shape (3, 8, 8) | other channels",
+                Refusal(ModelFailed, "(3, 8, 8)"),
             ),
         ]
     )
@@ -121,24 +123,24 @@ def test_a_file_of_rows_is_run_on_images_where_that_is_said(tmp_path: Path) -> N
         [
             (
                 lambda: rs.certify(path, "digits", **how),
-                "rows of 64 numbers | (1, 8, 8) | layout=rows",
+                Refusal(WrongModel, "64", "(1, 8, 8)", "layout=rows"),
             ),
             (
                 lambda: rs.certify(program, "digits", **how),
-                "rows of 64 numbers | rs.wrap(model, layout='rows')",
+                Refusal(WrongModel, "64", "rs.wrap(model, layout='rows')"),
             ),
             (
                 lambda: rs.certify(short, "digits", **how),
-                "rows of 60 numbers | of 64 numbers | for images",
+                Refusal(WrongModel, "60", "64"),
             ),
             (
                 lambda: rs.certify(
                     short, "digits", model_args={"layout": "rows"}, **how
                 ),
-                "rows of 60 numbers | have 64 numbers | another size",
+                Refusal(WrongFile, "60", "64"),
             ),
-            (lambda: OnnxModel(images, layout="rows"), "not rows of float32"),
-            (lambda: OnnxModel(path, layout="NHWC"), "not NHWC of float32"),
+            (lambda: OnnxModel(images, layout="rows"), Refusal(WrongFile, "32")),
+            (lambda: OnnxModel(path, layout="NHWC"), Refusal(WrongFile, "32")),
         ]
     )
 
@@ -208,7 +210,14 @@ def test_labels_on_an_axis_of_their_own_and_one_logit_for_two_classes(
         output=single,
         place=np.array([3]),
     )
-    check_refusals([(lambda: counts(str(logit)), "(256, 1) | binary='logit'")])
+    check_refusals(
+        [
+            (
+                lambda: counts(str(logit)),
+                Refusal(WrongModel, "(256, 1)", "binary='logit'"),
+            )
+        ]
+    )
     expected = counts(
         lambda x: np.stack([np.zeros(len(x), np.float32), by_hand(x)[:, 3]], axis=1)
     )

@@ -20,8 +20,9 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.journal import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
 from randsmooth.certification.run_header import behaviour
+from randsmooth.errors import NotComparable, OutputExists, WrongModel
 from randsmooth.notes import Note
-from values import noted
+from values import Refusal, noted
 
 Make = Callable[[], Any]
 
@@ -74,7 +75,7 @@ def run(model: Any, out: Path | None, **options: Any) -> Certificates:
 
 
 def check_only_itself_goes_on(
-    first: Make, again: Make, other: Make, message: str, out: Path, **options: Any
+    first: Make, again: Make, other: Make, out: Path, **options: Any
 ) -> None:
     """A run that `first` began is refused to `other`, and what `again` makes of it is the uninterrupted table."""
     interrupt(run, first(), out, **options)
@@ -87,23 +88,20 @@ def check_only_itself_goes_on(
         [
             (
                 lambda: resumed(other()),
-                f"was begun differently ( | {message} | to go on with it: resume=True",
+                Refusal(OutputExists, "model", "resume=True"),
             )
         ]
     )
     assert journal_path(out).read_bytes() == before
     table = run(again(), out, resume=True, **options)
     assert same(table, run(first(), None, **options))
-    check_refusals([(lambda: resumed(other()), message)])  # finished too
+    # A finished one is refused, too.
+    check_refusals([(lambda: resumed(other()), Refusal(OutputExists, "model"))])
 
 
 SLOW = [
     pytest.param(backend, marks=pytest.mark.slow) for backend in ("openvino", "compile")
 ]
-WEIGHTS, ANSWERS = (
-    "another model: weights 'sha256:",
-    "another model: its weights are the same but its outputs differ",
-)
 
 
 @pytest.mark.parametrize("backend", ["torch", *SLOW])
@@ -114,16 +112,14 @@ def test_another_model_is_refused_by_weights_or_answers(
     if backend == "openvino":
         pytest.importorskip("openvino")
     named = {"identity": "tree of May"}
-    cases: dict[
-        str, tuple[Callable[[Any], nn.Module], Any, Any, str, dict[str, Any]]
-    ] = {
-        "means": (normalised, 0.5, 0.25, ANSWERS, {}),
-        "code": (classifier, 1.0, 1.0 + 2**-20, ANSWERS, {}),
-        "static": (static, 0, 1, WEIGHTS, {}),
-        "estimator": (Forest, 0, 1, ANSWERS, named),
+    cases: dict[str, tuple[Callable[[Any], nn.Module], Any, Any, dict[str, Any]]] = {
+        "means": (normalised, 0.5, 0.25, {}),
+        "code": (classifier, 1.0, 1.0 + 2**-20, {}),
+        "static": (static, 0, 1, {}),
+        "estimator": (Forest, 0, 1, named),
     }
     of_openvino = {"means", "code"}  # the others cannot be exported
-    for name, (make, this, that, said, more) in cases.items():
+    for name, (make, this, that, more) in cases.items():
         if backend != "openvino" or name in of_openvino:
             first, other = (
                 lambda make=make, of=of: make(of).eval() for of in (this, that)
@@ -132,7 +128,6 @@ def test_another_model_is_refused_by_weights_or_answers(
                 first,
                 first,
                 other,
-                said,
                 tmp_path / f"{name}.parquet",
                 backend=backend,
                 **more,
@@ -144,16 +139,15 @@ def test_what_has_no_weights_is_certified_under_a_name(tmp_path: Path) -> None:
     nameless, weighted = (Forest(0).eval(), Asking().eval()), Asking().eval()
     weighted.scale = nn.Parameter(torch.ones(1))  # it could change while it is counted
     check_refusals(
-        (partial(run, each, out), "holds no weights | identity=") for each in nameless
+        (partial(run, each, out), Refusal(WrongModel, "identity=", field="identity"))
+        for each in nameless
     )
-    check_refusals([(lambda: run(weighted, None), "cannot be copied")])
+    check_refusals([(lambda: run(weighted, None), Refusal(WrongModel))])
     assert not list(tmp_path.iterdir())
     assert len(run(Asking().eval(), None, identity="my server"))
     run(Forest(0).eval(), out, identity="tree of May")
     other = partial(run, Forest(0).eval(), out, resume=True, identity="tree of June")
-    check_refusals(
-        [(other, "called 'tree of May' in the file, 'tree of June' asked for")]
-    )
+    check_refusals([(other, Refusal(OutputExists, "'tree of May'", "'tree of June'"))])
 
 
 @pytest.fixture(scope="module")
@@ -188,13 +182,13 @@ def test_answers_are_checked_without_the_data(certified: Certificates) -> None:
         rs.certification.attack, table=certified, images="digits", n=100, steps=1, m=2
     )
     outputs, name = (
-        "its weights are the same but its outputs differ",
-        "called nothing in the file, 'mine' asked for",
+        Refusal(NotComparable),
+        Refusal(NotComparable, "'mine'"),
     )
     check_refusals(
         [
             (lambda: check(2.0), outputs),
-            (lambda: check(1.0, **called), "of this name  | or its arithmetic differs"),
+            (lambda: check(1.0, **called), Refusal(NotComparable)),
             (lambda: attacking(classifier(2.0)), outputs),
             (lambda: attacking(classifier(1.0), identity="mine"), name),
         ]

@@ -18,9 +18,18 @@ from randsmooth.certification import export_model, load_model, quantise
 from randsmooth.certification.backends import features, make_backend
 from randsmooth.certification.int8_graph import pools_last
 from randsmooth.certification.quantising import noisy_batches
-from randsmooth.extras import install_command
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    NotFound,
+    UnknownName,
+    WrongFile,
+    WrongModel,
+)
+from randsmooth.extras import MissingPackage, install_command
 from randsmooth.models import Classifier
 from randsmooth.noise import Gaussian, Stream
+from values import Refusal
 
 CPU = torch.device("cpu")
 SIGMA = 0.5
@@ -100,7 +109,7 @@ def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(
     ] == models.weights_hash(original)
     assert told["quantised"]["images"] == 100 and told["quantised"]["sigma"] == SIGMA
     again = partial(quantise, made, out=tmp_path / "again.xml")
-    check_refusals([(again, "in int8 already: quantise the one that it was made of")])
+    check_refusals([(again, Refusal(WrongModel))])
     damaged = bytearray(made.with_suffix(".bin").read_bytes())
     damaged[100] ^= 1
     made.with_suffix(".bin").write_bytes(
@@ -110,7 +119,7 @@ def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(
         [
             (
                 lambda: load_model(made),
-                "net.bin is not the file of weights that  | was written with",
+                Refusal(WrongFile, "net.bin"),
             )
         ]
     )
@@ -169,14 +178,14 @@ def test_what_cannot_be_quantised_is_refused(
         "out": "net.xml",
         "sigma": SIGMA,
     }
-    table: list[tuple[dict[str, Any], str]] = [
-        ({"split": "test"}, "unknown setting 'split'"),
-        ({"dataset": "mnist"}, "mnist"),
-        ({"dataset": None}, "the model does not say its dataset; give dataset"),
-        ({"images": 0}, "images=0"),
-        ({"out": "net.pt"}, "net.pt must end in .xml"),
-        ({}, install_command("int8")),
-        ({"model": len}, "only torch modules, ONNX files and IRs can be"),
+    table: list[tuple[dict[str, Any], Refusal]] = [
+        ({"split": "test"}, Refusal(UnknownName, "'split'", field="setting")),
+        ({"dataset": "mnist"}, Refusal(NotFound, "mnist")),
+        ({"dataset": None}, Refusal(MissingValue, field="dataset")),
+        ({"images": 0}, Refusal(BadValue, "images=0", field="images")),
+        ({"out": "net.pt"}, Refusal(BadValue, "net.pt")),
+        ({}, Refusal(MissingPackage, install_command("int8"))),
+        ({"model": len}, Refusal(WrongModel)),
     ]
     check_refusals(
         (partial(quantise, **given | change), said) for change, said in table

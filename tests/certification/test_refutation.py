@@ -30,6 +30,15 @@ from randsmooth.certification import attack
 from randsmooth.certification.refutation import predict_anywhere
 from randsmooth.certification.searches import inside
 from randsmooth.data import TensorImages
+from randsmooth.errors import (
+    BadValue,
+    ModelFailed,
+    NotComparable,
+    NotFound,
+    TooFewSamples,
+    WrongModel,
+    WrongTable,
+)
 from randsmooth.noise import (
     Ablation,
     Gaussian,
@@ -40,6 +49,7 @@ from randsmooth.noise import (
     Stream,
     Uniform,
 )
+from values import Refusal
 
 
 def test_half_spaces_hold_inside_of_their_radius_and_change_outside_and_forged_radii_fail() -> (
@@ -187,35 +197,35 @@ OTHER.w = -OTHER.w
 
 
 def test_what_cannot_be_attacked_is_refused() -> None:
-    cases: list[tuple[str, dict[str, Any]]] = [
-        ("scale=0.0 must be a finite number above 0", {"scale": 0.0}),
-        ("steps=0 must be at least 1", {"steps": 0}),
+    cases: list[tuple[Refusal, dict[str, Any]]] = [
+        (Refusal(BadValue, "scale=0.0", field="scale"), {"scale": 0.0}),
+        (Refusal(BadValue, "steps=0", field="steps"), {"steps": 0}),
         (
-            "alpha=0.001 over 5 images is 0.0002 for each, which needs n >= 14 to predict any class; got n=10",
+            Refusal(TooFewSamples, "alpha=0.001", "0.0002", ">= 14", "n=10"),
             {"n": 10},
         ),
-        ("cannot take 6 of 5 inputs", {"take": 6}),
-        ("true names the data set 'half-spaces', and a folder", {"images": None}),
-        ("true is about another model: weights 'sha256:", {"model": OTHER}),
-        ("the function abs, whose code cannot be compared", {"model": abs}),
-        ("gradient with respect to the image is NaN", {"model": Broken().eval()}),
-        ("true does not say its sigma (a TSV log", {"facts": {"noise": None}}),
+        (Refusal(BadValue), {"take": 6}),
+        (Refusal(NotFound, "'half-spaces'"), {"images": None}),
+        (Refusal(NotComparable), {"model": OTHER}),
+        (Refusal(WrongModel, field="identity"), {"model": abs}),
+        (Refusal(ModelFailed), {"model": Broken().eval()}),
+        (Refusal(WrongTable), {"facts": {"noise": None}}),
         (
-            "true does not name its dataset",
+            Refusal(WrongTable),
             {"facts": {"dataset": None}, "images": None},
         ),
-        ("true does not name its split", {"facts": {"split": None}, "images": None}),
-        ("the grid k/255 alone", {"facts": {"sound": True}}),
+        (Refusal(WrongTable), {"facts": {"split": None}, "images": None}),
+        (Refusal(WrongTable, "k/255"), {"facts": {"sound": True}}),
         (
-            "true certifies none of its 5 images",
+            Refusal(WrongTable),
             {"rows": {"predict": np.full(5, ABSTAIN)}},
         ),
         (
-            "true has an image 5; half-spaces (test) has 5 images",
+            Refusal(NotComparable),
             {"rows": {"idx": np.arange(5) + 1}},
         ),
         (
-            "half-spaces (test) does not hold the images of true",
+            Refusal(NotComparable),
             {"facts": {"data": "sha256:0"}},
         ),
     ]

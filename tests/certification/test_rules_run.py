@@ -17,8 +17,10 @@ from randsmooth import certify, data, metrics, read, train
 from randsmooth.certificates import Certificates, check_file, write_parquet
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.data import Images
+from randsmooth.errors import BadValue, OutputExists
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
+from values import Refusal
 
 RULES = ["fixed", "radius=0.25", "grid", "dense=1", "anytime", "anytime=0.1"]
 QUICK = ["fixed", "grid"]  # one look, many
@@ -175,16 +177,16 @@ def test_without_a_selection_a_run_certifies_the_same_images_from_fewer_samples(
 
 
 def test_rules_that_need_a_selection_say_so() -> None:
-    table: list[tuple[dict[str, Any], str]] = [
-        ({"rule": "grid"}, "label_aware to test the label"),
+    table: list[tuple[dict[str, Any], Refusal]] = [
+        ({"rule": "grid"}, Refusal(BadValue, "label_aware")),
         (
             {"rule": "fixed", "bound": "two-sided"},
-            "bound=two-sided does not hold for any class",
+            Refusal(BadValue, "bound=two-sided"),
         ),
-        ({"rule": "radius=0"}, "let n0 other samples"),
+        ({"rule": "radius=0"}, Refusal(BadValue, field="radius")),
         (
             {"rule": "radius=0.25", "bound": "two-sided", "n0": 9},
-            "bound='two-sided' is for the fixed rule",
+            Refusal(BadValue, "bound='two-sided'", field="bound"),
         ),
     ]
     given = {"sigma": 0.25, "n0": 0}
@@ -215,9 +217,12 @@ def test_sound_certification_from_end_to_end(
                 lambda: run(
                     model, tmp_path / "usual.parquet", "grid", sound=True, resume=True
                 ),
-                "sound",
+                Refusal(OutputExists, "sound"),
             ),
-            (lambda: smoothed.certify(torch.full((1, 1, 8, 8), 0.5), n=N), "255"),
+            (
+                lambda: smoothed.certify(torch.full((1, 1, 8, 8), 0.5), n=N),
+                Refusal(BadValue, "255"),
+            ),
         ]
     )
     assert smoothed.certify(torch.full((1, 1, 8, 8), 128 / 255), n=N).counts.sum() == N

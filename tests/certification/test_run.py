@@ -17,17 +17,27 @@ from torch import nn
 
 import randsmooth as rs
 from certification.runs import interrupt, same
-from models.refusing import check_refusals
+from models.refusing import check_refusals, problem_of
 from randsmooth import data, models, read
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates
 from randsmooth.certification import OpenRun, RunSpec, attack, certify_into
 from randsmooth.certification.run import spread
 from randsmooth.data import TensorImages
+from randsmooth.errors import (
+    BadValue,
+    Busy,
+    Conflict,
+    MissingValue,
+    ModelFailed,
+    OutputExists,
+    UnknownName,
+    WrongModel,
+)
 from randsmooth.models import Classifier
 from randsmooth.notes import Note
 from randsmooth.progress import Silent
-from values import noted
+from values import Refusal, noted
 
 INDICES = (0, 3, 50, 7, 120)
 TEN = [str(i) for i in range(10)]
@@ -77,7 +87,7 @@ def test_a_table_in_memory_is_that_of_the_file(
         {"workers": rs.launch.Processes(1)},
     ]
     check_refusals(
-        (lambda how=how: run(model, images, None, **how), "give out=")  # type: ignore[misc]
+        (lambda how=how: run(model, images, None, **how), Refusal(BadValue))  # type: ignore[misc]
         for how in files
     )
 
@@ -132,8 +142,8 @@ def test_images_that_change_on_disk_end_the_run_by_name(
     whole = certify_into(begun(streamed), tmp_path / "whole.parquet")
     running, content = begun(streamed), pngs[3].read_bytes()
     pngs[3].write_bytes(pngs[2].read_bytes())
-    said = f"{pngs[3]} has other pixels than when this run began"
-    check_refusals([(lambda: certify_into(running, tmp_path / "cut.parquet"), said)])
+    problem = problem_of(certify_into, running, tmp_path / "cut.parquet")
+    Refusal(OutputExists, str(pngs[3])).check(problem)
     pngs[3].write_bytes(content)
     assert same(certify_into(begun(streamed), tmp_path / "cut.parquet"), whole)
 
@@ -143,7 +153,7 @@ def test_images_that_change_on_disk_end_the_run_by_name(
         [
             (
                 lambda: certify_into(in_memory, tmp_path / "items.parquet"),
-                "[4] has other pixels than when this",
+                Refusal(OutputExists, "[4]"),
             )
         ]
     )
@@ -195,7 +205,7 @@ def test_resuming_another_run_names_the_difference(
         resume = partial(
             run, model, given, tmp_path / f"{name}.parquet", resume=True, **change
         )
-        check_refusals([(resume, f"begun differently | {named} | overwrite=True")])
+        check_refusals([(resume, Refusal(OutputExists, str(named), "overwrite=True"))])
     not_chosen = one_pixel_off(images, 1)
     assert len(run(model, not_chosen, tmp_path / "begun.parquet", resume=True)) == len(
         INDICES
@@ -214,10 +224,10 @@ def test_an_output_that_exists(
     out = tmp_path / "a.parquet"
     first = run(model, images, out)
     interrupt(run, model, images, tmp_path / "b.parquet")
-    refused: list[tuple[Path, dict[str, Any], str]] = [
-        (out, {}, "resume=True"),
-        (out, {"resume": True, "overwrite": True}, "one of them"),
-        (tmp_path / "b.parquet", {}, "b.parquet.partial exists"),
+    refused: list[tuple[Path, dict[str, Any], Refusal]] = [
+        (out, {}, Refusal(OutputExists, "resume=True")),
+        (out, {"resume": True, "overwrite": True}, Refusal(Conflict)),
+        (tmp_path / "b.parquet", {}, Refusal(OutputExists, "b.parquet.partial")),
     ]
     check_refusals(
         (partial(run, model, images, path, **flags), said)
@@ -246,10 +256,10 @@ def test_a_journal_is_no_other_runs(
     before = (tmp_path / "a.parquet.partial").read_bytes()
     resume = partial(run, model, images, tmp_path / "a.parquet", resume=True)
     with claimed(tmp_path / "a.parquet"):
-        check_refusals([(resume, "another run is writing")])
+        check_refusals([(resume, Refusal(Busy))])
     run(model, images, tmp_path / "other.parquet", seed=7)
     (tmp_path / "other.parquet").rename(tmp_path / "a.parquet")
-    check_refusals([(resume, "begun differently")])
+    check_refusals([(resume, Refusal(OutputExists))])
     assert (tmp_path / "a.parquet.partial").read_bytes() == before
 
 
@@ -320,7 +330,12 @@ def test_a_nan_names_the_image_and_keeps_those_before(
         broken.network, images.batch(torch.tensor([50]))[0][0]
     ).eval()
     check_refusals(
-        [(partial(run, broken, images, tmp_path / "a.parquet", sigma=0.05), "image 50")]
+        [
+            (
+                partial(run, broken, images, tmp_path / "a.parquet", sigma=0.05),
+                Refusal(ModelFailed, "50"),
+            )
+        ]
     )
     finished = (tmp_path / "a.parquet.partial").read_text().splitlines()[1:]
     assert len(finished) >= INDICES.index(50) and all(
@@ -336,13 +351,18 @@ def test_what_cannot_be_certified_is_refused_and_leaves_nothing(
         {"sigma": 0.5, "n": 100},
     )
     other = Classifier(arch="small-cnn", classes=TEN[:7], shape=[1, 8, 8])
-    table: list[tuple[str, object, object, dict[str, Any]]] = [
-        ("does not say which sigma", model, "digits", {"sigma": None}),
-        ("does not say its dataset", model, None, {}),
-        ("one of them", model, "digits", {"take": 3, "skip": 3}),
-        ("did you mean 'image_column'", model, "digits", {"image_colum": "x"}),
-        ("7 logits; digits has 10 classes", seven, "digits", {"take": 2}),
-        ("7 classes and digits has 10", other.eval(), "digits", {}),
+    table: list[tuple[Refusal, object, object, dict[str, Any]]] = [
+        (Refusal(MissingValue, field="sigma"), model, "digits", {"sigma": None}),
+        (Refusal(MissingValue, field="dataset"), model, None, {}),
+        (Refusal(Conflict), model, "digits", {"take": 3, "skip": 3}),
+        (
+            Refusal(UnknownName, "'image_column'", field="setting"),
+            model,
+            "digits",
+            {"image_colum": "x"},
+        ),
+        (Refusal(WrongModel, "10"), seven, "digits", {"take": 2}),
+        (Refusal(WrongModel, "10"), other.eval(), "digits", {}),
     ]
     out = {"out": tmp_path / "a.parquet"}
     check_refusals(
@@ -382,7 +402,7 @@ def test_the_table_says_which_split_was_certified(
             again = ask(out=tmp_path / "whole.parquet", split=asked, resume=True)
         assert same(again, table)
     train = partial(ask, out=tmp_path / "whole.parquet", split="train", resume=True)
-    check_refusals([(train, "split: 'validation' in the file, 'train' asked for")])
+    check_refusals([(train, Refusal(OutputExists, "'validation'", "'train'"))])
     with warnings.catch_warnings(action="ignore", category=Note):
         parts = [ask(out=tmp_path / "a.parquet", shard=f"{k}/2") for k in (1, 2)]
         merged = rs.certificates.merge(sorted(tmp_path.glob("a-*.parquet")))

@@ -16,8 +16,16 @@ from models.refusing import check_refusals
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification import certify_soft, smoothed, watch
+from randsmooth.errors import (
+    BadValue,
+    ModelFailed,
+    TooFewSamples,
+    WrongData,
+    WrongModel,
+)
 from randsmooth.noise import Gaussian
 from randsmooth.rules import Claim
+from values import Refusal
 
 SIGMA = 0.5
 DISTANCES = [0.02, 0.1, 0.3, -0.3, 0.8, -1.5]
@@ -81,7 +89,12 @@ def test_predict_answers_or_abstains() -> None:
     for alpha, n in ((0.5, 2), (0.05, 6), (0.001, 11)):
         assert constant.predict(x, n, alpha).tolist() == [3]
         check_refusals(
-            [(partial(constant.predict, x, n - 1, alpha), f"needs n >= {n}")]
+            [
+                (
+                    partial(constant.predict, x, n - 1, alpha),
+                    Refusal(TooFewSamples, str(n)),
+                )
+            ]
         )
 
 
@@ -99,39 +112,48 @@ def test_what_cannot_be_certified_is_refused() -> None:
     def plain(**how: Any) -> object:
         return plane.certify(IMAGE, **how)
 
-    rows: list[tuple[Callable[[], object], str]] = [
-        (lambda: plane.certify(IMAGE + 1), "[0, 1]"),
-        (lambda: plane.certify(WITH_NAN), "image 0"),
-        (lambda: plane.certify((IMAGE * 255).to(torch.uint8)), "float"),
-        (lambda: plane.certify(IMAGE.numpy()), "ndarray; expected a tensor"),
-        (lambda: plain(n=9), "n >= 10 to certify anything; got n=9"),
-        (lambda: plain(n0=0, rule="grid"), "n0=0"),
+    rows: list[tuple[Callable[[], object], Refusal]] = [
+        (lambda: plane.certify(IMAGE + 1), Refusal(WrongData, "[0, 1]")),
+        (lambda: plane.certify(WITH_NAN), Refusal(WrongData)),
+        (
+            lambda: plane.certify((IMAGE * 255).to(torch.uint8)),
+            Refusal(WrongData, "float"),
+        ),
+        (lambda: plane.certify(IMAGE.numpy()), Refusal(WrongData)),
+        (lambda: plain(n=9), Refusal(TooFewSamples, ">= 10", "n=9")),
+        (lambda: plain(n0=0, rule="grid"), Refusal(BadValue, "n0=0")),
         (
             lambda: plane.predict(IMAGE, n=10, alpha=0.001),
-            "n >= 11 to predict any class; got n=10",
+            Refusal(TooFewSamples, ">= 11", "n=10"),
         ),
         (
             lambda: SmoothedClassifier(training, sigma=SIGMA),
-            "1 is in train mode | model.eval()",
+            Refusal(WrongModel, "model.eval()"),
         ),
         (
             lambda: smooth(flat).certify(torch.rand(2, 1, 4, 4), n=100),
-            "refuses inputs of shape (1, 4, 4)",
+            Refusal(ModelFailed, "(1, 4, 4)"),
         ),
-        (lambda: next(watch(plane, IMAGE.repeat(2, 1, 1, 1))), "one image"),
-        (lambda: next(watch(plane, IMAGE, rule="radius=0.5", n0=0)), "n0=0"),
+        (lambda: next(watch(plane, IMAGE.repeat(2, 1, 1, 1))), Refusal(BadValue)),
+        (
+            lambda: next(watch(plane, IMAGE, rule="radius=0.5", n0=0)),
+            Refusal(BadValue, "n0=0"),
+        ),
         (
             lambda: plain(n=5000, rule="fixed", until=lambda claim, samples: True),
-            "decides once",
+            Refusal(BadValue),
         ),
-        (lambda: plain(sigma=0.125), "sigma=0.125) is not this classifier's"),
-        (lambda: plain(label_aware=True), "label_aware=True needs labels"),
+        (lambda: plain(sigma=0.125), Refusal(BadValue, "sigma=0.125")),
+        (lambda: plain(label_aware=True), Refusal(BadValue, "label_aware=True")),
         (
             lambda: SmoothedClassifier(HalfSpace().eval(), no_settings),
-            "settings=0.5 is a float; expected Certif",
+            Refusal(BadValue, "settings=0.5", field="settings"),
         ),
         *(
-            (partial(smooth, HalfSpace(), sigma=sigma), f"sigma={sigma!r}")
+            (
+                partial(smooth, HalfSpace(), sigma=sigma),
+                Refusal(BadValue, f"sigma={sigma!r}", field="sigma"),
+            )
             for sigma in (0.0, float("nan"), "a")
         ),
     ]

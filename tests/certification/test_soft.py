@@ -13,7 +13,9 @@ from certification.planes import HalfSpace, at_distance, beside
 from models.refusing import check_refusals
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certification import certify_soft, soft_accuracies
+from randsmooth.errors import BadValue, ModelFailed, UnknownName, WrongData
 from randsmooth.noise import Gaussian, Stream, address_of
+from values import Refusal
 
 SIGMA = 0.5
 DISTANCES = [0.02, 0.3, -0.3, 0.8, -1.5]
@@ -162,16 +164,16 @@ def test_soft_accuracies_put_hard_above_soft(smoothed: SmoothedClassifier) -> No
 
 def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
     x = at_distance([0.3])
-    table: list[tuple[Callable[[], object], str]] = [
+    table: list[tuple[Callable[[], object], Refusal]] = [
         (
             lambda: certify_soft(smoothed, x, betas=(1.0, 0.0)),
-            "inverse temperatures above 0",
+            Refusal(BadValue, field="betas"),
         ),
         (
             lambda: certify_soft(smoothed, x, bound="chernoff"),
-            "unknown bound 'chernoff'",
+            Refusal(UnknownName, "'chernoff'", field="bound"),
         ),
-        (lambda: soft_accuracies(smoothed, x, [1, 0], [0.0]), "labels for 1 images"),
+        (lambda: soft_accuracies(smoothed, x, [1, 0], [0.0]), Refusal(WrongData)),
     ]
     sure = at_distance([1.7])
     for bound, least in (("bernstein", 37), ("hoeffding", 14), ("betting", 12)):
@@ -197,7 +199,7 @@ def test_logits_that_are_not_finite_are_refused() -> None:
         [
             (
                 lambda: certify_soft(broken, x, n=2000),
-                "NaN or infinite logits for noisy copies of image 0",
+                Refusal(ModelFailed),
             )
         ]
     )

@@ -14,8 +14,9 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from models.refusing import refusal
+from models.refusing import problem_of
 from randsmooth import data
+from values import Refusal
 
 Pixels = NDArray[np.uint8]
 
@@ -99,15 +100,10 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 
 def refuses(
-    told: str | tuple[str, ...], dataset: object, split: str = "train", **options: Any
+    expected: Refusal, dataset: object, split: str = "train", **options: Any
 ) -> None:
-    """Loading `dataset` is refused in a sentence that holds each of the parts `told`."""
-    said = refusal(lambda: data.load(dataset, split, **options))
-    assert [
-        part
-        for part in ((told,) if isinstance(told, str) else told)
-        if part not in said
-    ] == [], said
+    """Loading `dataset` is refused as `expected` says."""
+    expected.check(problem_of(lambda: data.load(dataset, split, **options)))
 
 
 def pixels_of(images: data.Images) -> torch.Tensor:

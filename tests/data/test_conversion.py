@@ -12,6 +12,8 @@ from PIL import Image
 from data.making import refuses, write_folder
 from models.refusing import refusal
 from randsmooth import data
+from randsmooth.errors import BadValue, WrongData
+from values import Refusal
 
 GREY = np.array([[0, 51, 102], [153, 204, 255]], np.uint8)
 COLOURS = np.stack([GREY, GREY[::-1], GREY[:, ::-1]], -1)
@@ -128,10 +130,10 @@ def test_odd_ones_beyond_the_sample(
 ) -> None:
     monkeypatch.setattr("randsmooth.data.encoded_splits.SAMPLED_IMAGES", 1)
     for odd, told in (
-        (COLOURS.transpose(2, 0, 1), ("image 1 (", "001.png", "mode RGB", "convert")),
+        (COLOURS.transpose(2, 0, 1), Refusal(WrongData, "001.png", "mode RGB")),
         (
             np.zeros((1, 5, 6), np.uint8),
-            ("image 1 (", "001.png", "5x6", "2x3", "resize="),
+            Refusal(WrongData, "001.png", "5x6", "2x3", "resize="),
         ),
     ):
         write_folder(tmp_path, [GREY[None], odd], [".", "."])
@@ -164,4 +166,6 @@ def test_resizing_and_cropping(tmp_path: Path) -> None:
             and xs[3].max() <= 1
         )
     for size in ("big", "0", "3x", 0, -1, 2.5, (1, 2, 3), "99999", True):
-        refuses(("is no size", "224x192"), COLOURS[None], resize=size)
+        refuses(
+            Refusal(BadValue, "224x192", field="resize"), COLOURS[None], resize=size
+        )

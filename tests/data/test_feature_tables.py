@@ -9,7 +9,8 @@ import torch
 
 from data.making import pixels_of, png, random_images, refuses
 from randsmooth import data
-from values import noted
+from randsmooth.errors import NotFound, WrongData
+from values import Refusal, noted
 
 ROWS = pd.DataFrame(
     {
@@ -64,7 +65,7 @@ def test_a_csv_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
         1,
     ]
     holes = written(tmp_path, ROWS.assign(species=["0", "", "0", "1"]), "holes.csv")
-    refuses(("line 3 of", "no label"), holes, label_column="species")
+    refuses(Refusal(WrongData), holes, label_column="species")
     unlabelled = data.load(
         written(tmp_path, ROWS[["x", "mass"]], "unlabelled.csv"),
         "test",
@@ -92,7 +93,9 @@ def test_a_parquet_file_of_numbers_is_the_data_frame(tmp_path: Path) -> None:
     assert pixels_of(images)[:, 0].tolist() == [2.5, -3.0]
     held = data.load(str(path), label_column="mass", categories=True).spec.held
     assert [column.name for column in held] == ["species"]
-    refuses(("'species'", "'cat' in row 1 of"), path, "train", label_column="mass")
+    refuses(
+        Refusal(WrongData, "'species'", "'cat'"), path, "train", label_column="mass"
+    )
 
 
 def test_the_splits_that_a_table_says_are_heard(tmp_path: Path) -> None:
@@ -112,7 +115,7 @@ def test_the_splits_that_a_table_says_are_heard(tmp_path: Path) -> None:
             "test": 2,
         }
     only = ROWS.assign(split="train")
-    refuses("no split 'test'", only, "test", label_column="species")
+    refuses(Refusal(NotFound, "'test'"), only, "test", label_column="species")
 
 
 def test_what_is_wrong_in_a_table_is_named_by_its_line(tmp_path: Path) -> None:
@@ -120,25 +123,25 @@ def test_what_is_wrong_in_a_table_is_named_by_its_line(tmp_path: Path) -> None:
     texts.loc[2, "mass"] = "heavy"
     holes = ROWS.astype({"mass": float}).copy()
     holes.loc[1, "mass"] = np.nan
-    table: list[tuple[object, tuple[str, ...]]] = [
-        (texts, ("'mass'", "'heavy' in row 2 of the DataFrame", "encode it")),
+    table: list[tuple[object, Refusal]] = [
+        (texts, Refusal(WrongData, "'mass'", "'heavy'", "DataFrame")),
         (
             written(tmp_path, texts, "texts.csv"),
-            ("'mass'", "'heavy' in line 4 of", "encode it"),
+            Refusal(WrongData, "'mass'", "'heavy'"),
         ),
-        (holes, ("NaN", "row 1 of the DataFrame")),
-        (written(tmp_path, holes, "holes.csv"), ("NaN", "line 3 of")),
+        (holes, Refusal(WrongData, "DataFrame")),
+        (written(tmp_path, holes, "holes.csv"), Refusal(WrongData)),
         (
             written(tmp_path, ROWS.rename(columns={"mass": ""}), "nameless.csv"),
-            ("no name for column 2",),
+            Refusal(WrongData),
         ),
     ]
     for given, told in table:
         refuses(told, given, label_column="species")
-    refuses(("columns x, mass, species", "label_column"), written(tmp_path, ROWS))
+    refuses(Refusal(NotFound, "label_column"), written(tmp_path, ROWS))
     (tmp_path / "0.png").write_bytes(png(random_images(1, (1, 8, 8))[0]))
     (tmp_path / "list.csv").write_text("photo,label\n0.png,1\n")
-    refuses(("columns photo, label", "image_column"), str(tmp_path / "list.csv"))
+    refuses(Refusal(NotFound, "image_column"), str(tmp_path / "list.csv"))
     (tmp_path / "named.csv").write_text("x,label\n0.png,1\n")
     assert data.load(str(tmp_path / "named.csv"), "test").spec.shape == (1, 8, 8)
 

@@ -20,7 +20,8 @@ from randsmooth import data
 from randsmooth.data.augmentation import Draws
 from randsmooth.data.images import StreamedImages
 from randsmooth.data.parquet_images import read_parquet
-from values import noted
+from randsmooth.errors import WrongData
+from values import Refusal, noted
 
 LABELS = [3, 0, 2, 1, 2, 3, 0, 1, 2, 2]
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -185,9 +186,12 @@ def test_images_of_several_sizes_are_brought_to_one_on_request(tmp_path: Path) -
     shapes: list[Any] = [(1, 300, 260), (3, 256, 400), (3, 90, 70)]
     grey, wide, tall = (random_images(1, shape)[0] for shape in shapes)
     write_folder(tmp_path / "train", [grey, wide, tall], ["a", "b", "b"])
-    refuses(("3 sizes (90x70, 256x400, 300x260)", "resize='32x32'"), tmp_path)
-    refuses("3 sizes after resizing", tmp_path, resize=256)
-    refuses(("90x70, smaller than the crop 224x224", "resize to"), tmp_path, crop=224)
+    refuses(
+        Refusal(WrongData, "3 sizes (90x70, 256x400, 300x260)", "resize='32x32'"),
+        tmp_path,
+    )
+    refuses(Refusal(WrongData), tmp_path, resize=256)
+    refuses(Refusal(WrongData, "90x70", "224x224"), tmp_path, crop=224)
     images = data.load(str(tmp_path), resize=256, crop=224)
     assert (images.spec.shape, images.spec.arch) == ((3, 224, 224), "resnet50")
     x, y = images.batch(torch.arange(3))

@@ -21,9 +21,10 @@ from data.making import (
     write_folder,
     write_parquet,
 )
-from models.refusing import refusal
+from models.refusing import problem_of
 from randsmooth import data
-from values import noted
+from randsmooth.errors import MissingValue, NotFound, OutputExists, WrongData
+from values import Refusal, noted
 
 LABELS = [2, 0, 1, 2, 0, 1]
 PIXELS = random_images(len(LABELS), (3, 12, 10))  # not square
@@ -213,7 +214,7 @@ def test_certify_takes_any_object(tmp_path: Path) -> None:
         out=tmp_path / "Dataset.parquet",
         resume=True,
     )
-    assert "begun differently" in refusal(ask)
+    Refusal(OutputExists).check(problem_of(ask))
 
 
 def test_only_the_chosen_items_are_read() -> None:
@@ -233,7 +234,7 @@ def test_flat_folders(tmp_path: Path) -> None:
     (tmp_path / "splits" / "stray.png").write_bytes(png(PIXELS[0]))
     assert len(data.load(str(tmp_path / "splits"), "test")) == 6
     write_folder(tmp_path / "flat", PIXELS[:1], ["ant"])
-    refuses(("000.png", "ant"), tmp_path / "flat")
+    refuses(Refusal(WrongData, "000.png", "ant"), tmp_path / "flat")
 
 
 def test_columns_that_are_named(tmp_path: Path) -> None:
@@ -243,10 +244,12 @@ def test_columns_that_are_named(tmp_path: Path) -> None:
         )
     )
     np.savez(tmp_path / "mine.npz", pictures=PIXELS, kinds=LABELS)
-    refuses(("columns photo, kind", "image_column"), place)
-    refuses(("'foto'", "photo, kind"), place, image_column="foto")
-    refuses(("photo, kind", "label_column"), place, image_column="photo")
-    refuses(("columns pictures, kinds", "image_column"), tmp_path / "mine.npz", "test")
+    refuses(Refusal(NotFound, "image_column"), place)
+    refuses(Refusal(NotFound, "'foto'", "photo, kind"), place, image_column="foto")
+    refuses(
+        Refusal(NotFound, "photo, kind", "label_column"), place, image_column="photo"
+    )
+    refuses(Refusal(NotFound, "image_column"), tmp_path / "mine.npz", "test")
     assert (
         data.load(place, image_column="photo", label_column="kind").labels.tolist()
         == LABELS
@@ -267,7 +270,15 @@ def test_labels_by_extension(tmp_path: Path) -> None:
             (f"a/{k}.name", b"abc"[LABELS[k] : LABELS[k] + 1]),
         ]
     (tmp_path / "mine.tar").write_bytes(tar(members))
-    refuses((".png, .cls, .seg.png, .name", "image_column"), tmp_path / "mine.tar")
+    refuses(
+        Refusal(
+            MissingValue,
+            ".png, .cls, .seg.png, .name",
+            "image_column",
+            field="image_column",
+        ),
+        tmp_path / "mine.tar",
+    )
     assert (
         data.load(str(tmp_path / "mine.tar"), image_column="png").labels.tolist()
         == LABELS
@@ -290,19 +301,14 @@ def test_folders_in_a_tar_file_are_no_labels(tmp_path: Path) -> None:
 def test_an_unknown_source_is_told_the_forms(tmp_path: Path) -> None:
     for name in ("mine.xyz", "x.npy", "mine.zip"):
         (tmp_path / name).write_text("")
-    forms = (
-        "a folder (of class folders",
-        "WebDataset",
-        "save_to_disk",
-        ".npz, .csv, .parquet or .tar",
-    )
+    forms = ("WebDataset", "save_to_disk", ".npz", ".csv", ".parquet", ".tar")
     for source, told in (
-        (5, "dataset=5 is of the type int"),
+        (5, "dataset=5"),
         (tmp_path / "mine.xyz", "mine.xyz"),
         (tmp_path / "x.npy", "np.savez('mine.npz', x=np.load('x.npy')"),
-        (tmp_path / "mine.zip", "unpack it"),
-        ("mine.npz", "no file at mine.npz"),
-        (tmp_path / "nowhere", "no folder at"),
-        ("nonsense", "unknown data set 'nonsense'"),
+        (tmp_path / "mine.zip", "mine.zip"),
+        ("mine.npz", "mine.npz"),
+        (tmp_path / "nowhere", "nowhere"),
+        ("nonsense", "'nonsense'"),
     ):
-        refuses((told, *forms), source)
+        refuses(Refusal(NotFound, told, *forms), source)

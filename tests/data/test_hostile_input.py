@@ -5,6 +5,7 @@ import os
 import struct
 import tracemalloc
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ import pytest
 from PIL import Image
 
 from data.making import DIGITS, png, refuses, write_folder, write_parquet
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import data
 from randsmooth.data import decode
 from randsmooth.data.decode import MOST_PIXELS
+from randsmooth.errors import TooLarge, WrongData, WrongFile
+from values import Refusal
 
 PNGS = [png(each) for each in DIGITS]
 
@@ -46,7 +49,7 @@ def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
         ),
     ):
         write(tmp_path / "train.parquet", image, [0, 1])
-        refuses(("the column 'image' of", "train.parquet", "bytes: binary"), tmp_path)
+        refuses(Refusal(WrongData, "'image'", "train.parquet"), tmp_path)
 
 
 def test_columns_and_labels_that_cannot_be(tmp_path: Path) -> None:
@@ -58,20 +61,20 @@ def test_columns_and_labels_that_cannot_be(tmp_path: Path) -> None:
             ),
             file,
         )
-        refuses(("train.parquet", f"'{name}' twice"), tmp_path)
+        refuses(Refusal(WrongData, "train.parquet", f"'{name}' twice"), tmp_path)
     for odd in (10**18, -(2**63), 100_000):
         write_parquet(file, DIGITS, [0, 1, 2, odd])
-        refuses((f"label {odd} of image 3 of", "0..99999"), tmp_path)
+        refuses(Refusal(WrongData, str(odd), "0..99999"), tmp_path)
     write_parquet(file, DIGITS, pa.array([0, 1, 2, 2**64 - 1], pa.uint64()))
-    refuses("label -1 of image 3 of", tmp_path)
+    refuses(Refusal(WrongData, "-1"), tmp_path)
 
 
 INFO = '{"info": {"features": {"label": {"names": %s}}}}'
-METADATA: list[tuple[bytes, str]] = [
-    (b"{", "train.parquet is not JSON"),
-    ((INFO % '["a", 1]').encode(), "1 cannot be the name of a class"),
-    ((INFO % '["a", "b\\u001b[2J"]').encode(), "no control characters"),
-    ((INFO % json.dumps(["a" * 1001, "b"])).encode(), "at most 1,000 char"),
+METADATA: list[tuple[bytes, Refusal]] = [
+    (b"{", Refusal(WrongFile, "train.parquet")),
+    ((INFO % '["a", 1]').encode(), Refusal(WrongData)),
+    ((INFO % '["a", "b\\u001b[2J"]').encode(), Refusal(WrongData)),
+    ((INFO % json.dumps(["a" * 1001, "b"])).encode(), Refusal(WrongData, "1,000")),
 ]
 
 
@@ -122,11 +125,11 @@ def test_a_file_that_swells_is_refused(
     )
     assert (tmp_path / "train.parquet").stat().st_size < 2**18
     before = pa.total_allocated_bytes()
-    refuses(("train.parquet swells to more than", "once each"), tmp_path)
+    refuses(Refusal(WrongData, "train.parquet"), tmp_path)
     assert pa.total_allocated_bytes() - before < 2**24
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)  # nothing is read
     repeated(tmp_path / "train.parquet", PNGS[0] + bytes(2**24), 1, compression="zstd")
-    refuses("swells to more than 1,048,576 bytes", tmp_path)
+    refuses(Refusal(WrongData, "1,048,576"), tmp_path)
 
 
 def claiming(width: int, height: int) -> bytes:
@@ -154,13 +157,14 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> N
     bomb, spec = tmp_path / "train" / "a" / "bomb.png", data.DATASETS["imagenet"]
     for width, height in ((8193, 8192), (13_000, 13_000), (2**31 - 1, 2**31 - 1)):
         bomb.write_bytes(claiming(width, height))
-        refuses(("image 0 (", "bomb.png", "pixel"), tmp_path)
-        said = refusal(lambda: data.read_image(bomb, spec))
-        assert "bomb.png is not decoded: " in said
-        assert f"than the {MOST_PIXELS:,} read" in said
+        for read in (partial(data.load, tmp_path), partial(data.read_image, bomb)):
+            given = () if read.func is data.load else (spec,)
+            problem = problem_of(read, *given)
+            assert isinstance(problem, WrongData | TooLarge)
+            assert "bomb.png" in str(problem) and f"{MOST_PIXELS:,}" in str(problem)
     bomb.write_bytes(claiming(8193, 8192))
-    assert f"8192 x 8193 pixels are more than the {MOST_PIXELS:,}" in refusal(
-        lambda: data.read_image(bomb, spec)
+    Refusal(WrongData, "8192", "8193", f"{MOST_PIXELS:,}").check(
+        problem_of(lambda: data.read_image(bomb, spec))
     )
     assert not recwarn.list
     # 224 x 224 of an image one pixel high would be scaled to 256 times its width first.
@@ -173,8 +177,8 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> N
     (tmp_path / "a.png").write_bytes(
         b"%!PS-Adobe-3.0 EPSF-3.0\n%%EOF\n"
     )  # of a format that starts a program
-    assert "a.png cannot be decoded: it is none of PNG, JPEG" in refusal(
-        lambda: data.read_image(tmp_path / "a.png", spec)
+    Refusal(WrongData, "a.png").check(
+        problem_of(lambda: data.read_image(tmp_path / "a.png", spec))
     )
 
 
@@ -189,7 +193,7 @@ def test_names_that_mean_something_else_are_refused(tmp_path: Path) -> None:
         lambda path: path.symlink_to("/nowhere"),
     ):
         make(odd)
-        refuses("odd.png is called like an image and is no file", tmp_path)
+        refuses(Refusal(WrongData, "odd.png"), tmp_path)
         odd.rmdir() if odd.is_dir() else odd.unlink()
     for name in (
         "new\nline",

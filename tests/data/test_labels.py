@@ -9,6 +9,8 @@ import pandas as pd
 
 from data.making import random_images, refuses, write_folder
 from randsmooth import data
+from randsmooth.errors import WrongData
+from values import Refusal
 
 PIXELS = random_images(6, (1, 8, 8))
 GRADES = ["low", "mid", "high", "low", "high", "mid"]
@@ -44,8 +46,8 @@ def test_a_label_that_is_missing_is_named_and_none_at_all_are_no_labels() -> Non
         np.ma.masked_equal([0, 9, 1, 0, 1, 1], 9),
     ]
     for labels in holes[:-1]:
-        refuses(("image 1 of x", "no label", "leave all labels out"), (PIXELS, labels))
-    refuses(("1 masked cells", "(1,)"), (PIXELS, holes[-1]))
+        refuses(Refusal(WrongData), (PIXELS, labels))
+    refuses(Refusal(WrongData, "(1,)"), (PIXELS, holes[-1]))
     for labels in (
         [None] * 6,
         [np.nan] * 6,
@@ -72,7 +74,7 @@ def test_two_columns_of_which_each_could_be_meant_are_asked_about(
         (items, "label", "class"),
     ]
     for given, first, second in asked:
-        refuses((repr(first), repr(second), "label_column"), given)
+        refuses(Refusal(WrongData, repr(first), repr(second), "label_column"), given)
         assert (
             data.load(given, "test", label_column=first)
             .labels_at(data.take(6, 6))
@@ -85,7 +87,10 @@ def test_two_columns_of_which_each_could_be_meant_are_asked_about(
             .tolist()
             == target.tolist()
         )
-    refuses(("'x'", "'X'", "image_column"), str(tmp_path / "images.npz"))
+    refuses(
+        Refusal(WrongData, "'x'", "'X'", "image_column", field="image_column"),
+        str(tmp_path / "images.npz"),
+    )
     beside = [
         {"image": PIXELS[0], "path": "a.png", "label": 1}
     ]  # which says where the image was
@@ -105,4 +110,4 @@ def test_letters_are_the_same_however_they_are_composed(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": np.arange(4.0), DECOMPOSED: [0, 1, 1, 0]})
     assert data.load(frame, "test", label_column=CAFE).labels.tolist() == [0, 1, 1, 0]
     write_folder(tmp_path / "both", PIXELS[:2], [DECOMPOSED, CAFE])
-    refuses("different ones", str(tmp_path / "both"))
+    refuses(Refusal(WrongData), str(tmp_path / "both"))

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
 
 from data.making import DIGITS, png, refuses, tar, write_folder, write_parquet
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import data
+from randsmooth.errors import MissingValue, NotFound, UnknownName, WrongData, WrongFile
+from values import Refusal
 
 X = np.random.default_rng(0).integers(0, 256, (4, 3, 8, 9), dtype=np.uint8)
 FLOAT = X.astype(np.float32) / 255
@@ -26,39 +28,51 @@ def changed(value: float, image: int) -> NDArray[Any]:
     return x
 
 
-ARRAYS: list[tuple[Any, tuple[str, ...]]] = [
-    (changed(np.nan, 2), ("image 2 of x", "NaN")),
-    (X * 1.0, ("[0, 255]", "white, 255", "image 0")),
-    (changed(1.005, 1), ("[0, 1.005]", "image 1 of x", "x.clip(0, 1)")),
-    (X[:, :, :2] // 16 * 1.0, ("[0, 15]", "white, 15 if")),
-    ((FLOAT - 0.5) * 4, ("[-2, ", "undo its normalisation")),
-    (FLOAT / 255, ("twice",)),
-    ((X > 100).astype(np.uint8), ("uint8", "x.astype('float32')")),
-    (X.astype(np.int64), ("int64", "x.astype('uint8')")),
-    (X.reshape(4, -1), ("(4, 216)", "x.reshape(N, C, H, W)")),
-    (np.zeros((4, 3, 8, 3), np.uint8), ("(4, 3, 8, 3)", "TensorImages")),
-    (np.zeros((4, 8, 9, 4), np.uint8), ("x[..., :3]",)),
-    (np.zeros((3, 8, 9), np.uint8), ("x[None]", "x[:, None]")),
-    (np.zeros((0, 3, 8, 9), np.uint8), ("no images in x",)),
-    ((np.float32(0.5), np.zeros(4, int)), ("()", "(4,)")),
-    ((X, [0, 1, 2]), ("(4, 3, 8, 9)", "(3,)")),
-    ((X, [0.0, 1.0, 2.0, 3.0]), ("float64", "astype(int)")),
-    ((X, np.eye(4, dtype=int)), ("argmax(1)",)),
-    ((X, [0, 1, -1, 3]), ("label -1 of image 2", "all of them")),
+ARRAYS: list[tuple[Any, Refusal]] = [
+    (changed(np.nan, 2), Refusal(WrongData)),
+    (X * 1.0, Refusal(WrongData, "[0, 255]", "white, 255")),
+    (changed(1.005, 1), Refusal(WrongData, "[0, 1.005]", "x.clip(0, 1)")),
+    (X[:, :, :2] // 16 * 1.0, Refusal(WrongData, "[0, 15]", "15")),
+    ((FLOAT - 0.5) * 4, Refusal(WrongData, "[-2,")),
+    (FLOAT / 255, Refusal(WrongData)),
+    ((X > 100).astype(np.uint8), Refusal(WrongData, "uint8", "x.astype('float32')")),
+    (X.astype(np.int64), Refusal(WrongData, "int64", "x.astype('uint8')")),
+    (X.reshape(4, -1), Refusal(WrongData, "(4, 216)", "x.reshape(N, C, H, W)")),
+    (
+        np.zeros((4, 3, 8, 3), np.uint8),
+        Refusal(WrongData, "(4, 3, 8, 3)", "TensorImages"),
+    ),
+    (np.zeros((4, 8, 9, 4), np.uint8), Refusal(WrongData, "x[..., :3]")),
+    (np.zeros((3, 8, 9), np.uint8), Refusal(WrongData, "x[None]", "x[:, None]")),
+    (np.zeros((0, 3, 8, 9), np.uint8), Refusal(WrongData)),
+    ((np.float32(0.5), np.zeros(4, int)), Refusal(WrongData, "()", "(4,)")),
+    ((X, [0, 1, 2]), Refusal(WrongData, "(4, 3, 8, 9)", "(3,)")),
+    ((X, [0.0, 1.0, 2.0, 3.0]), Refusal(WrongData, "float64")),
+    ((X, np.eye(4, dtype=int)), Refusal(WrongData, "argmax(1)")),
+    ((X, [0, 1, -1, 3]), Refusal(WrongData, "-1")),
     (
         ([X[0], X[1, :, :5]], [0, 1]),
-        ("item 1 of x", "(3, 5, 9)", "(3, 8, 9)", "resize="),
+        Refusal(WrongData, "(3, 5, 9)", "(3, 8, 9)", "resize="),
     ),
-    (([[0, 1], [2]], [0, 1]), ("item 1 of x", "(1,)", "(2,)")),
-    (torch.tensor(FLOAT).to_sparse(), ("sparse_coo", "x.to_dense()")),
-    (scipy.sparse.csr_matrix(np.eye(3)), ("csr_matrix (3, 3)", ".toarray()")),
-    (torch.zeros(4, 3, 8, 9, device="meta"), ("(4, 3, 8, 9)", "meta")),
+    (([[0, 1], [2]], [0, 1]), Refusal(WrongData, "(1,)", "(2,)")),
+    (torch.tensor(FLOAT).to_sparse(), Refusal(WrongData, "sparse_coo", "x.to_dense()")),
+    (
+        scipy.sparse.csr_matrix(np.eye(3)),
+        Refusal(WrongData, "csr_matrix", "(3, 3)", ".toarray()"),
+    ),
+    (
+        torch.zeros(4, 3, 8, 9, device="meta"),
+        Refusal(WrongData, "(4, 3, 8, 9)", "meta"),
+    ),
     (
         (torch.tensor(FLOAT), torch.tensor([0, 1, 0, 1]).to_sparse()),
-        ("labels", "to_dense()"),
+        Refusal(WrongData, "to_dense"),
     ),
-    (np.ma.masked_array(FLOAT, mask=FLOAT > 0.99), ("masked cells", "fill them in")),
-    ([np.ma.masked_array(FLOAT[0], mask=FLOAT[0] > 0.99)], ("item 0", "masked cells")),
+    (np.ma.masked_array(FLOAT, mask=FLOAT > 0.99), Refusal(WrongData)),
+    (
+        [np.ma.masked_array(FLOAT[0], mask=FLOAT[0] > 0.99)],
+        Refusal(WrongData, "item 0"),
+    ),
 ]
 
 
@@ -87,14 +101,14 @@ def test_arrays() -> None:
 CSV = [
     (
         "path,label\n0.png,1\nno.png,0\nnone.png,0\n",
-        ("line 3", "no.png", "relative to"),
+        Refusal(WrongData, "line 3", "no.png"),
     ),
-    ("path,label\n0.png,1\n1.png\n", ("line 3", "1 cells", "expected 2")),
-    ("path,label\n0.png,1\n1.png,\n", ("line 3", "has no label")),
-    ("path,label\n0.png,0.5\n1.png,1\n", ("0.5", "whole numbers or names")),
-    ("path,label\n0.png,1\n1.png,-3\n", ("label -3 of line 3", "mine.csv")),
-    ("0.png,1\n1.png,0\n", ("columns 0.png, 1", "image_column")),
-    ("path,label\n", ("no images in", "path,label")),
+    ("path,label\n0.png,1\n1.png\n", Refusal(WrongData, "line 3", "1 cells")),
+    ("path,label\n0.png,1\n1.png,\n", Refusal(WrongData, "line 3")),
+    ("path,label\n0.png,0.5\n1.png,1\n", Refusal(WrongData, "0.5")),
+    ("path,label\n0.png,1\n1.png,-3\n", Refusal(WrongData, "-3", "mine.csv")),
+    ("0.png,1\n1.png,0\n", Refusal(NotFound, "image_column")),
+    ("path,label\n", Refusal(WrongData)),
 ]
 
 
@@ -106,19 +120,27 @@ def test_csv(tmp_path: Path) -> None:
         refuses(told, tmp_path / "mine.csv")
     (tmp_path / "mine.csv").write_text("path,label\n0.png,1\n1.png,0\n")
     (tmp_path / "1.png").write_bytes(png(X[1])[:120])
-    refuses(("image 1 (", "1.png) cannot be decoded"), tmp_path / "mine.csv")
+    refuses(Refusal(WrongFile), tmp_path / "mine.csv")
 
 
 def test_tars(tmp_path: Path) -> None:
     image = png(X[0])
-    rows: list[tuple[tuple[Any, ...], tuple[str, ...]]] = [
-        ((("a.png", image), ("a.png", image)), ("'a.png' twice",)),
-        ((("a.png", image), ("b.cls", b"1")), ("sample 'b'", ".cls", "image_column")),
-        ((("a.png", image), ("a.cls", b"1"), ("b.png", image)), ("has no label",)),
-        ((("a.png", image), ("a.cls", b"\xff")), ("UTF-8",)),
-        ((("a.png", image), ("a.cls", bytes(70_000))), ("65,536 bytes",)),
-        ((("a.png", "/etc/passwd"),), ("no plain file",)),
-        ((("folder/.hidden", b""),), ("no images in",)),
+    rows: list[tuple[tuple[Any, ...], Refusal]] = [
+        ((("a.png", image), ("a.png", image)), Refusal(WrongData, "'a.png'")),
+        (
+            (("a.png", image), ("b.cls", b"1")),
+            Refusal(
+                MissingValue, "sample 'b'", ".cls", "image_column", field="image_column"
+            ),
+        ),
+        ((("a.png", image), ("a.cls", b"1"), ("b.png", image)), Refusal(WrongData)),
+        ((("a.png", image), ("a.cls", b"\xff")), Refusal(WrongFile, "UTF-8")),
+        (
+            (("a.png", image), ("a.cls", bytes(70_000))),
+            Refusal(WrongData, "65,536 bytes"),
+        ),
+        ((("a.png", "/etc/passwd"),), Refusal(WrongFile)),
+        ((("folder/.hidden", b""),), Refusal(WrongData)),
     ]
     for number, (parts, told) in enumerate(rows):
         (tmp_path / f"{number}.tar").write_bytes(tar(parts))
@@ -131,16 +153,16 @@ def test_tars(tmp_path: Path) -> None:
         1900,
     ):  # in an image, between a sample's parts, in a header, in a label
         (tmp_path / "cut.tar").write_bytes(whole[:size])
-        refuses("cut.tar", tmp_path / "cut.tar")
+        refuses(Refusal(WrongFile, "cut.tar"), tmp_path / "cut.tar")
     (tmp_path / "text.tar").write_bytes(b"text")
-    refuses("text.tar cannot be read as a tar file", tmp_path / "text.tar")
-    refuses(("no file at", "7.tar"), tmp_path / "{0..9}.tar")
-    refuses(("no file at", "{3..1}.tar"), tmp_path / "{3..1}.tar")
+    refuses(Refusal(WrongFile, "text.tar"), tmp_path / "text.tar")
+    refuses(Refusal(NotFound, "7.tar"), tmp_path / "{0..9}.tar")
+    refuses(Refusal(NotFound, "{3..1}.tar"), tmp_path / "{3..1}.tar")
 
 
 def test_npz(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x_train=X, y_train=[0, 1, 2, 3])
-    refuses(("no split 'test'", "a.npz", "train"), tmp_path / "a.npz", "test")
+    refuses(Refusal(NotFound, "'test'", "a.npz", "train"), tmp_path / "a.npz", "test")
     np.savez(tmp_path / "b.npz", x=np.array([object()], dtype=object))
     (tmp_path / "c.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:500])
     np.save(tmp_path / "d.npy", X)
@@ -149,12 +171,12 @@ def test_npz(tmp_path: Path) -> None:
         tmp_path / "e.npz", x=X, y=np.array(["cat", "dog", "cat", "dog"], dtype=object)
     )
     for name, told in (
-        ("b", "np.stack(x)"),
-        ("c", "damaged"),
-        ("d", "np.savez"),
-        ("e", "array 'y' of"),
+        ("b", Refusal(WrongData, "b.npz", "np.stack(x)")),
+        ("c", Refusal(WrongFile, "c.npz")),
+        ("d", Refusal(WrongFile, "d.npz", "np.savez")),
+        ("e", Refusal(WrongData, "e.npz", "'y'")),
     ):
-        refuses((f"{name}.npz", told), tmp_path / f"{name}.npz")
+        refuses(told, tmp_path / f"{name}.npz")
 
 
 class Wandering(list[Any]):
@@ -167,20 +189,18 @@ class Wandering(list[Any]):
 def test_items() -> None:
     own = TensorDataset(torch.from_numpy(X))
     for items, told in (
-        (Wandering([0, 1]), ("item 0 of the Wandering", "random transforms")),
-        ([], ("no images in the list",)),
-        ([X[0], X[0].transpose(0, 2, 1)], ("(8x9, 9x8)", "resize=")),
-        (["a.png", "b.png"], ("a str", "a PIL image")),
-        (DataLoader(own, collate_fn=list), ("a collate_fn of its own", "Dataset")),
+        (Wandering([0, 1]), Refusal(WrongData)),
+        ([], Refusal(WrongData)),
+        ([X[0], X[0].transpose(0, 2, 1)], Refusal(WrongData, "(8x9, 9x8)", "resize=")),
+        (["a.png", "b.png"], Refusal(WrongData, "a str")),
+        (DataLoader(own, collate_fn=list), Refusal(WrongData, "collate_fn", "Dataset")),
         (
             DataLoader(own, sampler=SubsetRandomSampler([0])),
-            ("chooses items", "Dataset"),
+            Refusal(WrongData, "Dataset"),
         ),
     ):
         refuses(told, items)
-    assert "item 1 of the list has no label" in refusal(
-        lambda: data.load([(X[0], 1), (X[1],)]).labels
-    )
+    Refusal(WrongData).check(problem_of(lambda: data.load([(X[0], 1), (X[1],)]).labels))
     late = [X[0] / 255.0] * 100
     late[77] = late[77] * 255
     images = data.load(late)
@@ -191,26 +211,32 @@ def test_items() -> None:
 def test_what_of_datasets_is_refused() -> None:
     datasets = pytest.importorskip("datasets")
     rows = datasets.Dataset.from_dict({"image": [1], "label": [0]})
-    refuses("the type IterableDataset", rows.to_iterable_dataset())
-    refuses(("no split 'test'", "extra"), datasets.DatasetDict({"extra": rows}), "test")
+    refuses(Refusal(NotFound, "IterableDataset"), rows.to_iterable_dataset())
+    refuses(
+        Refusal(NotFound, "'test'", "extra"),
+        datasets.DatasetDict({"extra": rows}),
+        "test",
+    )
 
 
-LABELS: list[tuple[list[Any], tuple[str, ...]]] = [
-    ([0, 1, None, 2], ("image 2 of", "no label", "leave all labels out")),
-    (["a", "b", "c", None], ("image 3 of", "no label")),
-    ([0.5, 1, 2, 3], ("expected whole numbers from 0", "or names")),
+LABELS: list[tuple[list[Any], Refusal]] = [
+    ([0, 1, None, 2], Refusal(WrongData)),
+    (["a", "b", "c", None], Refusal(WrongData)),
+    ([0.5, 1, 2, 3], Refusal(WrongData)),
 ]
 
 
 def test_names_and_folders(tmp_path: Path) -> None:
     for name, told in (
-        ("cifar-10", "did you mean 'cifar10'"),
-        ("./no/such", "no folder at no/such"),
+        ("cifar-10", Refusal(NotFound, "'cifar10'")),
+        ("./no/such", Refusal(NotFound, "no/such")),
     ):
         refuses(told, name)
-        assert told in refusal(lambda name=name: data.describe(name))
-    refuses(("'best'", "test, train"), "digits", "best")
-    refuses(("no split 'validation'", "train, test"), "digits", "valid")
+        told.check(problem_of(data.describe, name))
+    refuses(
+        Refusal(UnknownName, "'best'", "test, train", field="split"), "digits", "best"
+    )
+    refuses(Refusal(NotFound, "'validation'", "train, test"), "digits", "valid")
     for made in ("empty", "classless/train/cat"):
         (tmp_path / made).mkdir(parents=True)
     write_parquet(tmp_path / "half" / "train.parquet", DIGITS, [0, 1, 2, 3])
@@ -233,13 +259,13 @@ def test_names_and_folders(tmp_path: Path) -> None:
     )
     assert not data.load(str(tmp_path / "hidden"), "test").labelled
     for folder, split, words in (
-        ("half", "test", ("no split 'test'", "half; splits there: train")),
-        ("empty", "train", ("no data set in",)),
-        ("classless", "train", ("no images in",)),
-        ("odd", "test", ("'c'", "a, b")),
-        ("shards", "train", ("holds 1 of the shards",)),
-        ("image", "train", ("picture, label", "image_column")),
-        ("label", "train", ("image, kind", "label_column")),
+        ("half", "test", Refusal(NotFound, "'test'")),
+        ("empty", "train", Refusal(NotFound)),
+        ("classless", "train", Refusal(WrongData)),
+        ("odd", "test", Refusal(WrongData, "'c'", "a, b")),
+        ("shards", "train", Refusal(WrongData)),
+        ("image", "train", Refusal(NotFound, "picture, label", "image_column")),
+        ("label", "train", Refusal(NotFound, "image, kind", "label_column")),
     ):
         refuses(words, tmp_path / folder, split)
 
@@ -248,25 +274,24 @@ def test_what_a_named_set_must_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
-    refuses(("local folder only", "cifar10-jpeg"), "cifar10-jpeg")
+    refuses(Refusal(NotFound, "10"), "cifar10-jpeg")
     write_folder(tmp_path / "mnist" / "train", DIGITS, ["a", "b", "a", "b"])
-    refuses(("class folders a, b", "mnist"), "mnist")
+    refuses(Refusal(WrongData, "mnist"), "mnist")
     file = tmp_path / "mnist" / "train.parquet"
     for label in (-1, 10):
         write_parquet(file, DIGITS, [0, 1, label, 99])
-        refuses((f"label {label} of image 2 of", "train.parquet", "0..9"), "mnist")
-    needs = "mnist needs 28x28 in mode L"
-    shapes = ((28, 27), (3, 28, 28))
-    for bad, told in [
-        (b"text", "cannot be decoded"),
-        *((png(np.zeros(shape, np.uint8)), needs) for shape in shapes),
-    ]:
+        refuses(Refusal(WrongData, str(label), "train.parquet", "0..9"), "mnist")
+    for bad, named in (
+        (b"text", ()),
+        (png(np.zeros((28, 27), np.uint8)), ("mnist", "28x28")),
+        (png(np.zeros((3, 28, 28), np.uint8)), ("mnist", "28x28")),
+    ):
         write_parquet(file, [*DIGITS, bad], range(5))
-        refuses(("image 4 of", told), "mnist")
+        refuses(Refusal(WrongData, "image 4", *named), "mnist")
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     image = pa.array([{"bytes": None, "path": "elsewhere.png"}], kind)
     pq.write_table(pa.table({"image": image, "label": [0]}), file)
-    refuses(("image 0 of", "no bytes"), "mnist")
+    refuses(Refusal(WrongData), "mnist")
     whole = write_parquet(file, DIGITS, [0, 1, 2, 3]).read_bytes()
     # The last: a footer that reads, before data that does not.
     for damaged in (
@@ -276,7 +301,7 @@ def test_what_a_named_set_must_hold(
         whole[:4] + b"\xff" * 396 + whole[400:],
     ):
         file.write_bytes(damaged)
-        refuses(("train.parquet", "again"), "mnist")
+        refuses(Refusal(WrongFile, "train.parquet", "again"), "mnist")
 
 
 def test_positions() -> None:
@@ -292,9 +317,10 @@ def test_positions() -> None:
         images.batch(torch.tensor([364]))
 
 
+# What names the impostor, and its content.
 INSTEAD = {
-    "a web page (Sign in)": b"<!DOCTYPE html><html><head><title>Sign in</title></head></html>",
-    "a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:0000\nsize 200\n",
+    "Sign in": b"<!DOCTYPE html><html><head><title>Sign in</title></head></html>",
+    "Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:0000\nsize 200\n",
     "empty": b"",
 }
 
@@ -304,7 +330,7 @@ def test_what_stands_for_a_file_is_named(tmp_path: Path) -> None:
     write_folder(tmp_path / "photos", DIGITS, ["a", "b", "a", "b"])
     for what, content in INSTEAD.items():
         (tmp_path / "photos" / "b" / "001.png").write_bytes(content)
-        refuses((f"001.png) is {what}",), tmp_path / "photos")
+        refuses(Refusal(WrongData, "001.png", what), tmp_path / "photos")
         (tmp_path / "set").mkdir(exist_ok=True)
         for name in (
             "x.npz",
@@ -316,7 +342,7 @@ def test_what_stands_for_a_file_is_named(tmp_path: Path) -> None:
         ):
             (tmp_path / name).write_bytes(content)
             refuses(
-                (f"{name} is {what}",),
+                Refusal(WrongFile, name, what),
                 tmp_path / name if name[0] == "x" else tmp_path / "set",
             )
             (tmp_path / name).unlink()
@@ -324,4 +350,6 @@ def test_what_stands_for_a_file_is_named(tmp_path: Path) -> None:
 
 def test_names_of_images_without_suffix_are_no_features(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("image_id,label\n0,1\n1,0\n")
-    refuses(("image_id, label", "image_column"), tmp_path / "labels.csv")
+    refuses(
+        Refusal(NotFound, "image_id, label", "image_column"), tmp_path / "labels.csv"
+    )

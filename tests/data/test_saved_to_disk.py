@@ -18,6 +18,8 @@ import torch
 from data.making import DIGITS, png
 from models.refusing import check_refusals
 from randsmooth.data import load
+from randsmooth.errors import NotFound, Problem, WrongData, WrongFile
+from values import Refusal
 
 datasets = pytest.importorskip("datasets")
 
@@ -136,9 +138,9 @@ def test_nothing_is_fetched_or_opened_but_the_folder(
         [
             (
                 lambda: load(folder, "test", image_column="other"),
-                "image 0 | has no bytes",
+                Refusal(WrongData),
             ),
-            (lambda: load(nested, "test"), "item 0 | array of object"),
+            (lambda: load(nested, "test"), Refusal(WrongData, "item 0")),
         ]
     )
     assert asked == []
@@ -146,24 +148,31 @@ def test_nothing_is_fetched_or_opened_but_the_folder(
 
 def test_a_folder_names_files_of_itself_alone(tmp_path: Path) -> None:
     other = compressed(tmp_path / "other")
-    rows: list[tuple[Callable[[], object], str]] = []
+    rows: list[tuple[Callable[[], object], Refusal]] = []
     for name in (f"../other/{ARROW}", str(other / ARROW), "..", "", 5, "a\0"):
         folder = compressed(tmp_path / f"of {len(rows)}")
         said(folder, "state.json", _data_files=[{"filename": name}])
-        rows.append((partial(load, folder, "test"), "only what lies in it"))
+        rows.append((partial(load, folder, "test"), Refusal(WrongData)))
     (tmp_path / "splits").mkdir()
     (tmp_path / "splits" / "dataset_dict.json").write_text('{"splits": ["../other"]}')
-    rows.append((partial(load, tmp_path / "splits", "test"), "'../other'"))
-    states: list[tuple[str, dict[str, Any]]] = [
-        ("none", {"_data_files": []}),
-        ("twice", {"_data_files": [{"filename": ARROW}] * 2}),
-        ("no list", {"_data_files": 5}),
-        ("not there", {"_data_files": [{"filename": "b.arrow"}]}),
-        ("in another order", {"_indices_data_files": [{"filename": "indices.arrow"}]}),
+    rows.append(
+        (partial(load, tmp_path / "splits", "test"), Refusal(WrongData, "'../other'"))
+    )
+    states: list[tuple[str, dict[str, Any], type[Problem]]] = [
+        ("none", {"_data_files": []}, WrongData),
+        ("twice", {"_data_files": [{"filename": ARROW}] * 2}, WrongData),
+        ("no list", {"_data_files": 5}, WrongData),
+        ("not there", {"_data_files": [{"filename": "b.arrow"}]}, NotFound),
+        (
+            "in another order",
+            {"_indices_data_files": [{"filename": "indices.arrow"}]},
+            WrongData,
+        ),
     ]
-    for name, changes in states:
+    for name, changes, kind in states:
         said(compressed(tmp_path / name), "state.json", **changes)
-        rows.append((partial(load, tmp_path / name, "test"), str(tmp_path / name)))
+        expected = Refusal(kind, str(tmp_path / name))
+        rows.append((partial(load, tmp_path / name, "test"), expected))
     check_refusals(rows)
 
 
@@ -178,10 +187,14 @@ def test_what_is_cut_short_or_packed_is_refused(tmp_path: Path) -> None:
             pa.ipc.new_stream(file, table.schema, options=options) as writer,
         ):
             writer.write_table(table)
-        check_refusals([(lambda: load(path.parent, "test"), f"{ARROW} is compressed")])
+        check_refusals(
+            [(lambda: load(path.parent, "test"), Refusal(WrongData, str(ARROW)))]
+        )
     for length in (len(whole) - 8, len(whole) // 2, 100, 0):
         path.write_bytes(whole[:length])
-        check_refusals([(lambda: load(path.parent, "test"), f"{ARROW} is")])
+        check_refusals(
+            [(lambda: load(path.parent, "test"), Refusal(WrongFile, str(ARROW)))]
+        )
 
 
 FLIPPED = """

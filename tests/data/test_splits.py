@@ -15,8 +15,8 @@ from data.making import png, random_images, refuses, tar, write_folder, write_pa
 from randsmooth import data
 from randsmooth.data import parquet_images
 from randsmooth.data.split_words import array_parts, split_in, split_of
-from randsmooth.errors import MissingValue, UnknownName
-from values import noted
+from randsmooth.errors import MissingValue, NotFound, UnknownName, WrongData
+from values import Refusal, noted
 
 # Ten images of each split, told apart by their pixels: all are 100 in the first, 200 in the second, 250 in the third.
 BRIGHTNESS = {"train": 100, "val": 200, "test": 250}
@@ -130,7 +130,7 @@ def test_arrays_of_any_spelling_in_any_order(tmp_path: Path) -> None:
         data.load(str(tmp_path / "2-0.npz"), "test", label_column="y_Test"), "test"
     )
     refuses(
-        ("X_Valid and y_Test", "two splits"),
+        Refusal(WrongData, "X_Valid", "y_Test"),
         tmp_path / "2-0.npz",
         image_column="X_Valid",
         label_column="y_Test",
@@ -318,12 +318,12 @@ def test_validation_stands_in_for_test_and_training_never_does(
         images = data.load(str(path), "test")
     assert is_split(images, "val") and images.split == "validation"
     refuses(
-        ("no split 'test'", "splits there: training"),
+        Refusal(NotFound, "'test'"),
         write(tmp_path / "train", {"training": "train"}),
         "test",
     )
     path = write(tmp_path / "two", {"train": "train", "test": "test", "testing": "val"})
-    refuses(("several splits for test", "test", "testing"), path, "test")
+    refuses(Refusal(MissingValue, "test", "testing"), path, "test")
     assert is_split(data.load(str(path), "train"), "train")
 
 
@@ -336,9 +336,7 @@ def test_validation_may_be_asked_for(tmp_path: Path, write: Any) -> None:
         images = data.load(str(path), asked)
         assert is_split(images, split) and images.split == asked
     path = write(tmp_path / "two", {"train": "train", "test": "test"})
-    refuses(
-        ("no split 'validation'", "splits there", "train", "test"), path, "validation"
-    )
+    refuses(Refusal(NotFound, "'validation'", "train", "test"), path, "validation")
 
 
 def test_what_has_no_splits_is_the_split_that_its_name_says(tmp_path: Path) -> None:
@@ -359,7 +357,7 @@ def test_what_has_no_splits_is_the_split_that_its_name_says(tmp_path: Path) -> N
 
 
 def test_a_data_set_with_a_name_has_its_own_splits() -> None:
-    refuses(("no split 'validation' in digits", "train, test"), "digits", "validation")
+    refuses(Refusal(NotFound, "'validation'", "train, test"), "digits", "validation")
 
 
 def test_a_description_says_that_validation_stands_in(tmp_path: Path) -> None:
@@ -392,10 +390,10 @@ def test_a_data_set_of_hugging_face(tmp_path: Path) -> None:
 
 
 CELLS = [
-    (["train", "test", "public"], ("column 'split'", "'public'", "row 3")),
-    (["0", "1", "1"], ("column 'split'", "'0'", "rename the column")),
-    (["train", "train", "train"], ("no split 'test'", "splits there: train")),
-    (["test", "Test", "train"], ("several splits for test", "test, Test")),
+    (["train", "test", "public"], Refusal(WrongData, "'split'", "'public'")),
+    (["0", "1", "1"], Refusal(WrongData, "'split'", "'0'")),
+    (["train", "train", "train"], Refusal(NotFound, "'test'")),
+    (["test", "Test", "train"], Refusal(MissingValue, "test, Test")),
 ]
 
 
@@ -424,11 +422,13 @@ def test_what_a_column_cannot_say(tmp_path: Path) -> None:
         assert data.load(frame, "test").labels.tolist() == [0, 2]
     # It may be the labels, which nobody can know.
     (tmp_path / "mine.csv").write_text("path,stage\n0.png,early\n1.png,late\n")
-    refuses(("path, stage", "label_column"), tmp_path / "mine.csv", "test")
+    refuses(
+        Refusal(NotFound, "path, stage", "label_column"), tmp_path / "mine.csv", "test"
+    )
     (tmp_path / "mine.csv").write_text(
         "path,label,split,subset\n0.png,0,test,train\n1.png,1,train,test\n"
     )
-    refuses(("columns split, subset", "keep one"), tmp_path / "mine.csv", "test")
+    refuses(Refusal(WrongData), tmp_path / "mine.csv", "test")
     # A competition hides the labels of its test rows.
     (tmp_path / "mine.csv").write_text(
         "path,label,split\n0.png,cat,train\n1.png,ant,train\n2.png,,test\n"
@@ -500,7 +500,7 @@ def test_large_parquet_files_are_split_alike(
         table.column_names.index("Subset"), "stage", pa.array(["a", "b"] * 4)
     )
     pq.write_table(stages.drop_columns("label"), path)
-    refuses(("image, stage", "label_column"), path, "test")
+    refuses(Refusal(NotFound, "image, stage", "label_column"), path, "test")
 
 
 def test_folders_of_splits(tmp_path: Path) -> None:
@@ -536,7 +536,7 @@ def test_a_class_that_is_called_like_a_split_is_asked_about(tmp_path: Path) -> N
     )
     for split in ("train", "test"):
         refuses(
-            ("vehicles/train alone", "rename train if it is a class"),
+            Refusal(WrongData, "vehicles/train"),
             tmp_path / "vehicles",
             split,
         )
@@ -545,7 +545,7 @@ def test_a_class_that_is_called_like_a_split_is_asked_about(tmp_path: Path) -> N
     )
     write_folder(tmp_path / "deep" / "dog", PIXELS["train"], ["x"] * 4)
     refuses(
-        ("called like a split and lies in cat", "above the classes"),
+        Refusal(WrongData),
         tmp_path / "deep",
         "test",
     )
@@ -566,4 +566,4 @@ def test_names_are_numbered_as_in_training_where_a_split_lacks_some(
     test = data.load(str(tmp_path / "names"), "test")
     assert (test.labels.tolist(), test.spec.classes) == ([2, 0], ("ant", "bee", "cat"))
     write_parquet(tmp_path / "names" / "test.parquet", images[:2], ["cat", "dog"])
-    refuses(("the class 'dog' in test", "ant, bee, cat"), tmp_path / "names", "test")
+    refuses(Refusal(WrongData, "'dog'", "ant, bee, cat"), tmp_path / "names", "test")

@@ -31,6 +31,8 @@ from randsmooth import data
 from randsmooth.data import parquet_images
 from randsmooth.data.datasets_library import from_hub
 from randsmooth.data.parquet_images import read_parquet
+from randsmooth.errors import Unreachable, WrongData
+from values import Refusal
 
 ROWS, NAMES = 320, ["ant", "bee", "cat", "dog"]
 
@@ -129,7 +131,7 @@ def test_parquet_at_a_url_is_read_as_the_one_here(
                 there.batch(torch.arange(9))[0], here.batch(torch.arange(9))[0]
             )
     store.rm_file(f"/bucket/mine/{names[1]}")
-    refuses("holds 1 of the shards", "memory://bucket/mine")
+    refuses(Refusal(WrongData), "memory://bucket/mine")
 
 
 def test_other_forms_at_urls_are_copied(
@@ -157,7 +159,7 @@ def test_other_forms_at_urls_are_copied(
     shards = data.load("memory://bucket/tars", "test", stream=True)
     assert (len(shards), shards.labels.tolist()) == (3, [1, 1, 1])
     assert len(data.load(f"file://{tmp_path}/photos", "test")) == 4
-    refuses("there is nothing at memory://bucket/none", "memory://bucket/none")
+    refuses(Refusal(Unreachable, "bucket/none"), "memory://bucket/none")
 
 
 def test_from_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

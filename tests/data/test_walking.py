@@ -10,9 +10,10 @@ import torch
 from PIL import Image, features
 
 from data.making import Pixels, png, random_images, refuses, write_folder, write_parquet
-from models.refusing import refusal
+from models.refusing import problem_of
 from randsmooth import data
-from values import noted
+from randsmooth.errors import WrongData
+from values import Refusal, noted
 
 PIXELS = random_images(6, (1, 8, 8))
 NAMES = ["cat", "cat", "cat", "dog", "dog", "dog"]
@@ -116,13 +117,13 @@ def test_what_is_left_out_is_told_with_number_and_place(tmp_path: Path) -> None:
 def test_one_folder_that_may_be_a_class_is_asked_about(tmp_path: Path) -> None:
     write_folder(tmp_path / "deep" / "photos", PIXELS, NAMES)
     refuses(
-        ("in photos alone, in the folders cat, dog", "deep/photos if these"),
+        Refusal(WrongData, "deep/photos"),
         tmp_path / "deep",
         "test",
     )
     write_folder(tmp_path / "splits" / "data" / "test", PIXELS, NAMES)
     refuses(
-        ("data/test is called like a split", "splits/data for its splits"),
+        Refusal(WrongData, "data/test", "splits/data"),
         tmp_path / "splits",
         "test",
     )
@@ -132,12 +133,12 @@ def test_one_folder_that_may_be_a_class_is_asked_about(tmp_path: Path) -> None:
         (tmp_path / place / "labels").mkdir()
         (tmp_path / place / "labels" / "000.txt").write_text("0 .5 .5 .1 .1")
         refuses(
-            ("in images alone, which is hardly a class", "rename it if it is"),
+            Refusal(WrongData),
             tmp_path / place,
         )
         if place == "yolo":
             shutil.rmtree(tmp_path / place)
-    refuses(("in images alone", "train/images where these are"), tmp_path / "yolo")
+    refuses(Refusal(WrongData, "train/images"), tmp_path / "yolo")
     assert not data.load(str(tmp_path / "yolo" / "train" / "images")).labelled
     write_folder(tmp_path / "one", PIXELS, ["only"] * 6)
     assert data.load(str(tmp_path / "one"), "test").spec.classes == ("only",)
@@ -180,7 +181,11 @@ def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
         "metadata.csv",
         ["file_name,label", "no.png,cat"],
     )
-    refuses(("line 2", "no.png"), tmp_path / "metadata.csv" / "test", "test")
+    refuses(
+        Refusal(WrongData, "line 2", "no.png"),
+        tmp_path / "metadata.csv" / "test",
+        "test",
+    )
     # It may be a stranger's, and opens nothing outside of its folder.
     (tmp_path / "secret.png").write_bytes(png(PIXELS[0]))
     for outside in (tmp_path / "secret.png", "../../secret.png", "..\\..\\secret.png"):
@@ -189,7 +194,9 @@ def test_a_list_beside_the_images_gives_their_labels(tmp_path: Path) -> None:
             "metadata.csv",
             ["file_name,label", f"{outside},cat"],
         )
-        refuses(("line 2", "no image file"), tmp_path / "metadata.csv" / "test", "test")
+        refuses(
+            Refusal(WrongData, "line 2"), tmp_path / "metadata.csv" / "test", "test"
+        )
 
 
 def test_a_list_beside_images_may_say_splits(tmp_path: Path) -> None:
@@ -207,9 +214,7 @@ def test_a_list_beside_images_may_say_splits(tmp_path: Path) -> None:
     write_list(
         tmp_path / "parts" / "test", "metadata.csv", ["file_name,label,split", *rows]
     )
-    refuses(
-        ("a split by its name", "a list in it says splits"), tmp_path / "parts", "test"
-    )
+    refuses(Refusal(WrongData), tmp_path / "parts", "test")
 
 
 def test_parquet_files_of_any_name_in_a_folder(tmp_path: Path) -> None:
@@ -223,7 +228,7 @@ def test_parquet_files_of_any_name_in_a_folder(tmp_path: Path) -> None:
     with noted("files_left_out", suffixes={".txt": 1}, first="notes.txt"):
         assert all_there(tmp_path)
     (tmp_path / "more.tar").write_bytes(b"")
-    refuses(("Parquet and tar files", "part-0.parquet", "more.tar"), tmp_path, "test")
+    refuses(Refusal(WrongData, "part-0.parquet", "more.tar"), tmp_path, "test")
 
 
 def test_a_list_beside_the_one_folder_of_images_is_named(tmp_path: Path) -> None:
@@ -235,11 +240,7 @@ def test_a_list_beside_the_one_folder_of_images_is_named(tmp_path: Path) -> None
         ["image_id,animal", *(f"{k:03d},{name}" for k, name in enumerate(NAMES))],
     )
     refuses(
-        (
-            "in images alone, beside labels.csv",
-            "give",
-            "labels.csv for the labels in it",
-        ),
+        Refusal(WrongData, "labels.csv"),
         tmp_path,
         "test",
     )
@@ -250,7 +251,7 @@ def test_a_list_beside_the_one_folder_of_images_is_named(tmp_path: Path) -> None
     assert images.labels.tolist() == [0, 0, 0, 1, 1, 1]
     (tmp_path / "images" / "000.jpg").write_bytes(png(PIXELS[0]))
     refuses(
-        ("line 2", "2 images at"),
+        Refusal(WrongData, "line 2"),
         path,
         "test",
         image_column="image_id",
@@ -276,7 +277,7 @@ def test_lists_with_other_delimiters(tmp_path: Path) -> None:
             write_list(tmp_path, name, [row.replace(",", delimiter) for row in rows])
         )
     refuses(
-        ("several delimiters", "'path;label|x'"),
+        Refusal(WrongData, "'path;label|x'"),
         write_list(tmp_path, "g.csv", ["path;label|x", "000.png;1|2"]),
     )
     rows = [
@@ -284,7 +285,7 @@ def test_lists_with_other_delimiters(tmp_path: Path) -> None:
     ]  # as Windows writes paths
     assert all_there(write_list(tmp_path, "h.csv", ["path,label", *rows]))
     refuses(
-        ("line 2 has other keys", "path, label"),
+        Refusal(WrongData, "path, label"),
         write_list(tmp_path, "i.jsonl", ['{"path": 1, "label": 2}', "{}"]),
     )
 
@@ -308,16 +309,16 @@ def binary(place: Path, pixels: Pixels) -> Path:
 
 
 def test_pixels_of_0_and_1_are_refused_in_files_as_in_arrays(tmp_path: Path) -> None:
-    refuses(("0 and 1 only", "if 1 means white"), (PIXELS > 100).astype(np.uint8))
+    refuses(Refusal(WrongData), (PIXELS > 100).astype(np.uint8))
     for stream in (True, False):
         refuses(
-            ("0 and 1 only", "if 1 means white"),
+            Refusal(WrongData),
             binary(tmp_path, PIXELS),
             stream=stream,
         )
     spec = data.describe(PIXELS)
-    assert "0 and 1 only" in refusal(
-        lambda: data.read_image(tmp_path / "cat" / "000.png", spec)
+    Refusal(WrongData).check(
+        problem_of(lambda: data.read_image(tmp_path / "cat" / "000.png", spec))
     )
     (tmp_path / "dog" / "005.png").write_bytes(png(PIXELS[5]))  # one that is not
     assert len(data.load(str(tmp_path))) == 6

@@ -12,7 +12,8 @@ import yaml
 
 from methods import slow as slowly
 from randsmooth import methods
-from randsmooth.errors import Problem
+from randsmooth.errors import BadValue, Problem, UnknownName
+from values import refused
 
 NAN, INF = float("nan"), float("inf")
 
@@ -40,9 +41,11 @@ def test_the_names_are_known_and_the_nearest_is_suggested() -> None:
         ("amplified", "amplify"),
         ("CAT_RS", "cat-rs"),
     ):
-        assert name in refusal(name) and f"'{near}'" in refusal(name)
+        with refused(UnknownName, "method", value=name) as caught:
+            methods.create(name)
+        assert f"'{near}'" in str(caught.problem)
     before = methods.METHODS["gaussian"]
-    with pytest.raises(Problem, match="'gaussian'"):
+    with refused(BadValue):
         methods.METHODS.add("gaussian", methods.METHODS["amplify"])
     assert methods.METHODS["gaussian"] is before
 

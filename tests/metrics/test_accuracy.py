@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from metrics.conftest import Make
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of, refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
+from randsmooth.errors import BadValue, TooFewSamples, WrongTable
 from randsmooth.noise import Gaussian
+from values import Refusal
 
 ROWS = [
     (0, 0, 0.5), (0, -1, 0.0), (1, 1, 1.25), (1, 0, 0.75), (2, 2, 0.0), (2, 2, 0.5), (0, 0, 0.25), (1, -1, 0.0),
@@ -85,7 +87,9 @@ def test_a_summary_has_the_usual_radii_unless_others_are_asked_for(log: Make) ->
 def test_a_label_aware_table_does_not_tell_abstention(log: Make) -> None:
     """Images whose picked class missed the label took no samples: whether they would be abstained on is not known."""
     table = log(ROWS, "aware", label_aware=True)
-    assert "label_aware=False" in refusal(lambda: metrics.abstention(table))
+    Refusal(WrongTable, "label_aware=False").check(
+        problem_of(lambda: metrics.abstention(table))
+    )
     told, untold = metrics.summarise(log(ROWS), [0.5]), metrics.summarise(table, [0.5])
     assert untold.abstention is None and told.abstention == metrics.abstention(
         log(ROWS)
@@ -104,15 +108,25 @@ def test_what_makes_no_sense_is_refused(log: Make, counted: Make) -> None:
         metrics.p_a,
         lambda t: metrics.certified_accuracy(t, 0.0),
     ):
-        assert "no image" in refusal(partial(metric, empty))
+        Refusal(WrongTable).check(problem_of(partial(metric, empty)))
     for r in (-0.1, math.nan, math.inf):
-        assert f"radius {r}" in refusal(partial(metrics.certified_accuracy, table, r))
-        assert f"radius {r}" in refusal(partial(metrics.accuracy_area, table, r))
-    assert "up_to=0" in refusal(lambda: metrics.accuracy_area(table, 0.0))
+        Refusal(BadValue, f"radius {r}").check(
+            problem_of(partial(metrics.certified_accuracy, table, r))
+        )
+        Refusal(BadValue, f"radius {r}").check(
+            problem_of(partial(metrics.accuracy_area, table, r))
+        )
+    Refusal(BadValue, "up_to=0").check(
+        problem_of(lambda: metrics.accuracy_area(table, 0.0))
+    )
     for q in (0.0, 1.0, -0.1, math.nan):
-        assert f"q={q}" in refusal(partial(metrics.p_a_quantiles, counted([900]), [q]))
+        Refusal(BadValue, f"q={q}", field="q").check(
+            problem_of(partial(metrics.p_a_quantiles, counted([900]), [q]))
+        )
     for ends in ((0.0, 0.5), (0.5, 1.0)):
-        assert "0.2 to 0.7" in refusal(partial(metrics.mean, [0.2, 0.7], ends))
+        Refusal(BadValue, "0.2", "0.7").check(
+            problem_of(partial(metrics.mean, [0.2, 0.7], ends))
+        )
 
 
 def test_an_interval_of_a_share_is_clopper_and_pearsons() -> None:
@@ -128,7 +142,9 @@ def test_an_interval_of_a_share_is_clopper_and_pearsons() -> None:
         assert [float(end) for end in metrics.share_interval(k, n)] == pytest.approx(
             [low, high], abs=1e-12
         )
-    assert "k=3 of n=2" in refusal(lambda: metrics.share_interval(3, 2))
+    Refusal(BadValue, "k=3", "n=2").check(
+        problem_of(lambda: metrics.share_interval(3, 2))
+    )
 
 
 def wilson(
@@ -168,7 +184,9 @@ def test_the_best_of_equal_tables_is_covered_once_the_choice_is_allowed_for() ->
             np.mean([not one.low <= p <= one.high for one in found]) > 0.15
         )  # the control: its own interval
     assert metrics.share_if_chosen(found[0], 1) == found[0]
-    assert "tables=0" in refusal(lambda: metrics.share_if_chosen(found[0], 0))
+    Refusal(BadValue, "tables=0", field="tables").check(
+        problem_of(lambda: metrics.share_if_chosen(found[0], 0))
+    )
 
 
 def test_p_a_is_the_labels_share_and_a_log_gives_back_that_of_right_images(
@@ -194,7 +212,7 @@ def test_p_a_is_the_labels_share_and_a_log_gives_back_that_of_right_images(
     np.testing.assert_array_equal(recovered.values[right], np.array(HITS)[right] / 1000)
     assert np.all(np.isnan(recovered.values[~right])) and recovered.known_from == 0.5
     assert np.isnan(metrics.p_a_curve(logged, np.array([0.0, 0.49]))).all()
-    assert "0.49" in refusal(lambda: recovered.share(0.49))
+    Refusal(WrongTable, "0.49").check(problem_of(lambda: recovered.share(0.49)))
     for lacking in FACTS:
         bare = log(
             [(0, 0, 0.5)],
@@ -404,23 +422,35 @@ def test_what_cannot_be_judged_anew_is_refused(log: Make) -> None:
 
     check_refusals(
         [
-            (lambda: metrics.acr_at(table, 401), "n=401 | 1..400"),
-            (lambda: metrics.accuracy_at(table, 0.0, 6), "n >= 7 | n=6"),
-            (lambda: metrics.acr_at(table, alpha=1.5), "alpha=1.5"),
-            (lambda: metrics.accuracy_at(table, -1.0), "radius -1"),
+            (
+                lambda: metrics.acr_at(table, 401),
+                Refusal(BadValue, "n=401", "1..400", field="n"),
+            ),
+            (
+                lambda: metrics.accuracy_at(table, 0.0, 6),
+                Refusal(TooFewSamples, "n >= 7", "n=6"),
+            ),
+            (
+                lambda: metrics.acr_at(table, alpha=1.5),
+                Refusal(BadValue, "alpha=1.5", field="alpha"),
+            ),
+            (lambda: metrics.accuracy_at(table, -1.0), Refusal(BadValue, "radius -1")),
             (
                 lambda: metrics.acr_at(under(rule="radius=0.5"), 100),
-                "three | rule radius=0.5 | by rule fixed",
+                Refusal(WrongTable, "three", "radius=0.5"),
             ),
             (
                 lambda: metrics.acr_at(under(label_aware=True), 100),
-                "not label-aware",
+                Refusal(WrongTable),
             ),
             (
                 lambda: metrics.acr_at(under(bound="two-sided"), 100),
-                "two-sided bound | clopper-pearson",
+                Refusal(WrongTable),
             ),
-            (lambda: metrics.acr_at(log([(0, 0, 0.5)]), 100), "sigma, n and alpha"),
-            (lambda: metrics.acr_at(log([], sigma=0.5, n=100, alpha=0.01)), "no image"),
+            (lambda: metrics.acr_at(log([(0, 0, 0.5)]), 100), Refusal(WrongTable)),
+            (
+                lambda: metrics.acr_at(log([], sigma=0.5, n=100, alpha=0.01)),
+                Refusal(WrongTable),
+            ),
         ]
     )

@@ -12,13 +12,15 @@ from scipy import special
 
 from metrics.conftest import Make
 from metrics.skewed import near_unseen
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, from_radii
+from randsmooth.errors import NotComparable
 from randsmooth.metrics.pairing import gains
 from randsmooth.metrics.reach import NearerEnd, ParticularRadii, reach
 from randsmooth.noise import Gaussian
 from randsmooth.report import what_acr_hides
+from values import Refusal
 
 Floats = NDArray[np.float64]
 
@@ -472,8 +474,8 @@ def test_what_such_rules_do_not_answer_is_not_compared(counted: Make) -> None:
     assert one.verdict is not None and one.verdict.outcome == metrics.NO_DIFFERENCE
     (none,) = metrics.compare([(few, under(table, rule="radius=0.6"))], [0.5])
     assert none.curve is None and none.verdict is None and none.at(0.5) is None
-    assert "no radius" in refusal(
-        lambda: metrics.verdict(few, under(table, rule="radius=0.6"))
+    Refusal(NotComparable).check(
+        problem_of(lambda: metrics.verdict(few, under(table, rule="radius=0.6")))
     )
 
 

@@ -12,9 +12,11 @@ import pytest
 from scipy import stats
 
 from metrics.conftest import Make
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of, refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, read
+from randsmooth.errors import BadValue, MissingValue, NotComparable, WrongTable
+from values import Refusal
 
 PAIRS = [
     (0, 0),
@@ -69,21 +71,23 @@ def test_what_cannot_be_paired_is_refused(log: Make, counted: Make) -> None:
         log([(0, 0, 1.0), (2, 2, 1.0)], name="B"),
     )
     for tables in ((twice, good), (good, twice)):
-        assert "image 8 occurs 2 times in T" in refusal(partial(metrics.pair, *tables))
-    assert "A (2 images) and B (2 images) share no image" in refusal(
-        lambda: metrics.pair(a, indexed(b, [5, 6]))
+        Refusal(WrongTable).check(problem_of(partial(metrics.pair, *tables)))
+    Refusal(NotComparable, "(2 images)").check(
+        problem_of(lambda: metrics.pair(a, indexed(b, [5, 6])))
     )
-    assert "image 1 has label 1 in A and 2 in B" in refusal(lambda: metrics.pair(a, b))
+    Refusal(NotComparable).check(problem_of(lambda: metrics.pair(a, b)))
     for compare in (metrics.verdict, metrics.acr_difference):
         for other in (b, counted([900], name="B")):
             said = refusal(partial(compare, a, other))
             assert (
                 "A (2 images) and B (" in said and "not about the same images" in said
             )
-    assert "no image" in refusal(lambda: metrics.verdict(log([]), log([])))
-    assert "radius -1" in refusal(lambda: metrics.compare([(a, a)], [-1.0]))
+    Refusal(WrongTable).check(problem_of(lambda: metrics.verdict(log([]), log([]))))
+    Refusal(BadValue, "radius -1").check(
+        problem_of(lambda: metrics.compare([(a, a)], [-1.0]))
+    )
     assert all("k=-1" in refusal(lambda b=b: metrics.mcnemar(-1, b)) for b in (1, 2))
-    assert "the 3 images" in refusal(lambda: metrics.fresh_difference(2, 2, 3))
+    Refusal(NotComparable).check(problem_of(lambda: metrics.fresh_difference(2, 2, 3)))
 
 
 def test_the_difference_of_acrs_is_paired(counted: Make, log: Make) -> None:
@@ -227,8 +231,8 @@ def test_alone_a_table_is_its_own_reference(counted: Make, log: Make) -> None:
         0,
     ]  # wrong ones in the first bin
     for call in (metrics.waterfall, metrics.given_up):
-        assert "not about the same images" in refusal(partial(call, table, logged))
-    assert "no image" in refusal(lambda: metrics.given_up(log([]), log([])))
+        Refusal(NotComparable).check(problem_of(partial(call, table, logged)))
+    Refusal(WrongTable).check(problem_of(lambda: metrics.given_up(log([]), log([]))))
 
 
 def test_most_of_what_ours_gains_comes_from_images_that_gaussian_had_right(
@@ -327,13 +331,13 @@ def test_what_has_no_envelope_is_refused(log: Make) -> None:
     one, other = log([(0, 0, 1.0)], name="one"), log([(1, 1, 1.0)], name="other")
     check_refusals(
         [
-            (lambda: metrics.envelope([]), "got none"),
-            (lambda: metrics.envelope([log([])]), "no image"),
+            (lambda: metrics.envelope([]), Refusal(MissingValue)),
+            (lambda: metrics.envelope([log([])]), Refusal(WrongTable)),
             (
                 lambda: metrics.envelope([one, other]),
-                "one (1 images) | other (1 images) | not about the same images",
+                Refusal(NotComparable, "(1 images)"),
             ),
-            (lambda: metrics.envelope([one], [-1.0]), "radius -1.0"),
+            (lambda: metrics.envelope([one], [-1.0]), Refusal(BadValue, "radius -1.0")),
         ]
     )
 

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import metrics
 from randsmooth.certificates import as_certificates, from_counts, from_radii
+from randsmooth.errors import BadValue, NotComparable
+from values import Refusal
 
 RADIUS, CORRECT = [0.0, 0.3, 0.8, 1.2, 0.5], [False, True, True, True, False]
 OTHER = [0.0, 0.0, 0.9, 1.1, 0.4]
@@ -91,8 +93,8 @@ def test_correct_or_label_and_predict_say_which_are_right() -> None:
 
 def test_frames_are_columns_too() -> None:
     table = from_counts([[990, 10], [100, 900]], picked=[0, 1], label=[0, 0], sigma=0.5)
-    assert "table.rows" in refusal(
-        lambda: metrics.acr(table.to_pandas())
+    Refusal(BadValue, "table.rows").check(
+        problem_of(lambda: metrics.acr(table.to_pandas()))
     )  # its radii alone would mean less
     frame = pd.DataFrame(
         {"radius": RADIUS, "correct": CORRECT, "remark": list("abcde")}
@@ -104,8 +106,8 @@ def test_two_sets_of_columns_are_about_the_same_images_unless_idx_says_otherwise
     None
 ):
     first, second = A | {"idx": [0, 2, 4, 6, 8]}, B | {"idx": [0, 1, 2, 3, 4]}
-    assert "not about the same images" in refusal(
-        lambda: metrics.acr_difference(first, second)
+    Refusal(NotComparable).check(
+        problem_of(lambda: metrics.acr_difference(first, second))
     )
     assert [table.idx.tolist() for table in metrics.pair(first, second)] == [
         [0, 2, 4]

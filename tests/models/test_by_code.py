@@ -9,6 +9,8 @@ import pytest
 
 import randsmooth as rs
 from models.refusing import check_refusals, refusal
+from randsmooth.errors import BadValue, WrongModel
+from values import Refusal
 
 SCRIPT = """import argparse, sys
 from torch import nn
@@ -76,7 +78,7 @@ def test_code_that_ends_the_program_is_named_and_our_command_line_comes_back(
         [
             (
                 lambda: rs.load_model(f"{script}:make", **{"argv:clases": 5}),
-                "exit status 2 | argv:",
+                Refusal(WrongModel, "argv:"),
             )
         ]
     )
@@ -85,7 +87,7 @@ def test_code_that_ends_the_program_is_named_and_our_command_line_comes_back(
         [
             (
                 lambda: rs.load_model(f"{script}:make"),
-                "ended the program | no weights here",
+                Refusal(WrongModel),
             )
         ]
     )
@@ -102,7 +104,9 @@ def test_a_module_that_was_imported_is_not_taken_for_one_with_other_options(
     other = refusal(lambda: outputs("read_once:make", **{"argv:classes": 6}))
     assert "--classes=5" in other
     assert "start anew" in other
-    check_refusals([(lambda: rs.load_model("read_once:make"), "--classes=5")])
+    check_refusals(
+        [(lambda: rs.load_model("read_once:make"), Refusal(WrongModel, "classes=5"))]
+    )
 
 
 def test_options_are_told_in_the_header_and_are_for_code_alone(script: Path) -> None:
@@ -111,4 +115,6 @@ def test_options_are_told_in_the_header_and_are_for_code_alone(script: Path) -> 
     table = rs.certify(f"{script}:make", "digits", model_args=given, **how)  # type: ignore[arg-type]
     assert table.header.model is not None
     assert json.loads(json.dumps(table.header.model["arguments"])) == given
-    check_refusals([(lambda: rs.load_model("demo", **given), "argv:classes")])
+    check_refusals(
+        [(lambda: rs.load_model("demo", **given), Refusal(BadValue, field="model_arg"))]
+    )

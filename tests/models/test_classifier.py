@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from models.refusing import check_refusals
+from randsmooth.errors import BadValue, UnknownName, WrongData
 from randsmooth.models import Classifier, check_inputs, pick_device
+from values import Refusal
 
 GOOD: dict[str, Any] = {
     "arch": "resnet8",
@@ -51,17 +53,26 @@ def test_provenance_is_a_plain_json_copy_and_can_be_replaced() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    bad: list[tuple[dict[str, object], str]] = [
-        ({"arch": "resnt8"}, "did you mean 'resnet8'"),
-        ({"classes": ["cat"]}, "['cat'] | at least two"),
-        ({"classes": ["cat", "d" * 1001]}, "at most 1,000 characters"),
-        ({"shape": [3, 32, 16]}, "[3, 32, 16] | H = W"),
-        ({"shape": [3, 10**9, 10**9]}, "16384 pixels a side"),
-        ({"mean": MEAN}, "std=None | both"),
-        ({"mean": [math.nan] * 3, "std": STD}, "3 finite numbers"),
-        ({"mean": MEAN, "std": [0.2, 0.0, 0.2]}, "positive"),
-        ({"provenance": {"sigma": torch.tensor(1.0)}}, "not plain JSON"),
-        ({"provenance": ["sigma"]}, "expected a dictionary"),
+    bad: list[tuple[dict[str, object], Refusal]] = [
+        ({"arch": "resnt8"}, Refusal(UnknownName, "'resnet8'", field="architecture")),
+        ({"classes": ["cat"]}, Refusal(BadValue, "['cat']", field="classes")),
+        ({"classes": ["cat", "d" * 1001]}, Refusal(BadValue, "1,000", field="classes")),
+        (
+            {"shape": [3, 32, 16]},
+            Refusal(BadValue, "[3, 32, 16]", "H = W", field="shape"),
+        ),
+        ({"shape": [3, 10**9, 10**9]}, Refusal(BadValue, "16384", field="shape")),
+        ({"mean": MEAN}, Refusal(BadValue, "std=None", field="std")),
+        ({"mean": [math.nan] * 3, "std": STD}, Refusal(BadValue, field="mean")),
+        (
+            {"mean": MEAN, "std": [0.2, 0.0, 0.2]},
+            Refusal(BadValue, "positive", field="std"),
+        ),
+        (
+            {"provenance": {"sigma": torch.tensor(1.0)}},
+            Refusal(BadValue, field="provenance"),
+        ),
+        ({"provenance": ["sigma"]}, Refusal(BadValue, field="provenance")),
     ]
     check_refusals(
         (partial(Classifier, **(GOOD | change)), said) for change, said in bad
@@ -78,14 +89,14 @@ def test_good_images_pass_and_bad_ones_are_refused() -> None:
     for x in (_with(0.0), _with(1.0), _with(0.3).half(), torch.empty(0, 1, 2, 2)):
         check_inputs(x, (1, 2, 2))
         check_inputs(x, None)
-    images: list[tuple[Any, str]] = [
-        (_with(255.0), "[0.5, 255] | image 3 | white, 255"),
-        (_with(1.0001), "[0.5, 1.0001] | x.clip(0, 1)"),
-        (_with(-0.2), "[-0.2, 0.5] | image 3 | undo its normalisation"),
-        (_with(float("nan"), 2), "image 2 | where NaN or infinity came from"),
-        (_with(0.5).to(torch.uint8), "torch.uint8 | / 255"),
-        (_with(0.5)[0], "(1, 2, 2) | (B, 1, 2, 2) | x[None]"),
-        (_with(0.5).numpy(), "ndarray | torch.as_tensor"),
+    images: list[tuple[Any, Refusal]] = [
+        (_with(255.0), Refusal(WrongData, "[0.5, 255]", "white, 255")),
+        (_with(1.0001), Refusal(WrongData, "[0.5, 1.0001]", "x.clip(0, 1)")),
+        (_with(-0.2), Refusal(WrongData, "[-0.2, 0.5]")),
+        (_with(float("nan"), 2), Refusal(WrongData)),
+        (_with(0.5).to(torch.uint8), Refusal(WrongData, "torch.uint8", "/ 255")),
+        (_with(0.5)[0], Refusal(WrongData, "(1, 2, 2)", "(B, 1, 2, 2)", "x[None]")),
+        (_with(0.5).numpy(), Refusal(WrongData, "ndarray", "torch.as_tensor")),
     ]
     check_refusals((partial(check_inputs, x, (1, 2, 2)), said) for x, said in images)
 
@@ -108,12 +119,13 @@ def test_a_name_means_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
         gpus(number)
         assert pick_device(name) == torch.device(device), (number, name)
     refused = [
-        (0, "cuda:0", "sees 0 CUDA | device='cpu'"),
-        (0, "cuda", "sees 0"),
-        (2, "cuda:2", "'cuda:2' | sees 2"),
+        (0, "cuda:0", Refusal(BadValue, "sees 0 CUDA", "device='cpu'", field="device")),
+        (0, "cuda", Refusal(BadValue, "sees 0", field="device")),
+        (2, "cuda:2", Refusal(BadValue, "'cuda:2'", "sees 2", field="device")),
     ]
     refused += [
-        (2, name, f"{name!r} must be auto") for name in ("cuda:x", "cuda:-1", "gpu")
+        (2, name, Refusal(BadValue, f"{name!r}", field="device"))
+        for name in ("cuda:x", "cuda:-1", "gpu")
     ]
     for number, name, said in refused:
         gpus(number)

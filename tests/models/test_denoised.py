@@ -14,8 +14,16 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import randsmooth as rs
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of
 from randsmooth import data, models
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    NotFound,
+    OutputExists,
+    WrongFile,
+    WrongModel,
+)
 from randsmooth.models import (
     Classifier,
     Denoised,
@@ -26,6 +34,7 @@ from randsmooth.models import (
     save,
 )
 from randsmooth.models.diffusion import PREDICTIONS, Prediction
+from values import Refusal
 
 ABAR = torch.cumprod(1 - torch.linspace(1e-4, 0.02, 1000, dtype=torch.float64), 0)
 SIGMAS = (0.1, 0.25, 0.5, 1.0, 2.0)
@@ -97,7 +106,7 @@ def test_counts_are_those_of_a_loop_over_both_parts_and_the_header_says_what_the
     again = partial(
         rs.certify, Denoised(denoiser(1), second), "digits", out=out, resume=True, **HOW
     )
-    assert "another model" in refusal(again)
+    Refusal(OutputExists).check(problem_of(again))
 
 
 def test_it_has_the_published_size_and_untrained_leaves_images_of_any_size_as_they_are() -> (
@@ -180,33 +189,47 @@ def test_what_the_network_sees_has_the_variance_that_it_knows() -> None:
 
 
 def test_what_cannot_be_used_is_refused() -> None:
-    parts: list[tuple[tuple[Any, Any], str]] = [
-        ((3, nn.Flatten()), "an int, 3 | a folder or a function"),
-        ((torch.clone, 3), "an int, 3"),
+    parts: list[tuple[tuple[Any, Any], Refusal]] = [
+        ((3, nn.Flatten()), Refusal(WrongModel)),
+        ((torch.clone, 3), Refusal(WrongModel)),
     ]
     check_refusals((partial(Denoised, *given), said) for given, said in parts)
     training = Denoised(denoiser().train(), classifier())
     check_refusals(
-        [(lambda: rs.SmoothedClassifier(training, sigma=0.25), "train mode")]
+        [(lambda: rs.SmoothedClassifier(training, sigma=0.25), Refusal(WrongModel))]
     )
-    networks: list[tuple[dict[str, Any], str]] = [
-        ({"arch": "unet"}, "'unet' | dncnn-DEPTHxWIDTH"),
-        ({"arch": "dncnn-2x64"}, "'dncnn-2x64' | from 3 to 200"),
-        ({"arch": 17}, "arch=17 | dncnn-17x64"),
-        ({"channels": 0}, "channels=0 | usually 3"),
+    networks: list[tuple[dict[str, Any], Refusal]] = [
+        (
+            {"arch": "unet"},
+            Refusal(BadValue, "'unet'", "dncnn-DEPTHxWIDTH", field="arch"),
+        ),
+        (
+            {"arch": "dncnn-2x64"},
+            Refusal(BadValue, "'dncnn-2x64'", "200", field="arch"),
+        ),
+        ({"arch": 17}, Refusal(BadValue, "arch=17", "dncnn-17x64", field="arch")),
+        (
+            {"channels": 0},
+            Refusal(BadValue, "channels=0", "usually 3", field="channels"),
+        ),
     ]
     check_refusals(
         (partial(Denoiser, **({"channels": 1} | given)), said)
         for given, said in networks
     )
-    diffusions: list[tuple[dict[str, Any], str]] = [
-        ({"sigma": 0.001}, "sigma=0.001 | from 0.005 to "),
-        ({"sigma": 1000.0}, "sigma=1000.0 | noise levels"),
+    diffusions: list[tuple[dict[str, Any], Refusal]] = [
+        ({"sigma": 0.001}, Refusal(BadValue, "sigma=0.001", "0.005", field="sigma")),
+        ({"sigma": 1000.0}, Refusal(BadValue, "sigma=1000.0", field="sigma")),
         (
             {"alphas_cumprod": torch.linspace(1e-4, 0.02, 1000)},
-            "from 1 down to 0 | not the betas",
+            Refusal(WrongModel),
         ),
-        ({"prediction": "score"}, "'score' | epsilon, v_prediction, sample"),
+        (
+            {"prediction": "score"},
+            Refusal(
+                BadValue, "'score'", "epsilon, v_prediction, sample", field="prediction"
+            ),
+        ),
     ]
     good: dict[str, Any] = {
         "network": lambda x_t, t: x_t[:, :, :4],
@@ -219,7 +242,7 @@ def test_what_cannot_be_used_is_refused() -> None:
     )
     cut = DiffusionDenoiser(**good)
     check_refusals(
-        [(lambda: cut(torch.zeros(2, 3, 8, 8)), "(2, 3, 4, 8) | the same shape")]
+        [(lambda: cut(torch.zeros(2, 3, 8, 8)), Refusal(WrongModel, "(2, 3, 4, 8)"))]
     )
 
 
@@ -273,9 +296,9 @@ def test_diffusion_folders_that_cannot_be_used_are_refused(tmp_path: Path) -> No
     for name in ("unet", "text"):
         (tmp_path / name / "model_index.json").write_text("{}")
     rows = [
-        ("unet", None, "must know the noise to remove | give sigma"),
-        ("unet", 0.5, "no file at | scheduler_config.json"),
-        ("text", 0.5, "UNet2DConditionModel | no text or class"),
+        ("unet", None, Refusal(MissingValue, field="sigma")),
+        ("unet", 0.5, Refusal(NotFound, "scheduler_config.json")),
+        ("text", 0.5, Refusal(WrongFile, "UNet2DConditionModel")),
     ]
     check_refusals(
         (partial(load_denoiser, tmp_path / name, sigma=sigma), said)
@@ -303,25 +326,28 @@ def test_a_diffusion_model_without_some_of_its_weights_is_none(tmp_path: Path) -
     )
     levels = (tmp_path / "scheduler" / "scheduler_config.json").read_text()
 
-    def refuse(words: str) -> None:
-        check_refusals([(lambda: load_denoiser(tmp_path, sigma=0.5), words)])
+    def refuse(expected: Refusal) -> None:
+        check_refusals([(lambda: load_denoiser(tmp_path, sigma=0.5), expected)])
 
     (folder / "lacking").replace(folder / "diffusion_pytorch_model.safetensors")
-    refuse("lacks 1 tensors | conv_in.weight")
+    refuse(Refusal(WrongFile, "conv_in.weight"))
     (folder / "diffusion_pytorch_model.safetensors").write_bytes(whole)
-    networks: list[tuple[dict[str, Any], str]] = [
-        ({"layers_per_block": 200_000}, "layers_per_block=200000"),
-        ({"layers_per_block": 60}, "more than | parameters"),
-        ({"block_out_channels": [4, 2**20]}, "more than | numbers"),
-        ({"down_block_types": 5}, "cannot be loaded by diffusers"),
+    networks: list[tuple[dict[str, Any], Refusal]] = [
+        ({"layers_per_block": 200_000}, Refusal(WrongFile, "layers_per_block=200000")),
+        ({"layers_per_block": 60}, Refusal(WrongModel, "parameters")),
+        ({"block_out_channels": [4, 2**20]}, Refusal(WrongModel)),
+        ({"down_block_types": 5}, Refusal(WrongModel)),
     ]
     for settings, words in networks:
         (folder / "config.json").write_text(json.dumps(json.loads(said) | settings))
         refuse(words)
     (folder / "config.json").write_text(said)
-    schedules: list[tuple[dict[str, Any], str]] = [
-        ({"num_train_timesteps": 10**9}, "num_train_timesteps=1000000000"),
-        ({"beta_schedule": "none"}, "cannot be loaded by diffusers"),
+    schedules: list[tuple[dict[str, Any], Refusal]] = [
+        (
+            {"num_train_timesteps": 10**9},
+            Refusal(WrongFile, "num_train_timesteps=1000000000"),
+        ),
+        ({"beta_schedule": "none"}, Refusal(WrongModel)),
     ]
     for settings, words in schedules:
         (tmp_path / "scheduler" / "scheduler_config.json").write_text(

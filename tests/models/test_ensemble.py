@@ -10,7 +10,9 @@ from torch import nn
 
 from models.refusing import check_refusals
 from randsmooth import models
+from randsmooth.errors import UnknownName
 from randsmooth.models import Ensemble
+from values import Refusal
 
 X = torch.randn(200, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 RULES = ("logits", "probabilities", "vote")
@@ -76,8 +78,8 @@ def test_notes_say_what_answers() -> None:
 
 def test_what_cannot_be_an_ensemble_is_named() -> None:
     members = four()
-    table: list[tuple[dict[str, Any], str]] = [
-        ({"rule": "mean"}, "'mean' | logits"),
+    table: list[tuple[dict[str, Any], Refusal]] = [
+        ({"rule": "mean"}, Refusal(UnknownName, "'mean'", field="rule of an ensemble")),
     ]
     check_refusals((partial(Ensemble, members, **given), said) for given, said in table)
     other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()

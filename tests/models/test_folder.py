@@ -12,8 +12,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from models.refusing import check_refusals, refusal
-from randsmooth.errors import NotFound
+from models.refusing import check_refusals, problem_of, refusal
+from randsmooth.errors import BadValue, NotFound, WrongFile, WrongModel
 from randsmooth.models import (
     Classifier,
     Denoiser,
@@ -25,6 +25,7 @@ from randsmooth.models import (
     save,
     weights_hash,
 )
+from values import Refusal
 
 PROVENANCE = {
     "dataset": "cifar10",
@@ -170,38 +171,44 @@ def _config(**changes: object) -> Callable[[Path], object]:
     return lambda model: rewrite(model / "config.json", **changes)
 
 
-DAMAGE: list[tuple[Callable[[Path], object], str]] = [
-    (lambda p: (p / "config.json").unlink(), "config.json is missing"),
-    (lambda p: (p / "config.json").write_text('{"arch":'), "config.json is not JSON"),
+DAMAGE: list[tuple[Callable[[Path], object], Refusal]] = [
+    (lambda p: (p / "config.json").unlink(), Refusal(NotFound, "config.json")),
+    (
+        lambda p: (p / "config.json").write_text('{"arch":'),
+        Refusal(WrongFile, "config.json"),
+    ),
     (
         lambda p: (p / "config.json").write_text("[" * 100_000),
-        "config.json is nested deeper than",
+        Refusal(WrongFile, "config.json"),
     ),
-    (_config(later=1), "config.json | 'later'"),
-    (_config(arch="resnet9"), "config.json | resnet9"),
-    (_config(arch="lenet", shape=[3, 16384, 16384]), "tensors do not fit"),
-    (_config(shape=[3, 10**9, 10**9]), "1024 channels and 16384"),
-    (_config(arch="resnet14"), "network.layer1.1 | found nothing"),
-    (_config(classes=["a", "b"]), "network.fc.bias | (2,) | (3,)"),
+    (_config(later=1), Refusal(WrongFile, "config.json", "'later'")),
+    (_config(arch="resnet9"), Refusal(WrongFile, "config.json", "resnet9")),
+    (_config(arch="lenet", shape=[3, 16384, 16384]), Refusal(WrongFile)),
+    (_config(shape=[3, 10**9, 10**9]), Refusal(WrongFile, "1024", "16384")),
+    (_config(arch="resnet14"), Refusal(WrongFile, "network.layer1.1")),
+    (
+        _config(classes=["a", "b"]),
+        Refusal(WrongFile, "network.fc.bias", "(2,)", "(3,)"),
+    ),
     (
         lambda p: rewrite_weights(p, infinite),
-        "holds NaN or infinity in 'network.fc.bias'",
+        Refusal(WrongFile, "'network.fc.bias'"),
     ),
     (
         lambda p: (p / "model.safetensors").unlink(),
-        "model.safetensors is missing | download",
+        Refusal(NotFound, "model.safetensors"),
     ),
     (
         lambda p: (p / "model.safetensors").rename(p / "pytorch_model.bin"),
-        "is missing | pickles are never loaded",
+        Refusal(NotFound),
     ),
     (
         lambda p: rewrite_weights(p, lambda w: w.write_bytes(w.read_bytes()[:-100])),
-        "model.safetensors is damaged",
+        Refusal(WrongFile, "model.safetensors"),
     ),
     (
         lambda p: (p / "model.safetensors").write_bytes(b"other"),
-        "not the file that config.json was written with",
+        Refusal(WrongFile, "config.json"),
     ),
 ]
 
@@ -227,14 +234,12 @@ def test_a_config_that_is_not_as_it_was_written_is_refused(saved: Path) -> None:
     }
     for key, value in edits.items():
         (saved / "config.json").write_text(json.dumps(whole | {key: value}))
-        assert "config.json is not as it was written" in refusal(lambda: load(saved)), (
-            key
-        )
+        Refusal(WrongFile, "config.json").check(problem_of(lambda: load(saved)))
     for lost in ("weights", "digest"):
         (saved / "config.json").write_text(
             json.dumps({key: whole[key] for key in whole if key != lost})
         )
-        assert "not written by this randsmooth" in refusal(lambda: load(saved)), lost
+        Refusal(WrongFile).check(problem_of(lambda: load(saved)))
     (saved / "config.json").write_text(
         json.dumps(dict(reversed(whole.items())))
     )  # layout and order do not matter
@@ -244,20 +249,23 @@ def test_a_config_that_is_not_as_it_was_written_is_refused(saved: Path) -> None:
 def test_what_is_no_model_folder_is_refused(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     save(Denoiser(channels=1, arch="dncnn-3x2"), tmp_path / "denoiser")
-    rows: list[tuple[Callable[[], object], str]] = [
-        (lambda: load(tmp_path / "none"), "is not a folder"),
-        (lambda: load(tmp_path / "file"), "is not a folder"),
-        (lambda: save(_model(), tmp_path / "file"), "cannot be made"),
+    rows: list[tuple[Callable[[], object], Refusal]] = [
+        (lambda: load(tmp_path / "none"), Refusal(NotFound)),
+        (lambda: load(tmp_path / "file"), Refusal(NotFound)),
+        (lambda: save(_model(), tmp_path / "file"), Refusal(BadValue)),
         (
             lambda: save(_model().half(), tmp_path / "half"),
-            "torch.float16 | model.float()",
+            Refusal(WrongModel, "torch.float16", "model.float()"),
         ),
-        (lambda: load(saved, device="gpu"), "device='gpu' | cpu, cuda"),
+        (
+            lambda: load(saved, device="gpu"),
+            Refusal(BadValue, "device='gpu'", "cpu, cuda", field="device"),
+        ),
         (
             lambda: load(tmp_path / "denoiser"),
-            "holds a denoiser, not a classifier | with a denoiser",
+            Refusal(WrongFile),
         ),
-        (lambda: load_denoiser(saved), "holds a classifier, not a denoiser"),
+        (lambda: load_denoiser(saved), Refusal(WrongFile)),
     ]
     check_refusals(rows)
 
@@ -276,17 +284,16 @@ def test_a_hub_id_is_downloaded_without_any_pickle(
 
     monkeypatch.setattr(hub_files, "snapshot_download", download)
     assert load("user/name").arch == "resnet8"
-    with pytest.raises(NotFound) as refused:
-        load("user/none")
-    assert (refused.value.field, refused.value.value) == ("model", "user/none")
-    assert "network\nat" not in str(refused.value)
+    problem = problem_of(load, "user/none")
+    Refusal(NotFound, "user/none", field="model").check(problem)
+    assert problem.value == "user/none" and "network\nat" not in str(problem)
     monkeypatch.chdir(saved.parent.parent)
     near = f"{saved.parent.name}/{saved.name}"
     check_refusals(
         [
             (
                 lambda: load(f"{near}x"),
-                f"unknown model folder '{near}x': did you mean '{near}'",
+                Refusal(NotFound, f"'{near}x'", f"'{near}'"),
             )
         ]
     )

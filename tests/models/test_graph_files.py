@@ -11,10 +11,12 @@ import pytest
 import torch
 
 from models.graphs import linear
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of, refusal
 from nasty import NASTY
 from randsmooth.certification import SmoothedClassifier
+from randsmooth.errors import NotFound, WrongFile
 from randsmooth.models import IrModel, OnnxModel, weights_hash
+from values import Refusal
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -181,8 +183,8 @@ def test_no_weights_outside_of_the_folder_are_opened(tmp_path: Path) -> None:
         "folder",
     ]
     for location in places:
-        assert "m.onnx" in refusal(
-            partial(OnnxModel, renamed(path.parent / "m.onnx", location))
+        Refusal(WrongFile, "m.onnx").check(
+            problem_of(partial(OnnxModel, renamed(path.parent / "m.onnx", location)))
         )
 
 
@@ -207,14 +209,19 @@ def test_an_ir_without_its_weights_or_with_a_record_that_is_no_text_is_refused(
         assert IrModel(tmp_path / "net.xml").provenance == {}, record
     made.set_rt_info("made here", ["randsmooth"])
     openvino.save_model(made, tmp_path / "net.xml")
-    assert "the record in" in refusal(lambda: IrModel(tmp_path / "net.xml"))
+    Refusal(WrongFile).check(problem_of(lambda: IrModel(tmp_path / "net.xml")))
     (tmp_path / "net.xml").write_bytes(
         (tmp_path / "net.xml").read_bytes().replace(b"made here", b"made \xfeere")
     )
     check_refusals(
-        [(lambda: IrModel(tmp_path / "net.xml"), "net.xml is no OpenVINO IR")]
+        [(lambda: IrModel(tmp_path / "net.xml"), Refusal(WrongFile, "net.xml"))]
     )
     (tmp_path / "net.bin").unlink()
     check_refusals(
-        [(lambda: IrModel(tmp_path / "net.xml"), f"no file at {tmp_path / 'net.bin'}")]
+        [
+            (
+                lambda: IrModel(tmp_path / "net.xml"),
+                Refusal(NotFound, str(tmp_path / "net.bin")),
+            )
+        ]
     )

@@ -17,10 +17,12 @@ from torch.nn import functional as F
 
 import randsmooth as rs
 from models.refusing import check_refusals
+from randsmooth.errors import BadValue, NotFound, WrongFile, WrongModel
 from randsmooth.models.hub import HubClassifier, order_of
 from randsmooth.models.processors import steps_of
 from randsmooth.models.timm_models import timm_steps
 from randsmooth.models.transformers_models import from_transformers
+from values import Refusal
 
 transformers = pytest.importorskip("transformers")
 
@@ -132,7 +134,9 @@ def test_another_processor_is_refused_with_the_way_out(tmp_path: Path) -> None:
             [
                 (
                     lambda: steps_of(tmp_path),
-                    f"{words} | preprocessor_config.json | rs.wrap",
+                    Refusal(
+                        WrongModel, str(words), "preprocessor_config.json", "rs.wrap"
+                    ),
                 )
             ]
         )
@@ -184,21 +188,24 @@ def test_names_of_classes(vit: Path) -> None:
         [
             (
                 lambda: model.for_classes(["cat", "dog", "bird"]),
-                "'bird' | cat, dog, owl | classes=[...]",
+                Refusal(WrongModel, "'bird'", "cat, dog, owl", "classes=[...]"),
             ),
             (
                 lambda: model.for_classes(["cat", "dog"]),
-                "3 classes | the data set has 2, cat, dog",
+                Refusal(WrongModel),
             ),
-            (lambda: order_of(("a", "a"), ("a", "b"), "hf:x"), "'a' | twice"),
+            (
+                lambda: order_of(("a", "a"), ("a", "b"), "hf:x"),
+                Refusal(WrongModel, "'a'"),
+            ),
             (
                 lambda: from_transformers(f"hf:{vit}", classes=["cat", "dog"]),
-                "3 different names",
+                Refusal(BadValue, field="classes"),
             ),
         ]
     )
     grey = partial(smoothed.certify, torch.rand(1, 1, 28, 28), n0=20, n=100)
-    check_refusals([(grey, "3 numbers for images of 1 channels | rs.wrap")])
+    check_refusals([(grey, Refusal(BadValue, "rs.wrap"))])
 
 
 def test_what_is_no_model_of_a_hub_is_refused(
@@ -212,10 +219,10 @@ def test_what_is_no_model_of_a_hub_is_refused(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     rows = {
-        "hf:": "no folder | the name",
-        "hf:user/none": "cache of the hub | hf download user/none",
-        f"hf:{tmp_path / 'body'}": "2 tensors of the classifier | classifier.bias",
-        f"hf:{vit}": "model.safetensors | from safetensors alone",
+        "hf:": Refusal(NotFound),
+        "hf:user/none": Refusal(NotFound, "user/none"),
+        f"hf:{tmp_path / 'body'}": Refusal(WrongFile, "classifier.bias"),
+        f"hf:{vit}": Refusal(NotFound, "model.safetensors"),
     }
     check_refusals(
         (partial(rs.load_model, source), said) for source, said in rows.items()
@@ -236,7 +243,7 @@ def test_code_in_a_folder_is_never_run_and_nobody_is_asked(
 
     monkeypatch.setattr("builtins.input", asked := Mock(return_value="y"))
     check_refusals(
-        [(lambda: from_transformers(f"hf:{vit}"), "never run | file.py:NAME")]
+        [(lambda: from_transformers(f"hf:{vit}"), Refusal(WrongModel, "file.py"))]
     )
     assert not asked.called and not ran.exists()
 
@@ -248,28 +255,37 @@ def changed(folder: Path, file: str = "config.json", **settings: Any) -> None:
 
 
 # What a configuration asks for that nobody would build with these weights, or that is not in the folder.
-ASKED: list[tuple[dict[str, Any], str]] = [
-    ({"num_hidden_layers": 200_000}, "num_hidden_layers=200000 | tensors"),
-    ({"num_hidden_layers": 60}, "more than | parameters | weights"),
+ASKED: list[tuple[dict[str, Any], Refusal]] = [
+    (
+        {"num_hidden_layers": 200_000},
+        Refusal(WrongFile, "num_hidden_layers=200000", "tensors"),
+    ),
+    ({"num_hidden_layers": 60}, Refusal(WrongModel, "parameters")),
     (
         {"hidden_size": 50_000, "num_attention_heads": 1},
-        "more than | numbers | weights",
+        Refusal(WrongModel),
     ),
-    ({"num_labels": 10**9, "id2label": None}, "num_labels=1000000000"),
-    ({"intermediate_size": 10**12}, "intermediate_size=1000000000000"),
-    ({"nested": {"depths": [1, 10**6]}}, "depths=1000000"),
+    (
+        {"num_labels": 10**9, "id2label": None},
+        Refusal(WrongFile, "num_labels=1000000000"),
+    ),
+    (
+        {"intermediate_size": 10**12},
+        Refusal(WrongFile, "intermediate_size=1000000000000"),
+    ),
+    ({"nested": {"depths": [1, 10**6]}}, Refusal(WrongFile, "depths=1000000")),
     (
         {"quantization_config": {"quant_method": "gptq"}},
-        "quantization_config | as they are",
+        Refusal(WrongFile, "quantization_config"),
     ),
-    ({"_attn_implementation": "user/kernel"}, "_attn_implementation='user/kernel'"),
-    ({"model_type": 5}, "model_type=5 | file.py:NAME"),
-    ({"model_type": "bert"}, "model_type='bert' | no image classifier"),
-    ({"hidden_act": "none"}, "cannot be loaded by transformers | the vit"),
     (
-        {"id2label": {"7": "cat"}, "num_labels": 1},
-        "2 tensors of the classifier | other shapes",
+        {"_attn_implementation": "user/kernel"},
+        Refusal(WrongFile, "_attn_implementation='user/kernel'"),
     ),
+    ({"model_type": 5}, Refusal(WrongModel, "model_type=5")),
+    ({"model_type": "bert"}, Refusal(WrongModel, "model_type='bert'")),
+    ({"hidden_act": "none"}, Refusal(WrongModel)),
+    ({"id2label": {"7": "cat"}, "num_labels": 1}, Refusal(WrongFile)),
 ]
 
 
@@ -282,7 +298,14 @@ def test_no_more_is_built_than_the_weights_are(vit: Path) -> None:
     (vit / "config.json").write_text(before)
     for size in (10**6, 0, -1, True, "a"):
         changed(vit, "preprocessor_config.json", size={"height": size, "width": size})
-        check_refusals([(lambda: from_transformers(f"hf:{vit}"), f"{size!r} pixels")])
+        check_refusals(
+            [
+                (
+                    lambda: from_transformers(f"hf:{vit}"),
+                    Refusal(WrongModel, f"{size!r} pixels"),
+                )
+            ]
+        )
 
 
 def test_no_file_outside_of_the_folder_is_opened(vit: Path, tmp_path: Path) -> None:
@@ -302,7 +325,7 @@ def test_no_file_outside_of_the_folder_is_opened(vit: Path, tmp_path: Path) -> N
             [
                 (
                     lambda: from_transformers(f"hf:{vit}"),
-                    "index.json names | beside it alone",
+                    Refusal(WrongFile, "index.json"),
                 )
             ]
         )
@@ -312,7 +335,7 @@ def test_no_file_outside_of_the_folder_is_opened(vit: Path, tmp_path: Path) -> N
         [
             (
                 lambda: from_transformers(f"hf:{vit}"),
-                "adapter_config.json | another model",
+                Refusal(WrongFile, "adapter_config.json"),
             )
         ]
     )
@@ -358,7 +381,7 @@ def test_the_steps_of_timm() -> None:
         [
             (
                 lambda: timm_steps(TIMM | {"crop_mode": "border"}),
-                "crop_mode='border' | center or squash",
+                Refusal(WrongModel, "crop_mode='border'"),
             )
         ]
     )

@@ -12,10 +12,18 @@ import torch
 from safetensors.torch import save_file
 
 from models.plain_networks import PLAIN, State, dncnn, wide_resnet
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of
 from randsmooth import models
+from randsmooth.errors import (
+    BadValue,
+    MissingValue,
+    OutputExists,
+    UnknownName,
+    WrongFile,
+)
 from randsmooth.models import import_checkpoint
 from randsmooth.models.importing.foreign_weights import LENET, arch_of
+from values import Refusal
 
 CIFAR: dict[str, Any] = {"dataset": "cifar10", "normalise": "none"}
 DATASETS = {10: "cifar10", 100: "cifar100", 1000: "imagenet32"}
@@ -242,58 +250,67 @@ def test_a_bad_file_is_refused_with_the_way_out(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     kernels = torch.full((16, 3, 3, 3), torch.nan)
-    table: list[tuple[Callable[[Path], object], str]] = [
-        (saved(torch.nn.Linear(2, 2)), "torch.nn.modules.linear.Linear, which is code"),
-        (saved({"state_dict": {}, "best": Code()}), "mkdir, which is code"),
-        (lambda path: path.write_text("not found"), "cannot be imported"),
-        (saved({"epoch": 3, "lr": 0.1}), "'epoch', 'lr' | no state dict"),
-        (saved({"net": {"conv1.weight": kernels}}), "conv1.weight | NaN or infinity"),
+    table: list[tuple[Callable[[Path], object], tuple[str, ...]]] = [
+        (saved(torch.nn.Linear(2, 2)), ()),
+        (saved({"state_dict": {}, "best": Code()}), ()),
+        (lambda path: path.write_text("not found"), ()),
+        (saved({"epoch": 3, "lr": 0.1}), ("'epoch', 'lr'",)),
+        (saved({"net": {"conv1.weight": kernels}}), ("conv1.weight",)),
         (
             saved({"net": {"conv1.weight": kernels.nan_to_num(1).double() * 1e39}}),
-            "conv1.weight | float32",
+            ("conv1.weight", "float32"),
         ),
     ]
-    for write, said in table:
+    for write, named in table:
         write(tmp_path / "bad.pth")
-        read = "is code" not in said and "cannot be imported" not in said
-        way = "under state_dict" if read else "torch.save({'state_dict': "
-        check_refusals(
-            [
-                (
-                    lambda: import_checkpoint(tmp_path / "bad.pth", **CIFAR),
-                    f"{said} | bad.pth | {way}",
-                )
-            ]
-        )
-        if read:  # it asks for no code
-            error = refusal(lambda: import_checkpoint(tmp_path / "bad.pth", **CIFAR))
-            assert "pickle" not in error
+        problem = problem_of(import_checkpoint, tmp_path / "bad.pth", **CIFAR)
+        Refusal(WrongFile, *named, "bad.pth", "state_dict").check(problem)
+        if named:  # it was read, and asks for no code
+            assert "pickle" not in str(problem)
     assert not Path("was-run").exists()
     torch.jit.script(torch.nn.Linear(2, 2)).save("script.pth")
-    said = "script.pth is a TorchScript module | randsmooth certify"
-    check_refusals([(lambda: import_checkpoint("script.pth", **CIFAR), said)])
+    problem = problem_of(import_checkpoint, "script.pth", **CIFAR)
+    Refusal(WrongFile, "script.pth", "randsmooth certify").check(problem)
 
 
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
-    table: list[tuple[dict[str, Any], dict[str, object], str]] = [
-        ({}, {"dataset": "cifar100"}, "fc.bias | (100,) | (10,) | (dataset)"),
+    table: list[tuple[dict[str, Any], dict[str, object], Refusal]] = [
+        (
+            {},
+            {"dataset": "cifar100"},
+            Refusal(WrongFile, "fc.bias", "(100,)", "(10,)", "(dataset)"),
+        ),
         (
             {},
             {"dataset": "mnist"},
-            "conv1.weight | (16, 1, 3, 3) | (16, 3, 3, 3) | (dataset)",
+            Refusal(
+                WrongFile, "conv1.weight", "(16, 1, 3, 3)", "(16, 3, 3, 3)", "(dataset)"
+            ),
         ),
-        ({}, {"arch": "resnet20"}, "as resnet20 | found nothing | (arch)"),
-        ({}, {"arch": "VGG16"}, "'VGG16' | resnet20"),
+        ({}, {"arch": "resnet20"}, Refusal(WrongFile, "20", "(arch)")),
+        (
+            {},
+            {"arch": "VGG16"},
+            Refusal(UnknownName, "'VGG16'", "resnet20", field="architecture"),
+        ),
         (
             {"head.weight": torch.ones(5, 7)},
             {"arch": "resnet8"},
-            "1 tensors | head.weight",
+            Refusal(WrongFile, "1 tensors", "head.weight"),
         ),
-        ({}, {"normalise": "cifar11"}, "'cifar11' | none, center"),
-        ({}, {"normalise": "mnist"}, "'mnist' | 3 channels"),
-        ({}, {"sigma": -1.0}, "sigma=-1.0"),
-        ({}, {"images": 0}, "images=0"),
-        ({}, {"dataset": None}, "does not say which data set | name it, dataset"),
+        (
+            {},
+            {"normalise": "cifar11"},
+            Refusal(BadValue, "'cifar11'", "none, center", field="normalise"),
+        ),
+        (
+            {},
+            {"normalise": "mnist"},
+            Refusal(BadValue, "'mnist'", "3 channels", field="normalise"),
+        ),
+        ({}, {"sigma": -1.0}, Refusal(BadValue, "sigma=-1.0", field="sigma")),
+        ({}, {"images": 0}, Refusal(BadValue, "images=0", field="images")),
+        ({}, {"dataset": None}, Refusal(MissingValue, field="dataset")),
     ]
     for more, options, said in table:
         torch.save({"state_dict": state_of("resnet8") | more}, tmp_path / "a.pth")
@@ -304,8 +321,8 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
         {"arch": "VGG16", "net": {"features.0.weight": torch.ones(3, 3, 3, 3)}},
         tmp_path / "a.pth",
     )
-    said = "1 tensors | 'VGG16' (features.0.weight, ...) | rs.certify(model, ...)"
-    check_refusals([(partial(import_checkpoint, tmp_path / "a.pth", **CIFAR), said)])
+    problem = problem_of(import_checkpoint, tmp_path / "a.pth", **CIFAR)
+    Refusal(WrongFile, "'VGG16'", "features.0.weight", "rs.certify").check(problem)
 
 
 def test_a_folder_with_something_in_it_is_kept(tmp_path: Path) -> None:
@@ -319,15 +336,13 @@ def test_a_folder_with_something_in_it_is_kept(tmp_path: Path) -> None:
         [
             (
                 lambda: import_checkpoint(tmp_path / "a.pth", **again),
-                "holds README.md | overwrite=True",
+                Refusal(OutputExists, "README.md", "overwrite=True"),
             )
         ]
     )
     (tmp_path / "model" / "thesis.txt").write_text("mine")
-    said = "holds thesis.txt | another out"
-    check_refusals(
-        [(lambda: import_checkpoint(tmp_path / "a.pth", **again, overwrite=True), said)]
-    )
+    problem = problem_of(import_checkpoint, tmp_path / "a.pth", **again, overwrite=True)
+    Refusal(OutputExists, "thesis.txt").check(problem)
 
 
 def test_a_denoiser_of_denoised_smoothing_is_one_for_denoised(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of, refusal
 from randsmooth.data import DATASETS
+from randsmooth.errors import WrongFile
 from randsmooth.models import build, import_checkpoint
 from randsmooth.models.importing.normalisation import (
     Normalisation,
@@ -16,6 +17,7 @@ from randsmooth.models.importing.normalisation import (
     normalisation,
 )
 from randsmooth.models.importing.trial import ALPHA, Trial
+from values import Refusal
 
 LAYERS = tuple(Normalisation(name, None, None) for name in ("a", "b", "c"))
 
@@ -44,7 +46,7 @@ def test_the_p_value_is_mcnemars_times_the_ordered_pairs() -> None:
     assert both.p_value() == pytest.approx(2 * one_sided)
     third = trial([first, second, [*first[:-1], False]])
     assert third.p_value() == 1.0  # the best of three leads another by one image only
-    assert "no layer is clearly better" in refusal(third.winner)
+    Refusal(WrongFile, field="normalise").check(problem_of(third.winner))
 
 
 def test_a_network_that_only_guesses_is_not_taken() -> None:
@@ -56,8 +58,8 @@ def test_a_network_that_only_guesses_is_not_taken() -> None:
     guess = trial([[True] * 12 + [False] * 88])
     check_refusals(
         [
-            (lead.winner, "hardly does more than guess"),
-            (guess.winner, "hardly does more than guess"),
+            (lead.winner, Refusal(WrongFile, field="normalise")),
+            (guess.winner, Refusal(WrongFile, field="normalise")),
         ]
     )
 

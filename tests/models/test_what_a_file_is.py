@@ -17,8 +17,10 @@ from torch import nn
 
 import randsmooth as rs
 from models.graphs import linear
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of, refusal
+from randsmooth.errors import NotFound, WrongFile
 from randsmooth.models import Classifier, check_folder, import_checkpoint, save
+from values import Refusal
 
 STATE = nn.Linear(4, 2).state_dict()
 PAGE = (
@@ -161,9 +163,9 @@ def test_a_file_of_tensors_named_as_a_program_prints_nothing(
         [
             (
                 lambda: rs.load_model(tmp_path / "net.pt2"),
-                "no exported program | tensors alone",
+                Refusal(WrongFile),
             ),
-            (lambda: rs.load_model(tmp_path / "arrays.pt2"), "arrays of NumPy"),
+            (lambda: rs.load_model(tmp_path / "arrays.pt2"), Refusal(WrongFile)),
         ]
     )
     assert capfd.readouterr() == ("", "")
@@ -193,8 +195,11 @@ def test_a_checkpoint_in_a_folder_is_no_model_of_the_hub(
     torch.save(STATE, "runs/net.pth.tar")
     check_refusals(
         [
-            (lambda: rs.load_model("runs/net.pth.tar"), "holds weights"),
-            (lambda: rs.load_model("runs/none.pth"), "no file at runs/none.pth"),
+            (lambda: rs.load_model("runs/net.pth.tar"), Refusal(WrongFile)),
+            (
+                lambda: rs.load_model("runs/none.pth"),
+                Refusal(NotFound, "runs/none.pth"),
+            ),
         ]
     )
 
@@ -203,32 +208,44 @@ def test_folders_of_other_programs_are_called_what_they_are(tmp_path: Path) -> N
     table = {
         "vit": (
             {"model_type": "vit", "architectures": ["ViTForImageClassification"]},
-            "transformers | give hf:",
+            Refusal(WrongFile, "transformers"),
         ),
         "resnet": (
             {"architecture": "resnet18", "pretrained_cfg": {}},
-            "timm | give timm:",
+            Refusal(WrongFile, "timm"),
         ),
-        "other": ({"layers": 3}, "it holds layers"),
+        "other": ({"layers": 3}, Refusal(WrongFile)),
     }
     for name, (config, said) in table.items():
         folder = tmp_path / name
         folder.mkdir()
         (folder / "config.json").write_text(json.dumps(config))
-        check_refusals([(lambda: rs.load_model(folder), f"{said} | {folder}")])  # noqa: B023
-        check_refusals([(lambda: check_folder(folder), said)])  # noqa: B023
+        for read in (rs.load_model, check_folder):
+            problem = problem_of(read, folder)
+            said.check(problem)
+            assert str(folder) in str(problem)
     linear(tmp_path / "vit" / "model.onnx")
-    check_refusals([(lambda: rs.load_model(tmp_path / "vit"), "or | vit/model.onnx")])
+    check_refusals(
+        [
+            (
+                lambda: rs.load_model(tmp_path / "vit"),
+                Refusal(WrongFile, "vit/model.onnx"),
+            )
+        ]
+    )
     (tmp_path / "ddpm").mkdir()
     (tmp_path / "ddpm" / "model_index.json").write_text("{}")
     (tmp_path / "graphs").mkdir()
     linear(tmp_path / "graphs" / "net.onnx")
     check_refusals(
         [
-            (lambda: rs.load_model(tmp_path / "ddpm"), "diffusers | denoiser="),
+            (
+                lambda: rs.load_model(tmp_path / "ddpm"),
+                Refusal(NotFound, "diffusers", "denoiser="),
+            ),
             (
                 lambda: rs.load_model(tmp_path / "graphs"),
-                "config.json is missing | graphs/net.onnx",
+                Refusal(NotFound, "config.json", "graphs/net.onnx"),
             ),
         ]
     )
@@ -240,10 +257,12 @@ def test_pointers_in_a_model_folder_are_named(tmp_path: Path) -> None:
     )
     (tmp_path / "model.safetensors").write_text(POINTER)
     check_refusals(
-        [(lambda: rs.load_model(tmp_path), "model.safetensors is a pointer of Git LFS")]
+        [(lambda: rs.load_model(tmp_path), Refusal(WrongFile, "model.safetensors"))]
     )
     (tmp_path / "config.json").write_text(PAGE)
-    check_refusals([(lambda: rs.load_model(tmp_path), "config.json is a web page")])
+    check_refusals(
+        [(lambda: rs.load_model(tmp_path), Refusal(WrongFile, "config.json"))]
+    )
     theirs = tmp_path / "vit"
     theirs.mkdir()
     (theirs / "config.json").write_text('{"model_type": "vit"}')
@@ -252,7 +271,7 @@ def test_pointers_in_a_model_folder_are_named(tmp_path: Path) -> None:
         [
             (
                 lambda: rs.load_model(f"hf:{theirs}"),
-                "model.safetensors is a pointer of Git LFS",
+                Refusal(WrongFile, "model.safetensors"),
             )
         ]
     )

@@ -9,6 +9,8 @@ from torch.nn import functional as F
 
 from models.refusing import check_refusals
 from randsmooth import models
+from randsmooth.errors import BadValue, UnknownName, WrongData
+from values import Refusal
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 X = (
@@ -83,17 +85,20 @@ def test_the_steps_are_named_keep_modes_and_pass_gradients() -> None:
 
 
 def test_bad_arguments_are_named() -> None:
-    table: list[tuple[dict[str, Any], str]] = [
-        ({"channels": 2}, "channels=2 | 1, 3 or 'bgr'"),
-        ({"resize": 0}, "resize=0 | a side or"),
-        ({"std": (0.1, 0.0, 0.1)}, "std= | above 0"),
-        ({"mean": (0.1, 0.2), "std": (1.0, 1.0, 1.0)}, "as many numbers"),
-        ({"mean": float("nan")}, "mean=nan | finite"),
-        ({"layout": "CHWN"}, "'CHWN' | NHWC"),
-        ({"softmax": "yes"}, "'yes'"),
-        ({"resize": 4, "interpolation": "cubic"}, "'bicubic'"),
+    table: list[tuple[dict[str, Any], Refusal]] = [
+        ({"channels": 2}, Refusal(BadValue, "channels=2", "'bgr'", field="channels")),
+        ({"resize": 0}, Refusal(BadValue, "resize=0", field="resize")),
+        ({"std": (0.1, 0.0, 0.1)}, Refusal(BadValue, "std=")),
+        ({"mean": (0.1, 0.2), "std": (1.0, 1.0, 1.0)}, Refusal(BadValue)),
+        ({"mean": float("nan")}, Refusal(BadValue, "mean=nan", field="mean")),
+        ({"layout": "CHWN"}, Refusal(UnknownName, "'CHWN'", "NHWC", field="layout")),
+        ({"softmax": "yes"}, Refusal(UnknownName, "'yes'", field="softmax")),
+        (
+            {"resize": 4, "interpolation": "cubic"},
+            Refusal(UnknownName, "'bicubic'", field="interpolation"),
+        ),
     ]
     check_refusals(
         (partial(models.wrap, Seen().eval(), **given), said) for given, said in table
     )
-    check_refusals([(lambda: seen(X, crop=12), "no middle 12 x 12")])
+    check_refusals([(lambda: seen(X, crop=12), Refusal(WrongData, "12"))])

@@ -5,9 +5,11 @@ import pytest
 import torch
 from scipy import stats
 
-from models.refusing import refusal
+from models.refusing import problem_of
+from randsmooth.errors import BadValue
 from randsmooth.noise import Stream, draw
 from randsmooth.noise.philox import LANES, Philox, computed_words, signed
+from values import Refusal
 
 STREAM = Stream(7, "certify")
 SAMPLES = 1_000_000
@@ -47,8 +49,10 @@ def test_draw_scales_by_sigma_and_takes_a_stream() -> None:
     for sigma in (0.0, 0.25, 3.0):
         noise = draw((4, 3, 8, 8), sigma, stream=STREAM)
         assert noise.dtype == torch.float32 and torch.equal(noise, unit * sigma), sigma
-    assert "stream=0: give a Stream" in refusal(
-        lambda: draw((2, 1, 4, 4), 0.5, stream=0)  # type: ignore[arg-type]
+    Refusal(BadValue, "stream=0", field="stream").check(
+        problem_of(
+            lambda: draw((2, 1, 4, 4), 0.5, stream=0)  # type: ignore[arg-type]
+        )
     )
 
 

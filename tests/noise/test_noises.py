@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import randsmooth
-from models.refusing import check_refusals
+from models.refusing import check_refusals, problem_of
+from randsmooth.errors import BadValue, MissingValue, UnknownName
 from randsmooth.noise import (
     Ablation,
     Gaussian,
@@ -33,6 +34,7 @@ from randsmooth.noise import (
 )
 from randsmooth.noise.registry import NOISES, make_noise, noise_from
 from randsmooth.testing import check_noise
+from values import Refusal
 
 STREAM = Stream(3, "tests")
 Q = [0.0, 1e-300, 1e-12, 1e-3, 0.1, 0.25, 0.3, 0.4, 0.49, 0.4999999]
@@ -170,7 +172,10 @@ def test_radii_in_other_norms_are_the_largest_balls_inside() -> None:
         assert t > float(Uniform(0.6).radius(q)) / d, q
     others = (Laplace(0.5), Uniform(0.5), Ablation(3, 9))
     check_refusals(
-        (partial(noise.convert, "l2", 0.1, shape=(3, 3)), "got norm='l2'")
+        (
+            partial(noise.convert, "l2", 0.1, shape=(3, 3)),
+            Refusal(BadValue, "norm='l2'"),
+        )
         for noise in others
     )
 
@@ -246,18 +251,18 @@ def test_draws_have_the_law_of_the_noise() -> None:
 
 
 BAD = [
-    ("unifrom=0.6", "did you mean 'uniform'"),
-    ("uniform", "write uniform=LAM"),
-    ("uniform=", "write uniform=LAM"),
-    ("uniform=wide", "'wide' is no number"),
-    ("uniform=0", "lam=0.0 must be"),
-    ("laplace=nan", "b=nan must be"),
-    ("splitting=-1", "lam=-1.0 must be"),
-    ("gaussian=0", "sigma=0.0 must be"),
-    ("gaussian=none.npy", "write one by np.save"),
-    ("ablation=2.5", "k=2.5 must be"),
-    ("ablation=0", "k=0 must be"),
-    ("ablation=inf", "k=inf must be"),
+    ("unifrom=0.6", Refusal(UnknownName, "'uniform'", field="noise")),
+    ("uniform", Refusal(MissingValue, "uniform=LAM")),
+    ("uniform=", Refusal(MissingValue, "uniform=LAM")),
+    ("uniform=wide", Refusal(BadValue, "'wide'")),
+    ("uniform=0", Refusal(BadValue, "lam=0.0")),
+    ("laplace=nan", Refusal(BadValue, "b=nan")),
+    ("splitting=-1", Refusal(BadValue, "lam=-1.0")),
+    ("gaussian=0", Refusal(BadValue, "sigma=0.0")),
+    ("gaussian=none.npy", Refusal(BadValue, "np.save")),
+    ("ablation=2.5", Refusal(BadValue, "k=2.5")),
+    ("ablation=0", Refusal(BadValue, "k=0")),
+    ("ablation=inf", Refusal(BadValue, "k=inf")),
 ]
 
 
@@ -290,7 +295,8 @@ def test_noises_are_made_from_words_and_from_facts(tmp_path: Path) -> None:
         {"name": "nothing"},
         {},
     )
-    check_refusals((partial(noise_from, each), "") for each in facts)
+    for each in facts:
+        assert isinstance(problem_of(noise_from, each), BadValue)
 
 
 def npy(header: str, numbers: bytes = b"") -> bytes:
@@ -302,29 +308,32 @@ def npy(header: str, numbers: bytes = b"") -> bytes:
 
 SHAPED = "{'descr': '<f8', 'fortran_order': False, 'shape': %s}\n"
 # What a file for --noise gaussian=FILE.npy may hold, and words of the refusal. None may take the memory it announces.
-STRANGE: list[tuple[bytes, str]] = [
+STRANGE: list[tuple[bytes, Refusal]] = [
     (
         npy(SHAPED % "(10000000000,)", bytes(80)),
-        "states the shape (10000000000,) | save it again",
+        Refusal(BadValue, "(10000000000,)"),
     ),
-    (npy(SHAPED % "(100000, 100000)"), "states the shape (100000, 100000)"),
-    (npy(SHAPED % "(-1,)", bytes(8)), "cannot be read as an array"),
-    (npy("(" * 5000), "cannot be read as an array"),
-    (npy("{'descr': '<f8'"), "cannot be read as an array"),
-    (npy(SHAPED.replace("<f8", "|O") % "(1,)", bytes(8)), "cannot be read as an array"),
+    (npy(SHAPED % "(100000, 100000)"), Refusal(BadValue, "(100000, 100000)")),
+    (npy(SHAPED % "(-1,)", bytes(8)), Refusal(BadValue)),
+    (npy("(" * 5000), Refusal(BadValue)),
+    (npy("{'descr': '<f8'"), Refusal(BadValue)),
+    (npy(SHAPED.replace("<f8", "|O") % "(1,)", bytes(8)), Refusal(BadValue)),
     (
         npy(SHAPED.replace("<f8", "<U1") % "(1,)", b"1\0\0\0"),
-        "holds <U1 | expected numbers",
+        Refusal(BadValue),
     ),
-    (npy(SHAPED.replace("<f8", "<c16") % "(1,)", bytes(16)), "holds complex128"),
-    (npy(SHAPED % "(2097152,)", bytes(2**24)), "holds 2,097,152 numbers"),
-    (npy(SHAPED % "()", bytes(8)), "std must have a number"),
-    (npy(SHAPED % "(0,)"), "std must have a number"),
-    (npy(SHAPED % "(1,)", b"\xff" * 8), "from 1e-06 to 1e+06"),
-    (npy(SHAPED % "(1,)", np.float64(1e300).tobytes()), "from 1e-06 to 1e+06"),
-    (b"\x93NUMPY\x09\0", "cannot be read as an array"),
-    (b"PK\3\4", "cannot be read as an array"),
-    (b"", "cannot be read as an array"),
+    (npy(SHAPED.replace("<f8", "<c16") % "(1,)", bytes(16)), Refusal(BadValue, "128")),
+    (npy(SHAPED % "(2097152,)", bytes(2**24)), Refusal(BadValue, "2,097,152")),
+    (npy(SHAPED % "()", bytes(8)), Refusal(BadValue)),
+    (npy(SHAPED % "(0,)"), Refusal(BadValue)),
+    (npy(SHAPED % "(1,)", b"\xff" * 8), Refusal(BadValue, "1e-06", "1e+06")),
+    (
+        npy(SHAPED % "(1,)", np.float64(1e300).tobytes()),
+        Refusal(BadValue, "1e-06", "1e+06"),
+    ),
+    (b"\x93NUMPY\x09\0", Refusal(BadValue)),
+    (b"PK\3\4", Refusal(BadValue)),
+    (b"", Refusal(BadValue)),
 ]
 
 
@@ -335,12 +344,12 @@ def test_a_file_of_deviations_is_read_or_refused(tmp_path: Path) -> None:
         check_refusals([(partial(make_noise, f"gaussian={path}"), words)])
     with path.open("wb") as file:
         np.savez(file, std=np.ones(3))
-    words = "cannot be read as an array | np.save"
-    check_refusals([(partial(make_noise, f"gaussian={path}"), words)])
+    refusal = Refusal(BadValue, "np.save")
+    check_refusals([(partial(make_noise, f"gaussian={path}"), refusal)])
     if os.name == "posix":
         path.unlink()
         os.mkfifo(path)
-        check_refusals([(partial(make_noise, f"gaussian={path}"), "no file at")])
+        check_refusals([(partial(make_noise, f"gaussian={path}"), Refusal(BadValue))])
 
 
 def test_inputs_that_do_not_fit_are_refused() -> None:
@@ -348,19 +357,31 @@ def test_inputs_that_do_not_fit_are_refused() -> None:
     none: tuple[Any, ...] = ([], 1.0, ["a"])
     check_refusals(
         [
-            (lambda: Ablation(45).of((1, 4, 4)), "k=45 pixels cannot be kept of d=16"),
-            (lambda: Ablation(3, 16).of((1, 3, 3)), "d=16"),
-            (lambda: two.of((3,)), "(2,)"),
-            (lambda: two.of((2, 2)), "(2,)"),
-            (lambda: uniform.of((0, 4)), "(0, 4)"),
-            (lambda: Ablation(3).radius(0.1), "of(shape)"),
+            (
+                lambda: Ablation(45).of((1, 4, 4)),
+                Refusal(BadValue, "k=45", "d=16", field="k"),
+            ),
+            (lambda: Ablation(3, 16).of((1, 3, 3)), Refusal(BadValue, "d=16")),
+            (lambda: two.of((3,)), Refusal(BadValue, "(2,)")),
+            (lambda: two.of((2, 2)), Refusal(BadValue, "(2,)")),
+            (lambda: uniform.of((0, 4)), Refusal(BadValue, "(0, 4)", field="shape")),
+            (lambda: Ablation(3).radius(0.1), Refusal(BadValue)),
             (
                 lambda: uniform.numbered(torch.empty(1, 2), torch.zeros(2), 0, 0),
-                "infinitely many",
+                Refusal(BadValue),
             ),
-            (lambda: GaussianPerCoordinate(np.array([1.0, 0.0])), "0 at [1]"),
-            (lambda: GaussianPerCoordinate(np.array([math.nan])), "nan"),
-            *((partial(GaussianPerCoordinate, std), "std") for std in none),
+            (
+                lambda: GaussianPerCoordinate(np.array([1.0, 0.0])),
+                Refusal(BadValue, "[1]"),
+            ),
+            (
+                lambda: GaussianPerCoordinate(np.array([math.nan])),
+                Refusal(BadValue, "nan"),
+            ),
+            *(
+                (partial(GaussianPerCoordinate, std), Refusal(BadValue, "std"))
+                for std in none
+            ),
         ]
     )
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse, stats
 
-from models.refusing import check_refusals
+from models.refusing import check_refusals, problem_of
 from randsmooth import bounds
+from randsmooth.errors import BadValue
 from randsmooth.noise import Gaussian, linf_radius, round_down
+from values import Refusal
 
 SIGMA = 0.5
 NOISE = Gaussian(SIGMA)
@@ -61,7 +63,10 @@ def test_a_bound_on_the_next_class_counts_where_it_says_more() -> None:
 def test_a_sigma_that_is_none_is_named_with_the_way_out() -> None:
     sigmas: tuple[Any, ...] = (0.0, -1.0, math.nan, math.inf, 1e-7, 1.01e6, "0.5")
     check_refusals(
-        (partial(Gaussian, sigma), f"sigma={sigma!r} | 0.25 to 1 is usual")
+        (
+            partial(Gaussian, sigma),
+            Refusal(BadValue, f"sigma={sigma!r}", "0.25", field="sigma"),
+        )
         for sigma in sigmas
     )
 
@@ -121,7 +126,8 @@ def test_no_classifier_breaks_the_top_k_radius_and_one_breaks_any_larger() -> No
 def test_bounds_that_are_no_probabilities_are_refused() -> None:
     bad = ((0.0, 0.1), (0.5, 0.0), (1.1, 0.1), (0.5, -0.1), (np.nan, 0.1))
     check_refusals(
-        (partial(NOISE.top_k_radius, [q], [[rival]]), "(0, 1]") for q, rival in bad
+        (partial(NOISE.top_k_radius, [q], [[rival]]), Refusal(BadValue, "(0, 1]"))
+        for q, rival in bad
     )
 
 
@@ -138,10 +144,9 @@ def test_the_largest_cube_in_the_ball_touches_it() -> None:
         linf_radius(np.array([[0.0, 0.5], [1.0, 2.0]]), 4), [[0.0, 0.25], [0.5, 1.0]]
     )
     wrong = ((-0.1, 3), (math.nan, 3), (math.inf, 3), (0.1, 0))
-    check_refusals(
-        (partial(linf_radius, [0.1, bad], d), str(bad if d else "d=0"))
-        for bad, d in wrong
-    )
+    for bad, d in wrong:
+        named = str(bad) if d else "d=0"
+        Refusal(BadValue, named).check(problem_of(linf_radius, [0.1, bad], d))
 
 
 def test_a_printed_radius_is_never_above_the_certified_one() -> None:

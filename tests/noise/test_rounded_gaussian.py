@@ -12,6 +12,7 @@ import torch
 from scipy import stats
 
 from models.refusing import check_refusals
+from randsmooth.errors import BadValue
 from randsmooth.noise import Copies, Gaussian, Stream, check_on_grid, grid_sampler
 from randsmooth.noise.rounded_gaussian import (
     EXTRA,
@@ -20,6 +21,7 @@ from randsmooth.noise.rounded_gaussian import (
     GridSampler,
     Thresholds,
 )
+from values import Refusal
 
 SIGMAS = [0.12, 0.25, 1.0]
 
@@ -215,6 +217,8 @@ def test_a_pixel_off_the_grid_and_a_sigma_beyond_the_table_are_refused() -> None
         x = grey(3)
         x[0, 2, 2] = value
         check_refusals(
-            [(partial(check_on_grid, x), "not on the grid k/255 | sound=False")]
+            [(partial(check_on_grid, x), Refusal(BadValue, "k/255", "sound=False"))]
         )
-    check_refusals([(lambda: grid_sampler(9.0), "sigma=9")])
+    check_refusals(
+        [(lambda: grid_sampler(9.0), Refusal(BadValue, "sigma=9", field="sigma"))]
+    )

@@ -9,7 +9,9 @@ from torch import Tensor
 
 import randsmooth as rs
 from models.refusing import check_refusals
+from randsmooth.errors import BadValue
 from randsmooth.noise import Splitting
+from values import Refusal
 
 LAMS = (0.5, 0.1, 1.0, 40 / 510)
 
@@ -93,14 +95,14 @@ def test_what_cannot_be_counted_is_refused() -> None:
         [
             (
                 certify,
-                "splitting=0.5 is for inputs in [0, 1]; got values from 0 to 17.5",
+                Refusal(BadValue, "splitting=0.5", "[0, 1]", "17.5"),
             ),
-            (lambda: odd.numbered(out, x, 0, 0), "lam=0.33"),
+            (lambda: odd.numbered(out, x, 0, 0), Refusal(BadValue, "lam=0.33")),
             *(
-                (partial(half.numbered, out, x, first, 0), "copies 0 to 254")
+                (partial(half.numbered, out, x, first, 0), Refusal(BadValue, "254"))
                 for first in (251, -1)
             ),
-            (lambda: half.numbered(out, x + 0.3001, 0, 0), "grid"),
-            (lambda: odd.exact_radius(3, 1), "nearest such lam is"),
+            (lambda: half.numbered(out, x + 0.3001, 0, 0), Refusal(BadValue, "grid")),
+            (lambda: odd.exact_radius(3, 1), Refusal(BadValue)),
         ]
     )

@@ -16,8 +16,9 @@ from openness.plugin import (
 )
 from randsmooth import testing
 from randsmooth.cli.main import app
-from randsmooth.errors import Problem
+from randsmooth.errors import UnknownName
 from randsmooth.rules import make_rule
+from values import refused
 
 CHECKS: dict[str, Any] = {
     "randsmooth.methods": testing.check_method,
@@ -55,17 +56,14 @@ def test_one_of_each_kind_is_found_and_keeps_its_contract() -> None:
             and [*registry][-1] == name
         )
         CHECKS[group](name)
-        with pytest.raises(
-            Problem,
-            match=f"unknown {registry.kind} '{name}s': did you mean '{name}'",
-        ):
+        with refused(UnknownName, registry.kind, value=f"{name}s"):
             registry[f"{name}s"]
 
 
 def test_without_the_package_the_names_are_unknown() -> None:
     forget_packages()
     for group, name in EACH:
-        with pytest.raises(Problem, match=f"unknown {REGISTRIES[group].kind} '{name}'"):
+        with refused(UnknownName, REGISTRIES[group].kind, value=name):
             REGISTRIES[group][name]
 
 

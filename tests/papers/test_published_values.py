@@ -7,10 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from models.refusing import check_refusals
+from randsmooth.errors import UnknownName
 from randsmooth.noise import Gaussian
 from randsmooth.papers import published
 from randsmooth.papers.objects import OBJECTS, TEXTS
 from randsmooth.papers.published_values import ACCURACY, cells
+from values import Refusal
 
 ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]
 
@@ -213,13 +215,25 @@ def test_no_row_of_the_papers_contradicts_itself() -> None:
 def test_a_name_that_no_paper_has() -> None:
     check_refusals(
         [
-            (lambda: published("smoothmix"), "'smoothmix' | acr, cat-rs, macer"),
-            (lambda: published("acr", "table4"), "acr 'table4' | table10"),
-            (lambda: published("acr", "Table2"), "'Table2' | 'table2'"),
+            (
+                lambda: published("smoothmix"),
+                Refusal(UnknownName, "'smoothmix'", "acr, cat-rs, macer"),
+            ),
+            (
+                lambda: published("acr", "table4"),
+                Refusal(UnknownName, "acr", "'table4'", "table10"),
+            ),
+            (
+                lambda: published("acr", "Table2"),
+                Refusal(UnknownName, "'Table2'", "'table2'"),
+            ),
             (
                 lambda: published("macer", "c1-remaining-data"),
-                "macer 'c1-remaining-data'",
+                Refusal(UnknownName, "macer", "'c1-remaining-data'"),
             ),
-            (lambda: published(None, "figure9"), "'figure9' | c1-remaining-data"),
+            (
+                lambda: published(None, "figure9"),
+                Refusal(UnknownName, "'figure9'", "c1-remaining-data"),
+            ),
         ]
     )

@@ -14,9 +14,10 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
+from randsmooth.errors import WrongTable
 from randsmooth.metrics import NearerEnd
 from randsmooth.noise import Gaussian
 from randsmooth.report import comparison_page, page_content, render
@@ -33,6 +34,7 @@ from randsmooth.report.plotly_charts import plot
 from randsmooth.report.remarks import budget_remarks
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
+from values import Refusal
 
 RADII = [0.0, 0.25, 0.5]
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
@@ -278,8 +280,8 @@ def test_tables_over_other_images_are_paired_on_the_common_ones(
 def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> None:
     elsewhere = replace(pair[1], idx=pair[1].idx + 10_000)
     for first in ("gaussian", "nameless"):
-        assert "share no image" in refusal(
-            partial(comparison_page, [pair[0].renamed(first), elsewhere])
+        Refusal(WrongTable).check(
+            problem_of(partial(comparison_page, [pair[0].renamed(first), elsewhere]))
         )
     (told,) = json.loads(render([pair[0], elsewhere], format="json"))["against"]
     assert told["name"] == "polar" and "share no image" in told["not_compared"]

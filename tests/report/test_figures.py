@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of
 from randsmooth import escape, metrics
 from randsmooth.certificates import NO_LABEL, Certificates
+from randsmooth.errors import MissingValue, Problem, UnknownName, WrongTable
 from randsmooth.report import (
     Axes,
     Line,
@@ -25,6 +26,7 @@ from randsmooth.report import (
 )
 from report import reading
 from report.conftest import Make
+from values import Refusal
 
 BEGINS = {
     "png": b"\x89PNG",
@@ -113,19 +115,28 @@ def test_bad_input_is_named_and_writes_nothing(
     unlabelled = replace(table, label=np.full(len(table), NO_LABEL))
     check_refusals(
         [
-            (lambda: draw([], tmp_path / "a.png"), "nothing to draw"),
-            (lambda: draw(panels(), tmp_path / "a.gif"), "'gif'"),
-            (lambda: draw_radius_accuracy([table], tmp_path / "a.jpg"), "'jpg'"),
+            (lambda: draw([], tmp_path / "a.png"), Refusal(Problem)),
+            (
+                lambda: draw(panels(), tmp_path / "a.gif"),
+                Refusal(UnknownName, "'gif'", field="figure format"),
+            ),
+            (
+                lambda: draw_radius_accuracy([table], tmp_path / "a.jpg"),
+                Refusal(UnknownName, "'jpg'", field="figure format"),
+            ),
             (
                 lambda: draw_radius_accuracy([unlabelled], tmp_path / "a.png"),
-                "no labels",
+                Refusal(WrongTable),
             ),
             (
                 lambda: draw_p_a_curves([log([1.0])], tmp_path / "a.png"),
-                "sigma, n, alpha",
+                Refusal(WrongTable, "sigma, n, alpha"),
             ),
-            (lambda: draw_p_a_curves([], tmp_path / "a.png"), "no certificate table"),
-            (lambda: Line("a", np.zeros(1), np.zeros(1), "dots"), "'dots' | points"),  # type: ignore[arg-type]
+            (lambda: draw_p_a_curves([], tmp_path / "a.png"), Refusal(MissingValue)),
+            (
+                lambda: Line("a", np.zeros(1), np.zeros(1), "dots"),  # type: ignore[arg-type]
+                Refusal(UnknownName, "'dots'", "points", field="kind of line"),
+            ),
         ]
     )
     assert not list(tmp_path.iterdir())
@@ -190,6 +201,6 @@ def test_what_is_drawn_is_the_envelope_and_its_sigma(
         assert len(np.unique(np.asarray(sigma.y))) == 2
     draw_envelopes(groups, tmp_path / "sigmas.png")
     assert (tmp_path / "sigmas.png").stat().st_size > 5000
-    assert "nothing to draw" in refusal(
-        lambda: draw_envelopes({}, tmp_path / "none.png")
+    Refusal(Problem).check(
+        problem_of(lambda: draw_envelopes({}, tmp_path / "none.png"))
     )

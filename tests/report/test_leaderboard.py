@@ -13,6 +13,7 @@ from models.refusing import check_refusals, refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.cli.verbs.sweep import ranking_lines, records_of
+from randsmooth.errors import BadValue, NotFound, WrongTable
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, Entry, curves_of
 from randsmooth.report.leaderboard import to_json
@@ -20,6 +21,7 @@ from randsmooth.report.ranking import by_setting, usual_radii
 from report.browser import opened
 from report.conftest import Make
 from report.reading import Read
+from values import Refusal
 
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "leaderboard.json"
@@ -213,13 +215,16 @@ def test_records_are_the_lines_at_full_precision(make: Make) -> None:
 def test_nothing_to_rank_and_senseless_radii_are_refused(make: Make, log: Make) -> None:
     check_refusals(
         [
-            (lambda: leaderboard_page(measured([make("a")]), radii=[-1.0]), "-1"),
+            (
+                lambda: leaderboard_page(measured([make("a")]), radii=[-1.0]),
+                Refusal(BadValue, "-1"),
+            ),
             (
                 lambda: leaderboard_page(measured([make("a")]), radii=[float("nan")]),
-                "nan",
+                Refusal(BadValue, "nan"),
             ),
-            (lambda: leaderboard_page([]), "no certificate table"),
-            (lambda: measure(log([]), "empty.tsv"), "no image"),
+            (lambda: leaderboard_page([]), Refusal(NotFound)),
+            (lambda: measure(log([]), "empty.tsv"), Refusal(WrongTable)),
         ]
     )
 

@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
+from randsmooth.errors import NotComparable
 from randsmooth.noise import Deviations, Noise
 from randsmooth.report import what_acr_hides
 from randsmooth.report.page.summary import sentences
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
+from values import Refusal
 
 
 def of_p_a(
@@ -174,7 +176,9 @@ def test_chance_is_seldom_called_a_difference(make: Make) -> None:
 
 
 def test_what_cannot_be_compared_is_refused(make: Make) -> None:
-    assert "same images" in refusal(lambda: what_acr_hides(make(), make(images=20)))
+    Refusal(NotComparable).check(
+        problem_of(lambda: what_acr_hides(make(), make(images=20)))
+    )
     one = make("one")
     one = replace(one, header=one.header.replace(rule="radius=0.25"))
     said = refusal(lambda: what_acr_hides(make(), one))

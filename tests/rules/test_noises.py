@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from models.refusing import check_refusals, refusal
+from randsmooth.errors import BadValue
 from randsmooth.noise import (
     Ablation,
     Gaussian,
@@ -16,6 +17,7 @@ from randsmooth.noise import (
     Uniform,
 )
 from randsmooth.rules import Evidence, Grid, Rule, make_rule
+from values import Refusal
 
 PIXELS = Ablation(10).of((1, 8, 8))
 
@@ -75,10 +77,10 @@ def test_a_radius_that_cannot_be_is_refused_with_the_largest_that_can() -> None:
 
 def test_pixels_are_counted_whole() -> None:
     table = (
-        ("radius=0.5", "whole"),
-        ("grid=0.5", "whole"),
-        ("anytime=1.5", "whole"),
-        ("dense", "grid"),
+        ("radius=0.5", Refusal(BadValue)),
+        ("grid=0.5", Refusal(BadValue)),
+        ("anytime=1.5", Refusal(BadValue)),
+        ("dense", Refusal(BadValue, "grid")),
     )
     check_refusals((partial(rule, text, PIXELS), way_out) for text, way_out in table)
     assert rule("radius=2", PIXELS).claim([32, 64]).radius == 2.0
@@ -135,7 +137,7 @@ def test_what_has_no_copies_to_count_is_refused_with_a_way_out() -> None:
         (partial(make_rule, "exact", noise=noise, n=n, alpha=alpha), said)
         for noise, n, alpha, said in table
     )
-    check_refusals((make, f"cop | {said}") for make, said in made)
+    check_refusals((make, Refusal(BadValue, "cop", str(said))) for make, said in made)
 
 
 def test_one_image_is_judged_as_if_all_other_copies_had_one_class() -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from randsmooth import certify, data, models
-from randsmooth.errors import Problem
+from randsmooth.errors import OutputExists, Problem
 from randsmooth.models import Denoiser
 from randsmooth.noise import Stream, draw
 from randsmooth.training import (
@@ -21,6 +21,7 @@ from randsmooth.training import (
 )
 from randsmooth.training.folder import CHECKPOINT, HISTORY
 from training.test_loop import Interrupted, stopping_after
+from values import refused
 
 TAKE = 160
 SHORT = DenoiserSettings(sigma=0.25, arch="dncnn-3x4", epochs=4, take=TAKE, batch=64)
@@ -72,7 +73,7 @@ def test_an_interrupted_run_ends_with_the_same_weights_and_another_starts_from_i
         [*after.network.parameters()], [*whole.network.parameters()]
     )
     for changed in ({"lr": 0.1}, {"arch": "dncnn-5x4"}):
-        with pytest.raises(Problem, match=f"{next(iter(changed))}: "):
+        with refused(OutputExists) as caught:
             train_denoiser(
                 "digits",
                 SHORT.replace(**changed),
@@ -80,10 +81,8 @@ def test_an_interrupted_run_ends_with_the_same_weights_and_another_starts_from_i
                 device="cpu",
                 resume=True,
             )
-    with pytest.raises(
-        Problem,
-        match="method: 'denoised-smoothing' in the file, 'gaussian' asked for",
-    ):
+        assert next(iter(changed)) in str(caught.problem)
+    with refused(OutputExists) as caught:
         train(
             "digits",
             sigma=0.25,
@@ -93,6 +92,8 @@ def test_an_interrupted_run_ends_with_the_same_weights_and_another_starts_from_i
             device="cpu",
             resume=True,
         )
+    assert "'denoised-smoothing'" in str(caught.problem)
+    assert "'gaussian'" in str(caught.problem)
 
 
 def test_what_cannot_be_used_is_refused_and_nothing_written(tmp_path: Path) -> None:
@@ -120,7 +121,7 @@ def test_what_cannot_be_used_is_refused_and_nothing_written(tmp_path: Path) -> N
                 "digits", **SHORT.model_dump() | changed, out=tmp_path / "new"
             )
         assert words in str(refused.value), changed
-    with pytest.raises(TrainingDiverged, match="not finite"):
+    with pytest.raises(TrainingDiverged):
         train_denoiser(
             "digits", SHORT.replace(lr=1e30), out=tmp_path / "lost", device="cpu"
         )

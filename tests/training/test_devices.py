@@ -21,7 +21,7 @@ from torch import Tensor, nn
 import randsmooth as rs
 from launch.processes import ranks_of
 from randsmooth import data, models
-from randsmooth.errors import Problem
+from randsmooth.errors import BadValue, OutputExists, Problem
 from randsmooth.progress import Silent
 from randsmooth.training import (
     Recipe,
@@ -36,6 +36,7 @@ from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.loop import Trainer
 from randsmooth.training.networks import new_model
 from randsmooth.training.predictions import stored_predictions
+from values import refused
 
 T = TypeVar("T")
 
@@ -246,7 +247,7 @@ def test_images_of_a_program_and_a_closure_need_no_script(tmp_path: Path) -> Non
     )
     assert ranks_of(os.getpid()) == [] and not torch.distributed.is_initialized()
     lock = threading.Lock()
-    with pytest.raises(Problem, match=r"callback=.*lock.*one device"):
+    with refused(BadValue) as caught:
         rs.train(
             "digits",
             settings(),
@@ -295,9 +296,9 @@ def test_an_error_of_a_rank_is_told_in_its_own_words(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     wild = settings(set={"m": 2, "batch": 16, "lr": 1e30})
-    with pytest.raises(TrainingDiverged, match="not finite"):
+    with pytest.raises(TrainingDiverged):
         train("digits", wild, out=tmp_path / "wild", device="cpu", devices=2)
-    with pytest.raises(Problem, match=r"3 devices .* 2 of 36 images"):
+    with refused(BadValue):
         few = settings(set={"m": 2, "batch": 4})
         train("digits", few, out=tmp_path / "few", device="cpu", devices=3)
     local = settings(arch="resnet8")
@@ -310,7 +311,7 @@ def test_an_error_of_a_rank_is_told_in_its_own_words(tmp_path: Path) -> None:
             devices=2,
             callback=stop,
         )
-    with pytest.raises(Problem, match="batch_norm_devices: 2 in the file, None asked"):
+    with refused(OutputExists):
         train("digits", local, out=tmp_path / "local", device="cpu", resume=True)
     changed = train(
         "digits",

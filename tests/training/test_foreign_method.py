@@ -9,11 +9,13 @@ import pytest
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from models.refusing import problem_of
 from randsmooth import methods, models
 from randsmooth.attacks import noisy_logits
-from randsmooth.errors import Problem
+from randsmooth.errors import OutputExists
 from randsmooth.methods import METHODS, Loss, LossInputs, Method
 from randsmooth.training import TrainingSettings, train
+from values import refused
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +62,10 @@ def test_a_model_that_it_names_is_checked_and_remembered_by_its_weights(
     (tmp_path / "a").rename(tmp_path / "moved")
     moved = settings.replace(set={"weight": 1.0, "other": str(tmp_path / "moved")})
     train("digits", moved, out=tmp_path / "b", resume=True)
-    with pytest.raises(Problem, match="weights of other"):
+    with refused(OutputExists) as caught:
         train("digits", settings.replace(seed=1), out=tmp_path / "c")
         other = settings.replace(set={"weight": 1.0, "other": str(tmp_path / "c")})
         train("digits", other, out=tmp_path / "b", resume=True)
-    with pytest.raises(Problem, match=r"gaussian=0.25, this run is under gaussian=0.5"):
-        train("digits", moved.replace(sigma=0.5), out=tmp_path / "d")
+    assert "other" in str(caught.problem)
+    problem = problem_of(train, "digits", moved.replace(sigma=0.5), out=tmp_path / "d")
+    assert "gaussian=0.25" in str(problem) and "gaussian=0.5" in str(problem)
