@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import from_radii, infer, read
-from randsmooth.errors import NotFound
+from randsmooth.errors import Problem
 from values import refused
 
 RELEASED = 2654  # logs that the six repositories released
@@ -349,7 +349,7 @@ def test_the_gaussian_model_is_of_the_same_network_and_the_middle_run() -> None:
 def test_folders_without_a_log_are_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with refused(NotFound):
+    with refused(Problem):
         judge_folders([tmp_path])
     before = page.CSV.stat().st_mtime_ns
     assert (

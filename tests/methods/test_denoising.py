@@ -11,7 +11,7 @@ from torch.nn.utils import parameters_to_vector
 
 from attacks import slow
 from attacks.slow import PIXELS, SHAPE, Floats
-from randsmooth.errors import MissingValue
+from randsmooth.errors import BadValue
 from randsmooth.methods import LossInputs
 from randsmooth.methods.denoising import OBJECTIVES
 from values import refused
@@ -89,5 +89,5 @@ def test_value_and_gradient_are_those_of_the_definition() -> None:
 
 def test_stability_without_a_classifier_is_refused() -> None:
     x, y, noise = slow.batch(IMAGES, 1, 0)
-    with refused(MissingValue):
+    with refused(BadValue):
         OBJECTIVES["stability"]().loss(Linear(0), x, y, noise)

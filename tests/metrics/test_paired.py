@@ -87,7 +87,14 @@ def test_what_cannot_be_paired_is_refused(log: Make, counted: Make) -> None:
         problem_of(lambda: metrics.compare([(a, a)], [-1.0]))
     )
     assert all("k=-1" in refusal(lambda b=b: metrics.mcnemar(-1, b)) for b in (1, 2))
-    Refusal(NotComparable).check(problem_of(lambda: metrics.fresh_difference(2, 2, 3)))
+    for only_a, only_b, field in (
+        (2, 2, "only_a"),
+        (-1, 2, "only_a"),
+        (0, -1, "only_b"),
+    ):
+        Refusal(BadValue, field=field).check(
+            problem_of(metrics.fresh_difference, only_a, only_b, 3)
+        )
 
 
 def test_the_difference_of_acrs_is_paired(counted: Make, log: Make) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import randsmooth as rs
-from models.refusing import check_refusals
+from models.refusing import check_refusals, problem_of
 from randsmooth.errors import BadValue, NotFound, WrongFile, WrongModel
 from randsmooth.models.hub import HubClassifier, order_of
 from randsmooth.models.processors import steps_of
@@ -118,27 +118,21 @@ def test_steps_are_the_processors(tmp_path: Path) -> None:
 
 def test_another_processor_is_refused_with_the_way_out(tmp_path: Path) -> None:
     vit = {"image_processor_type": "ViTImageProcessor"}
-    table: list[tuple[object, str]] = [
-        (None, "no file at"),
+    table: list[tuple[object, tuple[str, ...]]] = [
+        (None, ()),
         (
             {"image_processor_type": "EfficientNetImageProcessor"},
-            "EfficientNet | ViT, DeiT",
+            ("EfficientNet", "ViT, DeiT"),
         ),
-        ({}, "a processor without a name"),
-        (vit | {"resample": 2, "size": {"longest_edge": 3}}, "height"),
+        ({}, ()),
+        (vit | {"resample": 2, "size": {"longest_edge": 3}}, ("height",)),
     ]
-    for said, words in table:
-        if said is not None:
-            (tmp_path / "preprocessor_config.json").write_text(json.dumps(said))
-        check_refusals(
-            [
-                (
-                    lambda: steps_of(tmp_path),
-                    Refusal(
-                        WrongModel, str(words), "preprocessor_config.json", "rs.wrap"
-                    ),
-                )
-            ]
+    for config, named in table:
+        if config is not None:
+            (tmp_path / "preprocessor_config.json").write_text(json.dumps(config))
+        problem = problem_of(steps_of, tmp_path)
+        Refusal(WrongModel, *named, "preprocessor_config.json", "rs.wrap").check(
+            problem
         )
 
 

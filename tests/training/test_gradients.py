@@ -8,7 +8,7 @@ from torch import nn
 
 from randsmooth import data, methods
 from randsmooth.data import Images
-from randsmooth.errors import MissingValue
+from randsmooth.errors import BadValue, MissingValue
 from randsmooth.methods.amplify import Amplify
 from randsmooth.noise import Stream, draw
 from randsmooth.training.gradients import (
@@ -78,6 +78,6 @@ def test_easy_and_hard_are_split_at_one_half_and_a_student_learns_from_targets(
     assert (
         gradient_norms(model, student, images, [0], SIGMA, targets=targets).norms[0] > 0
     )
-    for chosen, kind in (([0], MissingValue), ([], MissingValue)):
+    for chosen, kind in (([0], BadValue), ([], MissingValue)):
         with refused(kind):
             gradient_norms(model, student, images, chosen, SIGMA)
