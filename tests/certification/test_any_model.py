@@ -363,7 +363,7 @@ def test_an_estimators_classes_are_matched_by_name_and_else_by_number() -> None:
         x = np.arange(len(labels), dtype=float)[:, None]
         model = EstimatorModel(LogisticRegression(C=1e6, max_iter=5000).fit(x, labels))
         if places is None:
-            with refused(NotComparable):
+            with refused(WrongModel):
                 model.for_classes(classes or ())
             continue
         told = model if classes is None else model.for_classes(classes)

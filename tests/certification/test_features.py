@@ -369,7 +369,7 @@ def test_what_cannot_be_done_with_features_is_refused() -> None:
     Refusal(WrongModel, "(4,)").check(
         problem_of(lambda: images_taken(taking, "the model"))
     )  # of predict and serve
-    with refused(WrongModel):
+    with refused(WrongData):
         rs.certify(taking, x[:, :3], sigma=0.5, n=100)
 
 

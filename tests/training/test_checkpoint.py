@@ -113,7 +113,7 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"model": {"a": "b"}}, "model.a"),
     ({"recipe": {"dataset": "digits"}}, "epochs"),
     ({"schedule": {"kept": torch.ones(1).expand(10**12)}}, "(1000000000000,)"),
-    ({"schedule": {"weights": torch.tensor([1.0, float("nan")])}}, "weights"),
+    ({"schedule": {"weights": torch.tensor([1.0, float("nan")])}}, "(2,)"),
 ]
 
 
