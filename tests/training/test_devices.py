@@ -247,7 +247,7 @@ def test_images_of_a_program_and_a_closure_need_no_script(tmp_path: Path) -> Non
     )
     assert ranks_of(os.getpid()) == [] and not torch.distributed.is_initialized()
     lock = threading.Lock()
-    with refused(BadValue) as caught:
+    with refused(BadValue):
         rs.train(
             "digits",
             settings(),
