@@ -111,7 +111,7 @@ def test_no_damage_is_read(path: Path, written: bytes) -> None:
 FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"history": [{"a": "b"}] * 2}, "history"),
     ({"model": {"a": "b"}}, "model.a"),
-    ({"recipe": {"dataset": "digits"}}, "epochs"),
+    ({"recipe": {"dataset": "digits"}}, "noise"),
     ({"schedule": {"kept": torch.ones(1).expand(10**12)}}, "(1000000000000,)"),
     ({"schedule": {"weights": torch.tensor([1.0, float("nan")])}}, "(2,)"),
 ]

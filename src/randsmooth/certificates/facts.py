@@ -37,13 +37,17 @@ class Facts(FrozenRecord):
         check_facts(
             (name, value) for name, value in self if name not in ("machines", "noise")
         )
+        self._check_size()
+        return self
+
+    def _check_size(self) -> None:
+        """Raise Problem where these facts take more bytes as JSON than a header may."""
         size = len(self.model_dump_json())
         if size > MOST_HEADER_BYTES:
             raise TooLarge(
                 f"the header takes {size:,} bytes; expected at most "
                 f"{MOST_HEADER_BYTES:,}: keep long lists elsewhere"
             )
-        return self
 
 
 def check_facts(facts: Iterable[tuple[str, Any]]) -> None:

@@ -306,6 +306,10 @@ class Header(RunFacts, UnderNoise):
         """
         return self.model_dump()
 
+    def _check_size(self) -> None:
+        # What is written of it is checked where it is made.
+        self._as_in_files()
+
     @model_serializer
     def _as_in_files(self) -> StoredHeader:  # type: ignore[override]
         distribution = None
