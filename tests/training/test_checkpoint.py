@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from randsmooth import models
-from randsmooth.errors import OVERWRITE, Problem, WrongFile
+from randsmooth.errors import OVERWRITE, OutputExists, Problem, WrongFile
 from randsmooth.training import TrainingSettings, checkpoint, train
 from randsmooth.training.folder import CHECKPOINT
 from values import refused
@@ -125,7 +125,7 @@ def test_a_field_of_another_kind_is_named(path: Path, written: bytes) -> None:
     recipe = plain(written)["recipe"]
     recipe["hyperparameters"] |= {"eta": [["a" * 100_000]]}
     path.write_bytes(checkpoint.signed(unsigned(plain(written) | {"recipe": recipe})))
-    with refused(WrongFile, file=path) as caught:
+    with refused(OutputExists) as caught:
         train("digits", SETTINGS, out=path.parent, resume=True)
     assert "eta" in str(caught.problem)
     assert len(str(caught.problem)) < 2000
