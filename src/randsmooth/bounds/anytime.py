@@ -1,4 +1,7 @@
-"""A test that holds at any number of samples: the e-process of a uniform prior on the probabilities above p0."""
+"""A test that holds at any number of samples.
+
+It is the e-process of a uniform prior on the probabilities above p0.
+"""
 
 import math
 
@@ -27,10 +30,11 @@ POINTS, WEIGHTS = np.polynomial.laguerre.laggauss(24)
 def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
     """Return ln M: how strongly s of n successes speak for p > p0 = 1 - q0, in nats.
 
-    M is the mean likelihood ratio of p against p0 under p uniform on (p0, 1). Under any p <= p0,
-    P(M >= 1/alpha at any n) <= alpha (Ville's inequality).
+    M is the mean likelihood ratio of p against p0 under p uniform on (p0, 1). Under any
+    p <= p0, P(M >= 1/alpha at any n) <= alpha (Ville's inequality).
 
-        ln M = ln B(f + 1, s + 1) + ln I_{q0}(f + 1, s + 1) - (f + 1) ln q0 - s ln p0,    f = n - s
+        ln M = ln B(f + 1, s + 1) + ln I_{q0}(f + 1, s + 1) - (f + 1) ln q0 - s ln p0,
+        f = n - s
 
     Args:
         s: successes, any shape that broadcasts with the others.
@@ -41,7 +45,8 @@ def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
         Problem: counts that cannot be, or q0 outside (0, 1).
 
     Example:
-        >>> round(math.exp(log_e(10, 10, 0.5)), 2)  # the mean of (p / 0.5)^10 over p from 0.5 to 1
+        >>> # The mean of (p / 0.5)^10 over p from 0.5 to 1.
+        >>> round(math.exp(log_e(10, 10, 0.5)), 2)
         186.09
     """
     check_counts(s, n)
@@ -64,11 +69,13 @@ def anytime_q_upper(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 
     A p0 is rejected by s of n successes if M >= 1/alpha (see `log_e`).
 
-    P(p_lower > p at any n) <= alpha. What is rejected is an interval (0, p_lower], since M falls as p0 grows:
+    P(p_lower > p at any n) <= alpha. What is rejected is an interval (0, p_lower],
+    since M falls as p0 grows:
 
         M = integral over u from 0 to 1 of ((1 - q0 u) / (1 - q0))^s u^f,
 
-    and the fraction rises with q0 for every u < 1. (Without successes M is 1 / (n + 1), and nothing is rejected.)
+    and the fraction rises with q0 for every u < 1. (Without successes M is 1 / (n + 1),
+    and nothing is rejected.)
 
     Args:
         s: successes, any shape that broadcasts with `n`.
@@ -89,8 +96,8 @@ def anytime_q_upper(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     check_alpha(alpha)
     check_counts(s, n)
     s, n = np.broadcast_arrays(np.asarray(s, np.float64), np.asarray(n, np.float64))
-    # M <= p0 / (f + 1 - (n + 1) q0), by comparing its power series in q0 with a geometric
-    # one: at `low`, that is below 1/alpha.
+    # M <= p0 / (f + 1 - (n + 1) q0), by comparing its power series in q0 with a
+    # geometric one: at `low`, that is below 1/alpha.
     low = (1.0 - alpha) * (n - s + 1.0) / (n + 1.0)
     high = np.ones(s.shape)
     enough = LOG_E_ERROR - math.log(alpha)
@@ -105,8 +112,8 @@ def anytime_q_upper(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 def _log_e_by_quadrature(s: Floats, f: Floats, q0: Floats) -> Floats:
     """Return ln M where s lies far below n p0: a little above -ln(f + 1).
 
-    There the incomplete beta function is lost. With u = exp(-w / rate) the integrand of M
-    is exp(-w) times a function that is nearly constant, as `rate` is large.
+    There the incomplete beta function is lost. With u = exp(-w / rate) the integrand of
+    M is exp(-w) times a function that is nearly constant, as `rate` is large.
     """
     odds = q0 / (1.0 - q0)
     rate = f + 1.0 - s * odds

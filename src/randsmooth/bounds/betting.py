@@ -1,5 +1,6 @@
-"""Bounds on means of bounded values by betting: of independent values, and of finitely many
-numbers that are drawn without replacement.
+"""Bounds on means of bounded values by betting.
+
+The values are independent, or finitely many numbers that are drawn without replacement.
 
 Source: Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by
     betting".
@@ -16,25 +17,25 @@ from randsmooth.bounds.levels import check_alpha
 from randsmooth.bounds.means import require_in_range
 from randsmooth.errors import BadValue
 
-# The shares of their capital that the players who bet on independent values risk at most;
-# each player has a quarter of the whole.
+# The shares of their capital that the players who bet on independent values risk at
+# most; each player has a quarter of the whole.
 MOST_AT_RISK = (0.5, 0.75, 0.9, 1.0)
 
-# How much more than log(1/alpha) a player must have won, in nats: far more than the sum of
-# a million logarithms is off by.
+# How much more than log(1/alpha) a player must have won, in nats: far more than the sum
+# of a million logarithms is off by.
 LOG_CAPITAL_ERROR = 1e-6
 
 # How often an interval no longer than 1 is halved: down to the last digit.
 HALVINGS = 60
 
-# The mean and variance that the players expect before the first value, which count as much
-# as one value.
+# The mean and variance that the players expect before the first value, which count as
+# much as one value.
 EXPECTED_MEAN = 0.5
 EXPECTED_VARIANCE = 0.25
 
-# Of finitely many numbers: how many candidates for their mean are tried, evenly spread over
-# what the drawn numbers leave possible, and the share of the capital that one number may
-# take.
+# Of finitely many numbers: how many candidates for their mean are tried, evenly spread
+# over what the drawn numbers leave possible, and the share of the capital that one
+# number may take.
 CANDIDATES = 2001
 MOST_AT_RISK_OF_FINITE = 0.75
 
@@ -42,17 +43,17 @@ MOST_AT_RISK_OF_FINITE = 0.75
 def betting_lower(values: ArrayLike, alpha: float) -> Floats:
     """Return a lower bound on the expectation of independent values in [0, 1].
 
-    P(bound > expectation) <= alpha. For a candidate mean m, players who think it too small
-    begin with a capital of 1 and bet a part lambda_t of it on each value x_t, which
-    multiplies it by 1 + lambda_t (x_t - m), never below 0. As lambda_t depends on the
-    values before x_t only, at the true mean no bet gains or loses in expectation: the
-    capital has the mean 1, and exceeds 1/alpha with probability at most alpha (Markov). The
-    bound is the largest m at which it does; at every smaller m it is larger still, since
-    each factor falls as m grows. Four players, who differ in the most that they risk, have
-    a quarter of the capital each.
+    P(bound > expectation) <= alpha. For a candidate mean m, players who think it too
+    small begin with a capital of 1 and bet a part lambda_t of it on each value x_t,
+    which multiplies it by 1 + lambda_t (x_t - m), never below 0. As lambda_t depends on
+    the values before x_t only, at the true mean no bet gains or loses in expectation:
+    the capital has the mean 1, and exceeds 1/alpha with probability at most alpha
+    (Markov). The bound is the largest m at which it does; at every smaller m it is
+    larger still, since each factor falls as m grows. Four players, who differ in the
+    most that they risk, have a quarter of the capital each.
 
-    The order must not be chosen after the values were seen: give them as they were drawn.
-    The bets are those that are best if the values go on to vary as they did:
+    The order must not be chosen after the values were seen: give them as they were
+    drawn. The bets are those that are best if the values go on to vary as they did:
     sqrt(2 log(1/alpha) / (n variance so far)).
 
     Args:
@@ -65,12 +66,14 @@ def betting_lower(values: ArrayLike, alpha: float) -> Floats:
     Raises:
         Problem: a value outside [0, 1], none at all, or alpha out of range.
 
-    Source: Waudby-Smith & Ramdas 2024: the capital process of section 4, one-sided, with
+    Source: Waudby-Smith & Ramdas 2024: the capital process of section 4, one-sided,
+    with
         the bets of their equation for a fixed n.
 
     Example:
         >>> values = np.tile([0.9, 1.0, 0.8, 0.9], 250)
-        >>> float(betting_lower(values, alpha=0.001).round(3))  # of a mean of 0.9; Bernstein's bound is 0.873
+        >>> # Of a mean of 0.9; Bernstein's bound is 0.873.
+        >>> float(betting_lower(values, alpha=0.001).round(3))
         0.89
     """
     check_alpha(alpha)
@@ -85,7 +88,7 @@ def betting_lower(values: ArrayLike, alpha: float) -> Floats:
 
 
 def _betting_lower(x: Floats, alpha: float) -> float:
-    """Return the largest candidate m, by bisection, at which the capital exceeds 1/alpha."""
+    """Return the largest m, by bisection, at which the capital exceeds 1/alpha."""
     bets = _bets(x, alpha)
     enough = LOG_CAPITAL_ERROR - math.log(alpha)
     low = 0.0
@@ -128,23 +131,23 @@ def finite_mean_interval(
 ) -> tuple[float, float]:
     """Return an interval for the mean of `total` numbers, of which some were drawn.
 
-    P(the mean lies outside at any time of the drawing) <= alpha: one may look after every
-    number and stop at any.
+    P(the mean lies outside at any time of the drawing) <= alpha: one may look after
+    every number and stop at any.
 
-    Two players bet against every candidate mean, one on larger and one on smaller numbers.
-    A candidate is left out once either has multiplied a capital of 1 by 2/alpha, which
-    against the true mean happens with probability alpha/2.
+    Two players bet against every candidate mean, one on larger and one on smaller
+    numbers. A candidate is left out once either has multiplied a capital of 1 by
+    2/alpha, which against the true mean happens with probability alpha/2.
 
     Args:
-        drawn: the numbers (m,) in [0, largest], drawn without replacement, in the order in
-            which they were drawn; m from 0 to `total`.
+        drawn: the numbers (m,) in [0, largest], drawn without replacement, in the order
+            in which they were drawn; m from 0 to `total`.
         total: how many there are in all, N.
         alpha: probability of failure, in (0, 1).
         largest: what no number exceeds.
 
     Raises:
-        Problem: a number outside [0, largest], more than `total` numbers, or alpha out of
-            range.
+        Problem: a number outside [0, largest], more than `total` numbers, or alpha out
+            of range.
 
     Source: Waudby-Smith & Ramdas 2024, section 5.
 

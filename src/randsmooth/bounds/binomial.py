@@ -1,4 +1,7 @@
-"""Clopper-Pearson bounds on a binomial probability, for any class and randomised too; and the counts behind them."""
+"""Clopper-Pearson bounds on a binomial probability, and the counts behind them.
+
+They are for one class, for any class, and randomised.
+"""
 
 import math
 
@@ -12,8 +15,8 @@ from randsmooth.errors import BadValue
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# How many standard deviations of the normal quantile the randomised bound may exceed the
-# plain one by.
+# How many standard deviations of the normal quantile the randomised bound may exceed
+# the plain one by.
 CAP = 0.1
 
 # The steps of a bisection: down to far below the rounding of the distribution function.
@@ -42,8 +45,8 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> None:
 def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """Return an upper bound on the failure probability q, by Clopper and Pearson.
 
-    It is 1 minus the one-sided lower bound, kept as q because p may be so close to 1 that
-    1 - p has no digits left; the all-success case is exact.
+    It is 1 minus the one-sided lower bound, kept as q because p may be so close to 1
+    that 1 - p has no digits left; the all-success case is exact.
 
     Args:
         k: successes, any shape that broadcasts with `n`.
@@ -73,8 +76,8 @@ def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 def expected_q_upper(q: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """Return the upper bound on q that n samples are expected to give, of which q fail.
 
-    That is `q_upper` for n (1 - q) successes, which need be no whole number: a forecast,
-    no bound.
+    That is `q_upper` for n (1 - q) successes, which need be no whole number: a
+    forecast, no bound.
 
     Args:
         q: the share of failures, any shape that broadcasts with `n`.
@@ -121,16 +124,19 @@ def any_class_q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 
     It is Clopper and Pearson's at alpha / 2, where p_lower is above 1/2.
 
-    The one-sided bound at alpha holds for one class that was picked without these samples. The most frequent class of
-    the same samples is not such a class: of two classes with probability 1/2 each, one or the other is claimed twice
-    as often. Twice is the worst case, however many classes there are, so that alpha / 2 suffices.
+    The one-sided bound at alpha holds for one class that was picked without these
+    samples. The most frequent class of the same samples is not such a class: of two
+    classes with probability 1/2 each, one or the other is claimed twice as often. Twice
+    is the worst case, however many classes there are, so that alpha / 2 suffices.
 
-    Let c be the fewest successes whose bound at alpha / 2 exceeds 1/2, and f(p) = P(Bin(n, p) >= c). A class of
-    probability p <= 1/2 is claimed falsely with probability f(p). As c > n / 2, f is convex on [0, 1/2]; with f(0) = 0
-    and f(1/2) <= alpha / 2, this gives f(p) <= p * alpha. A class of probability p > 1/2, of which there is at most
-    one, is claimed falsely with probability at most alpha / 2, which is below p * alpha. All classes together are
-    claimed falsely with probability at most alpha times the sum of their probabilities, which is 1. Where the bound is
-    1/2 or less the argument does not hold, and nothing is claimed.
+    Let c be the fewest successes whose bound at alpha / 2 exceeds 1/2, and f(p) =
+    P(Bin(n, p) >= c). A class of probability p <= 1/2 is claimed falsely with
+    probability f(p). As c > n / 2, f is convex on [0, 1/2]; with f(0) = 0 and f(1/2) <=
+    alpha / 2, this gives f(p) <= p * alpha. A class of probability p > 1/2, of which
+    there is at most one, is claimed falsely with probability at most alpha / 2, which
+    is below p * alpha. All classes together are claimed falsely with probability at
+    most alpha times the sum of their probabilities, which is 1. Where the bound is 1/2
+    or less the argument does not hold, and nothing is claimed.
 
     Args:
         k: how often the picked class came out, any shape that broadcasts with `n`.
@@ -159,10 +165,12 @@ def randomised_q_upper(
 
     It is the q at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, 1 - q).
 
-    The level is alpha exactly over samples and `u` together, provided that `u` is independent of the samples, and the
-    image was chosen without knowledge of it: to draw it again until the bound pleases would break the level. Given `u`
-    alone, the bound fails with another probability, up to 10.2 alpha at n = 100,000 and alpha = 0.001. The radius that
-    follows under Gaussian noise is kept to at most CAP * sigma above that of `q_upper`: that makes the bound safer.
+    The level is alpha exactly over samples and `u` together, provided that `u` is
+    independent of the samples, and the image was chosen without knowledge of it: to
+    draw it again until the bound pleases would break the level. Given `u` alone, the
+    bound fails with another probability, up to 10.2 alpha at n = 100,000 and alpha =
+    0.001. The radius that follows under Gaussian noise is kept to at most CAP * sigma
+    above that of `q_upper`: that makes the bound safer.
 
     Args:
         k: successes; the shapes of k, n and u broadcast.
@@ -173,7 +181,8 @@ def randomised_q_upper(
     Raises:
         Problem: as `q_upper`, or a u outside (0, 1).
 
-    Source: Voracek, "Treatment of Statistical Estimation Problems in Randomized Smoothing", NeurIPS 2024.
+    Source: Voracek, "Treatment of Statistical Estimation Problems in Randomized
+    Smoothing", NeurIPS 2024.
 
     Example:
         >>> plain = q_upper(95, 100, alpha=0.001)
@@ -226,7 +235,8 @@ def two_sided_p_value(k: int, n: int) -> float:
     check_counts(k, n)
     fewer = min(k, n - k)
 
-    # P(Bin(n, 1/2) <= fewer). SciPy's bdtr is off by 40% at n = 10^9, and no number from 2^32 on.
+    # P(Bin(n, 1/2) <= fewer). SciPy's bdtr is off by 40% at n = 10^9, and no number
+    # from 2^32 on.
     return min(1.0, 2.0 * float(special.betaincc(fewer + 1, n - fewer, 0.5)))
 
 
@@ -248,8 +258,8 @@ def successes_of_q(q: ArrayLike, n: int, alpha: float) -> Ints:
     # Printed radii repeat.
     q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)
 
-    # P(Bin(n, q) <= n - k) = alpha at the bound of k; the failures n - k are not a number
-    # where even n of n successes prove less.
+    # P(Bin(n, q) <= n - k) = alpha at the bound of k; the failures n - k are not a
+    # number where even n of n successes prove less.
     failures = np.nan_to_num(special.bdtrik(alpha, n, q)).astype(np.int64)
     k_below = n - failures - 1
     low = np.clip(k_below, 0, n)

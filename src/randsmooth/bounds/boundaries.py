@@ -1,8 +1,8 @@
-"""Exact group-sequential boundaries: when one looks, and how many successes then certify, or
-are too few to go on.
+"""Exact group-sequential boundaries.
 
-For one class (`boundary`), for whichever class crosses (`any_class_boundary`), and for a test that spends its level by
-a deadline (`claims_by_deadline`).
+They say when one looks, and how many successes then certify, or are too few to go on.
+They are for one class (`boundary`), for whichever class crosses (`any_class_boundary`),
+and for a test that spends its level by a deadline (`claims_by_deadline`).
 """
 
 import math
@@ -18,8 +18,8 @@ from randsmooth.errors import BadValue
 # The ratio of the sample counts of a look and the one before it.
 RATIO_OF_LOOKS = 1.1
 
-# The part of the level that is left unspent, against rounding (which is below 1e-10 at a
-# million samples).
+# The part of the level that is left unspent, against rounding (which is below 1e-10 at
+# a million samples).
 UNSPENT_SHARE = 1e-9
 
 # The part of the level at which a binomial's tail is cut away, and counted as crossed.
@@ -35,16 +35,16 @@ SHARE_OF_OTHER_CLASSES = 0.001
 # deadline.
 DEADLINE_POWER = 4.0
 
-# Up to a look at n of N samples, SPENT_SHARE * alpha (n / N)^SPENT_POWER may be spent, and
-# all that is left at N. Any spending is sound; this one comes within a tenth of the fewest
-# samples of any test with these errors (results/bench/fewest-samples.json).
+# Up to a look at n of N samples, SPENT_SHARE * alpha (n / N)^SPENT_POWER may be spent,
+# and all that is left at N. Any spending is sound; this one comes within a tenth of the
+# fewest samples of any test with these errors (results/bench/fewest-samples.json).
 SPENT_SHARE = 0.4
 SPENT_POWER = 0.7
 
-# The probability of giving up at some look when p is c_K / N, the share that still claims
-# at N; it costs certificates, not soundness. What runs long lies near its threshold, and
-# most of that is better given up before N: an image with that p, which N samples would
-# certify every other time, every fifth time.
+# The probability of giving up at some look when p is c_K / N, the share that still
+# claims at N; it costs certificates, not soundness. What runs long lies near its
+# threshold, and most of that is better given up before N: an image with that p, which N
+# samples would certify every other time, every fifth time.
 GIVE_UP_BETA = 0.2
 
 
@@ -54,7 +54,8 @@ def looks(cap: int) -> Ints:
     They grow by a tenth and are whole batches of 32.
 
     Args:
-        cap: the most samples that may be drawn; the last look, and the only one that may be no whole batch.
+        cap: the most samples that may be drawn; the last look, and the only one that
+            may be no whole batch.
 
     Returns:
         The counts (K,).
@@ -99,14 +100,17 @@ def check_looks(looks: ArrayLike) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    """The decisions about p > p0 = 1 - q0 at each look: all counts are of successes so far.
+    """The decisions about p > p0 = 1 - q0 at each look.
+
+    All counts are of successes so far.
 
     Attributes:
         q0: the failure probability that is to be beaten.
         alpha: probability of a claim, at any look, when p <= p0: at most this.
         looks: samples so far (K,).
         claim: smallest successes that claim p > p0 (K,); looks + 1 where none does.
-        give_up: largest successes at which one gives up (K,); -1 where none. It lies below `claim`.
+        give_up: largest successes at which one gives up (K,); -1 where none. It lies
+            below `claim`.
 
     Example:
         >>> table = boundary(0.5, [32, 64, 96], alpha=0.05)
@@ -131,17 +135,20 @@ def boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     sample counts that are not among the looks.
 
     Args:
-        q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
+        q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a
+            radius r.
         looks: samples so far, increasing (K,).
         alpha: probability of a false claim, in [1e-15, 1).
 
     Raises:
         Problem: an argument is out of its range.
 
-    Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the recursion).
+    Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the
+    recursion).
 
     Example:
-        >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()  # successes that show p > 1/2
+        >>> # The successes that show p > 1/2.
+        >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()
         [24, 42, 57]
     """
     check_probability("q0", q0)
@@ -181,25 +188,32 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     p)^(n - S), each with a weight that does not depend on p. There S >= c, the claim of
     its look. Two conditions on every claim are checked:
 
-    1. c > n / 2. Then h(p) / p grows up to p = 1/2, since S - 1 >= (n - 1) / 2. So of classes that share a probability
-       of t <= 1/2 some one crosses with probability at most the sum of f(p) <= (p / t) f(t), which is f(t). If no class
-       exceeds 1/2, all of them together cross with probability 2 f(1/2) at most.
-    2. c > n p0, and (c - n q0) / (c - n p0) <= (p0 / q0)^(2c - n). Then h(p) + h(1 - p) grows from p = 1/2 to p0:
-       with p = 1/2 + x and S = n (1/2 + d), where d > x, its derivative is not negative where
-       artanh(x / d) <= 2 n d artanh(2 x). The quotient
-       artanh(x / d) / artanh(2 x) grows with x, as 2 d <= 1 (the coefficients of the two series have growing
-       quotients), and falls as d grows, so that the condition at p0 and c covers all smaller p and larger S.
+    1. c > n / 2. Then h(p) / p grows up to p = 1/2, since S - 1 >= (n - 1) / 2. So of
+    classes that share a probability
+       of t <= 1/2 some one crosses with probability at most the sum of f(p) <= (p / t)
+       f(t), which is f(t). If no class exceeds 1/2, all of them together cross with
+       probability 2 f(1/2) at most.
+    2. c > n p0, and (c - n q0) / (c - n p0) <= (p0 / q0)^(2c - n). Then h(p) + h(1 - p)
+    grows from p = 1/2 to p0:
+       with p = 1/2 + x and S = n (1/2 + d), where d > x, its derivative is not negative
+       where artanh(x / d) <= 2 n d artanh(2 x). The quotient artanh(x / d) / artanh(2
+       x) grows with x, as 2 d <= 1 (the coefficients of the two series have growing
+       quotients), and falls as d grows, so that the condition at p0 and c covers all
+       smaller p and larger S.
 
     Hence f(p) + f(1 - p) grows from 2 f(1/2) to f(p0) + f(q0). If one class has 1/2 < p
     <= p0, it and the others cross with probability f(p) + f(1 - p) at most; if it has p
     > p0, only the others would be false, with f(q0) at most.
 
     Args:
-        q0: failure probability at the threshold, in (0, 1/2): the noise's `tail(r)` for a radius r.
-        looks, alpha: as for `boundary`. The most frequent class is judged by `claim` and `give_up`.
+        q0: failure probability at the threshold, in (0, 1/2): the noise's `tail(r)` for
+            a radius r.
+        looks, alpha: as for `boundary`. The most frequent class is judged by `claim`
+            and `give_up`.
 
     Raises:
-        Problem: an argument is out of its range, or the other classes would take more than a thousandth of alpha.
+        Problem: an argument is out of its range, or the other classes would take more
+            than a thousandth of alpha.
 
     Example:
         >>> table = any_class_boundary(0.3, [32, 64, 96], alpha=0.05)
@@ -209,14 +223,12 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     table = boundary(q0, looks, (1.0 - SHARE_OF_OTHER_CLASSES) * alpha)
     # f(q0): where one class has p0, another may have q0.
     price = crossing_probability(table.claim, table.looks, 1.0 - q0)
-    if (
-        not q0 < 0.5
-        or price > SHARE_OF_OTHER_CLASSES * alpha
-        or not _grows(table.claim, table.looks, q0)
-    ):
-        said = f"at q0={q0:.4g}, so near 1/2, other classes would take more than a thousandth of alpha={alpha:g}"
+    affordable = price <= SHARE_OF_OTHER_CLASSES * alpha
+    if not (q0 < 0.5 and affordable and _grows(table.claim, table.looks, q0)):
         raise BadValue(
-            f"{said}: let n0 other samples pick the class, or ask for a larger radius"
+            f"at q0={q0:.4g}, so near 1/2, other classes would take more than a "
+            f"thousandth of alpha={alpha:g}: let n0 other samples pick the class, or ask "
+            "for a larger radius"
         )
     return table
 
@@ -264,7 +276,8 @@ def claims_by_deadline(
     could not.
 
     Args:
-        q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a radius r.
+        q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a
+            radius r.
         looks: samples so far, increasing (K,).
         alpha: probability of a false claim, in [1e-15, 1).
         deadline: samples by which alpha is spent, up to the last look.
@@ -275,7 +288,8 @@ def claims_by_deadline(
     Raises:
         Problem: an argument is out of its range.
 
-    Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the recursion).
+    Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the
+    recursion).
 
     Example:
         >>> claims_by_deadline(0.5, [32, 64, 96], alpha=0.05, deadline=64).tolist()
@@ -290,7 +304,9 @@ def claims_by_deadline(
         raise BadValue(
             field="deadline",
             value=deadline,
-            expected=f"must lie between the first sample and the last look, {looks[-1]}",
+            expected=(
+                f"must lie between the first sample and the last look, {looks[-1]}"
+            ),
         )
     spent = alpha * np.minimum(1.0, looks / deadline) ** DEADLINE_POWER
     return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, spent))
@@ -310,7 +326,8 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
         q: failure probability, in (0, 1).
 
     Raises:
-        Problem: looks that do not increase, more or fewer claims than looks, or q outside (0, 1).
+        Problem: looks that do not increase, more or fewer claims than looks, or q
+            outside (0, 1).
 
     Example:
         >>> round(crossing_probability([5], [5], q=0.5), 5)  # five heads in five tosses
@@ -324,8 +341,8 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
     check_probability("q", q)
     if claim.shape != looks.shape:
         raise BadValue(
-            f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} "
-            "looks"
+            f"a boundary needs one claim a look; got {claim.size} claims for "
+            f"{looks.size} looks"
         )
 
     # The density of the successes of paths that have not crossed, from `start` on.
@@ -351,7 +368,7 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
 
 
 def largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
-    """Return (K,) the largest count of an event that crosses at each look; -1 where none.
+    """Return (K,) the largest count that crosses at each look; -1 where none does.
 
     The recursion: the count's density over the paths that have not crossed yet is
     convolved with the next samples' binomial; as much of its lower end crosses as
@@ -359,7 +376,7 @@ def largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
     reaches it anew: hence looks may be left out.
 
     Args:
-        p: probability of the event.
+        p: probability of the event that is counted.
         q: 1 - p, with all its digits.
         looks: (K,) samples so far.
         spent: (K,) how much of the level may be spent up to each look.

@@ -1,4 +1,7 @@
-"""Statements about finitely many images: how many have a property, and how many certificates may be false."""
+"""Statements about finitely many images.
+
+They say how many have a property, and how many certificates may be false.
+"""
 
 import math
 from bisect import bisect_left
@@ -11,12 +14,12 @@ from randsmooth.bounds.binomial import Floats, check_counts
 from randsmooth.bounds.levels import check_alpha, check_probability
 from randsmooth.errors import BadValue
 
-# The most numbers of hits, about half of those drawn, at which the length of an interval is
-# checked.
+# The most numbers of hits, about half of those drawn, at which the length of an
+# interval is checked.
 MOST_HITS_CHECKED = 400
 
-# The relative error of a tail: one this little below the level counts as above it, which
-# widens the interval.
+# The relative error of a tail: one this little below the level counts as above it,
+# which widens the interval.
 TAIL_ERROR = 1e-9
 
 
@@ -25,10 +28,12 @@ def finite_share_interval(
 ) -> tuple[int, int]:
     """Return an interval for how many of `total` things have a property.
 
-    P(the number lies outside) <= alpha, if the `drawn` were chosen by chance, without replacement, and their number
-    without sight of what they show. The ends are the smallest and the largest number that the exact hypergeometric
-    test at alpha / 2 does not reject, as Clopper and Pearson's are for the binomial distribution: a true number below
-    the lower end would have been rejected, which happens with probability at most alpha / 2; likewise above the upper.
+    P(the number lies outside) <= alpha, if the `drawn` were chosen by chance, without
+    replacement, and their number without sight of what they show. The ends are the
+    smallest and the largest number that the exact hypergeometric test at alpha / 2 does
+    not reject, as Clopper and Pearson's are for the binomial distribution: a true
+    number below the lower end would have been rejected, which happens with probability
+    at most alpha / 2; likewise above the upper.
 
     Args:
         hits: how many of the drawn have it, 0..drawn.
@@ -39,7 +44,8 @@ def finite_share_interval(
     Raises:
         Problem: numbers that cannot be, or alpha out of range.
 
-    Source: Buonaccorsi 1987, "A note on confidence intervals for proportions in finite populations".
+    Source: Buonaccorsi 1987, "A note on confidence intervals for proportions in finite
+    populations".
 
     Example:
         >>> finite_share_interval(30, drawn=60, total=800, alpha=0.05)
@@ -50,7 +56,8 @@ def finite_share_interval(
     check_alpha(alpha)
     if not 0 <= hits <= drawn <= total:
         raise BadValue(
-            f"hits={hits} of drawn={drawn} of total={total}: each must be at most the next, and none < 0"
+            f"hits={hits} of drawn={drawn} of total={total}: each must be at most the "
+            "next, and none < 0"
         )
     low = _lowest_not_rejected(hits, drawn, total, alpha)
     lowest_without = _lowest_not_rejected(drawn - hits, drawn, total, alpha)
@@ -62,7 +69,8 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
 
     The ends of `finite_share_interval` then lie at most `width` apart.
 
-    The interval is longest where about half of those drawn are hits, which is what the number is chosen for.
+    The interval is longest where about half of those drawn are hits, which is what the
+    number is chosen for.
 
     Args:
         total: how many there are.
@@ -75,8 +83,8 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
     Example:
         >>> enough_drawn(800, width=200, alpha=0.05)
         62
-        >>> enough_drawn(100, width=100, alpha=0.05), enough_drawn(100, width=0, alpha=0.05)
-        (0, 100)
+        >>> [enough_drawn(100, width=width, alpha=0.05) for width in (100, 0)]
+        [0, 100]
     """
     check_alpha(alpha)
     if not (total >= 0 and width >= 0.0):
@@ -102,8 +110,9 @@ def _hits_of_longest_intervals(drawn: int, total: int, alpha: float) -> list[int
 
     They begin with half of the `drawn`.
 
-    Their distance falls off like a parabola, to both sides alike. As both ends are whole numbers, it is less than two
-    below the parabola: so it may be longest wherever that has fallen by less than two.
+    Their distance falls off like a parabola, to both sides alike. As both ends are
+    whole numbers, it is less than two below the parabola: so it may be longest wherever
+    that has fallen by less than two.
     """
     half = drawn // 2
     longest = max(1, _length(half, drawn, total, alpha))
@@ -127,7 +136,7 @@ def _lowest_not_rejected(hits: int, drawn: int, total: int, alpha: float) -> int
     from scipy import stats
 
     def tail(having: int) -> float:
-        """Return P(X >= hits) for X of `drawn` things, if `having` of `total` have it."""
+        """Return P(X >= hits) for X of `drawn` things, if `having` of `total` do."""
         return float(stats.hypergeom.sf(hits - 1, total, having, drawn))
 
     # The tail rises with the number, and is 1 at the one after the last.
@@ -143,14 +152,17 @@ def assured_accuracy(
 
     The statement holds with probability at least 1 - rho over the noise.
 
-    Each certificate claims too much with probability at most alpha, and independently of the others where their noises
-    are independent: those of different images are, those of two copies of one image are not. So the number W of false
-    certificates is stochastically at most Bin(m, alpha), whatever the images. At most W of the images counted are
-    counted wrongly; the (1 - rho) quantile of W is subtracted. W does not depend on the radius at which images are
-    counted, so the statement holds for a whole curve at once.
+    Each certificate claims too much with probability at most alpha, and independently
+    of the others where their noises are independent: those of different images are,
+    those of two copies of one image are not. So the number W of false certificates is
+    stochastically at most Bin(m, alpha), whatever the images. At most W of the images
+    counted are counted wrongly; the (1 - rho) quantile of W is subtracted. W does not
+    depend on the radius at which images are counted, so the statement holds for a whole
+    curve at once.
 
     Args:
-        correct_certified: images that are right and certified at the radius asked for, 0..m, any shape.
+        correct_certified: images that are right and certified at the radius asked for,
+            0..m, any shape.
         m: all images, certified or not.
         alpha: failure probability of each certificate.
         rho: failure probability of this statement, in (0, 1).
@@ -158,10 +170,12 @@ def assured_accuracy(
     Raises:
         Problem: counts outside 0..m, m < 1, alpha or rho outside (0, 1).
 
-    Source: Cohen et al. 2019, appendix B, with the exact quantile in place of Bernstein's inequality.
+    Source: Cohen et al. 2019, appendix B, with the exact quantile in place of
+    Bernstein's inequality.
 
     Example:
-        >>> float(assured_accuracy(300, 500, alpha=0.001, rho=0.001))  # four images fewer than 300 / 500
+        >>> # Four images fewer than 300 / 500.
+        >>> float(assured_accuracy(300, 500, alpha=0.001, rho=0.001))
         0.592
     """
     check_alpha(alpha)

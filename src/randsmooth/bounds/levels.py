@@ -1,4 +1,7 @@
-"""Limits of alpha, the smallest n and the grain of looks: known without SciPy, so that an error comes at once."""
+"""Limits of alpha, the smallest n and the grain of looks.
+
+They are known without SciPy, so that an error comes at once.
+"""
 
 import math
 from numbers import Real
@@ -9,12 +12,13 @@ from randsmooth.errors import BadValue
 # Samples in a batch, and at the first look.
 GRAIN = 32
 
-# The smallest alpha that a user may ask for: below it, exact boundaries lose their digits.
+# The smallest alpha that a user may ask for: below it, exact boundaries lose their
+# digits.
 SMALLEST_ALPHA = 1e-15
 
 
 def check_alpha(alpha: float) -> None:
-    """Raise Problem unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1).
+    """Raise Problem unless `alpha`, the probability of failure, lies inside (0, 1).
 
     Example:
         >>> check_alpha(0.001)
@@ -29,7 +33,8 @@ def check_alpha(alpha: float) -> None:
 def check_level(alpha: float) -> None:
     """Raise Problem unless `alpha` is a level that a user may ask for: in [1e-15, 1).
 
-    Bounds that divide a level among several looks or classes may themselves use smaller ones.
+    Bounds that divide a level among several looks or classes may themselves use smaller
+    ones.
 
     Example:
         >>> check_level(0.001)

@@ -1,5 +1,6 @@
-"""Bounds on means of values in [0, 1] from their mean and variance: of softmax scores (the
-soft smoothed classifier).
+"""Bounds on means of values in [0, 1] from their mean and variance.
+
+The values are softmax scores, of the soft smoothed classifier.
 """
 
 import math
@@ -23,8 +24,8 @@ def hoeffding_lower(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     all of alpha goes to the picked class, picked by other samples.
 
     Args:
-        mean: of the picked class's softmax over the n samples, in [0, 1]; broadcasts with
-            `n`.
+        mean: of the picked class's softmax over the n samples, in [0, 1]; broadcasts
+            with `n`.
         n: samples, >= 1.
         alpha: probability of failure, in (0, 1).
 
@@ -34,7 +35,8 @@ def hoeffding_lower(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     Source: Zhai et al. 2020 (MACER), eq. 23 and CERTIFYHOEFFDING of algorithm 2.
 
     Example:
-        >>> float(hoeffding_lower(0.9, 1000, alpha=0.001).round(3))  # 0.9 - sqrt(log(1000) / 2000)
+        >>> # 0.9 - sqrt(log(1000) / 2000)
+        >>> float(hoeffding_lower(0.9, 1000, alpha=0.001).round(3))
         0.841
     """
     check_alpha(alpha)
@@ -50,9 +52,9 @@ def bernstein_lower(
 ) -> Floats:
     """Return z_A - sqrt(2 S^2 log(2 / alpha) / n) - 7 log(2 / alpha) / (3 (n - 1)).
 
-    It is a lower bound on an expectation, never below 0: P(bound > expectation) <= alpha
-    for n independent values in [0, 1]. Use it as `hoeffding_lower`; it is the better one
-    where the variance S^2 is small.
+    It is a lower bound on an expectation, never below 0: P(bound > expectation) <=
+    alpha for n independent values in [0, 1]. Use it as `hoeffding_lower`; it is the
+    better one where the variance S^2 is small.
 
     Args:
         mean, n, alpha: as `hoeffding_lower`, with n >= 2.
@@ -97,7 +99,8 @@ def sample_variance(total: ArrayLike, squares: ArrayLike, n: ArrayLike) -> Float
 
     Example:
         >>> values = np.array([0.1, 0.5, 0.9])
-        >>> float(sample_variance(values.sum(), (values**2).sum(), 3).round(4)), float(values.var(ddof=1).round(4))
+        >>> variance = sample_variance(values.sum(), (values**2).sum(), 3)
+        >>> float(variance.round(4)), float(values.var(ddof=1).round(4))
         (0.16, 0.16)
     """
     n = _at_least_two(n)
