@@ -255,8 +255,8 @@ def running(
     """The app in this process, which deletes files at once."""
     monkeypatch.setenv(uploads.PLACE, str(tmp_path))
     uploads.folder_of_uploads.cache_clear()
-    monkeypatch.setattr(uploads, "LOOK_EVERY", 0.1)
-    monkeypatch.setattr(uploads, "KEPT", 0.5)
+    monkeypatch.setattr(uploads, "SECONDS_BETWEEN_LOOKS", 0.1)
+    monkeypatch.setattr(uploads, "SECONDS_KEPT", 0.5)
     app = serve(served, wait=False)
     yield app
     app.close()

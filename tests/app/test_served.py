@@ -18,7 +18,7 @@ from nasty import NASTY
 from randsmooth import data
 from randsmooth.app import Limits, Served
 from randsmooth.app.guard import CALLS, NAMED, Guard
-from randsmooth.app.live_certificates import as_data, shown
+from randsmooth.app.live_certificates import as_data, as_html
 from randsmooth.app.live_certificates import refusal as page_of_refusal
 from randsmooth.errors import BadValue, Problem
 from values import Refusal
@@ -98,7 +98,7 @@ def test_when_the_time_is_up_what_there_is_is_shown(
     hurried = dataclasses.replace(served, limits=Limits(samples=2000, seconds=1e-9))
     (moment,) = hurried.watched(hurried.read(digit), 0.25, 2000)
     assert moment.done and moment.late and moment.look.samples == 32
-    assert "The time is up" in shown(hurried, hurried.read(digit), moment)
+    assert "The time is up" in as_html(hurried, hurried.read(digit), moment)
 
 
 def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
@@ -116,14 +116,14 @@ def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
 def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:
     x = served.read(digit)
     *_, moment = served.watched(x, 0.25, 300)
-    usual = shown(served, x, moment).count("<")
+    usual = as_html(served, x, moment).count("<")
     for name in (
         NASTY[each] for each in ("script", "double quote", "image", "template")
     ):
         named = dataclasses.replace(
             served, spec=dataclasses.replace(served.spec, classes=(name,) * 10)
         )
-        assert shown(named, x, moment).count("<") == usual
+        assert as_html(named, x, moment).count("<") == usual
         assert as_data(named, moment)["classes"] == [name] * 10
         assert page_of_refusal(name).count("<") == page_of_refusal("").count("<")
 

@@ -1,4 +1,7 @@
-"""What stands before the app: which requests it gets, how large they may be, and what every answer says."""
+"""What stands before the app.
+
+It says which requests the app gets, how large they may be, and what every answer says.
+"""
 
 import ipaddress
 import json
@@ -8,11 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from randsmooth.app.live_certificates import LEAST, Served
+from randsmooth.app.live_certificates import FEWEST_SAMPLES, MEGABYTE, Served
 from randsmooth.errors import BadValue, Problem, Setting
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import Gaussian
 
+# The files that are read, by the ends of their names.
 KINDS = (
     ".png",
     ".jpg",
@@ -24,7 +28,7 @@ KINDS = (
     ".tiff",
     ".ppm",
     ".pgm",
-)  # of files, by their names
+)
 API = "/gradio_api"
 NAMED = f"{API}/call/certify"
 CALLS = (NAMED, f"{API}/queue/join", f"{API}/run/predict")
@@ -32,26 +36,52 @@ UPLOAD = f"{API}/upload"
 POSTS = (*CALLS, UPLOAD, f"{API}/cancel", f"{API}/reset")
 READS = ("GET", "HEAD")
 FILE = "file="
-# What of Gradio's interface may be asked for, by what it begins with: others fetch addresses, or write.
+# What of Gradio's interface may be asked for, by what it begins with: others fetch
+# addresses, or write.
 READABLE = (
-    *(
-        "info",
-        "config",
-        "startup-events",
-        "heartbeat/",
-        "queue/data",
-        "call/certify/",
-        "upload_progress",
-    ),
-    *("theme.css", "app_id", "login_check", "token", "user", "custom_component/"),
+    "app_id",
+    "call/certify/",
+    "config",
+    "custom_component/",
+    "heartbeat/",
+    "info",
+    "login_check",
+    "queue/data",
+    "startup-events",
+    "theme.css",
+    "token",
+    "upload_progress",
+    "user",
 )
-MOST_BYTES = 2**16  # of a call, and of what stands around an uploaded file
+# Bytes of a call, and of what stands around an uploaded file.
+MOST_BYTES = 2**16
+# Digits of the size that a request says.
+MOST_DIGITS = 19
+# Characters of a stranger's path, and of an error, that are repeated.
+SHOWN_OF_PATH = 80
+SHOWN_OF_ERROR = 120
+# The status of an answer to what is refused, and to what fails.
+REFUSED = 422
+FAILED = 500
+# The code by which a WebSocket is closed that is against the rules.
+AGAINST_POLICY = 1008
 
-# Pages may load and call nothing but this server: what Gradio's own page names elsewhere is refused (fonts, a script).
-POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+# Pages may load and call nothing but this server: what Gradio's own page names
+# elsewhere is refused (fonts, a script).
+POLICY = "; ".join(
+    [
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'self'",
+    ]
 )
 HEADERS = {
     "content-security-policy": POLICY,
@@ -61,21 +91,26 @@ HEADERS = {
 
 
 class Guard:
-    """Lets through no requests but those of the app's own page, counts what they send, and gives all answers HEADERS.
+    """Lets through no requests but those of the app's own page.
 
-    Gradio would fetch any address that a call names in place of a file, read a body of any length where none is said,
-    and print a traceback for every wrong argument.
+    It counts what they send, and gives all answers HEADERS. Gradio would fetch any
+    address that a call names in place of a file, read a body of any length where none
+    is said, and print a traceback for every wrong argument.
 
     Args:
         inner: the app that is guarded, as servers call it (ASGI).
         uploads: the folder of files that visitors sent.
         served: whose limits hold.
-        names: those under which visitors may reach the app, beside addresses in numbers.
+        names: those under which visitors may reach the app, beside addresses in
+            numbers.
 
     Example:
         >>> from randsmooth import models
-        >>> model = models.Classifier(arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8]).eval()
-        >>> guard = Guard(None, Path("uploads"), Served.of(model, "x", sigma=0.5), names=["localhost"])
+        >>> model = models.Classifier(
+        ...     arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8]
+        ... )
+        >>> served = Served.of(model.eval(), "x", sigma=0.5)
+        >>> guard = Guard(None, Path("uploads"), served, names=["localhost"])
         >>> guard.check_host("attacker.example:7860")
         Traceback (most recent call last):
         randsmooth.errors.Problem: no app is called attacker.example:7860 here; ...
@@ -90,12 +125,15 @@ class Guard:
         self.names = {name.lower() for name in names}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request as ASGI describes it: by `inner`, or by a sentence that says why not."""
+        """Answer a request as ASGI describes it.
+
+        It is answered by `inner`, or by a sentence that says why not.
+        """
         if scope["type"] == "lifespan":
             await self.inner(scope, receive, send)
             return
         if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
+            await send({"type": "websocket.close", "code": AGAINST_POLICY})
             return
         started = False
 
@@ -106,26 +144,31 @@ class Guard:
                 message = {**message, "headers": with_own(message["headers"])}
             await send(message)
 
+        method = scope["method"]
+        path = scope["path"]
         try:
-            most = self.check_request(scope)
-            receive = counted(receive, most)
-            if scope["method"] == "POST" and scope["path"] in CALLS:
+            receive = counted(receive, self.check_request(scope))
+            if method == "POST" and path in CALLS:
                 body = await whole(receive)
-                self.check(scope["path"], body)
+                self.check(path, body)
                 receive = again(body, receive)
             await self.inner(scope, receive, send_guarded)
-        except (
-            Exception
-        ) as error:  # Gradio raises what it likes for a name that it does not know
+        # Gradio raises what it likes for a name that it does not know.
+        except Exception as error:
             if not isinstance(error, Problem):
-                where = shortened(printable(f"{scope['method']} {scope['path']}"), 80)
-                why = f"{type(error).__name__}: {shortened(printable(str(error)), 120)}"
-                say(f"{where} failed: {why}", file=sys.stderr)
+                request = shortened(printable(f"{method} {path}"), SHOWN_OF_PATH)
+                reason = shortened(printable(str(error)), SHOWN_OF_ERROR)
+                kind = type(error).__name__
+                say(f"{request} failed: {kind}: {reason}", file=sys.stderr)
             if not started:
                 await refuse(error, scope, receive, send_guarded)
 
     def check_request(self, scope: Any) -> int:
-        """Return how many bytes a request may send. Problem for one that the app does not get."""
+        """Return how many bytes a request may send.
+
+        Raises:
+            Problem: it is one that the app does not get.
+        """
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in scope["headers"]
@@ -133,51 +176,45 @@ class Guard:
         self.check_host(headers.get("host", ""))
         if "transfer-encoding" in headers:
             raise Problem(
-                "what is sent must come with its Content-Length, without a Transfer-Encoding"
+                "what is sent must come with its Content-Length, without a "
+                "Transfer-Encoding"
             )
-        method, path, said = (
-            scope["method"],
-            scope["path"],
-            headers.get("content-length"),
-        )
-        if method in READS and said in (None, "0"):
+        method = scope["method"]
+        path = scope["path"]
+        length = headers.get("content-length")
+        if method in READS and length in (None, "0"):
             self.check_read(path)
             return 0
         if method != "POST" or path not in POSTS:
-            raise Problem(
-                f"{method} {shortened(printable(path), 80)} is not of this app"
-            )
+            shown = shortened(printable(path), SHOWN_OF_PATH)
+            raise Problem(f"{method} {shown} is not of this app")
         if headers.get("sec-fetch-site") == "cross-site":
             raise Problem("the page of another site may not use this app")
         most = MOST_BYTES
         if path == UPLOAD:
-            most += int(self.served.limits.upload_mb * 2**20)
-        if not (
-            said
-            and said.isascii()
-            and said.isdecimal()
-            and len(said) < 20
-            and int(said) <= most
-        ):
-            raise Problem(
-                f"what is sent must say its size, which may not be larger than {most:,} bytes"
-            )
-        return int(said)
+            most += int(self.served.limits.upload_mb * MEGABYTE)
+        return _checked_length(length or "", most)
 
     def check_read(self, path: str) -> None:
-        """Raise Problem for what may not be asked for: Gradio would fetch an address that stands for a file."""
-        before, file, name = path.partition(FILE)
-        of_gradio = (
-            before.removeprefix(f"{API}/") if before.startswith(f"{API}/") else None
-        )
-        known = of_gradio is None or of_gradio.startswith(READABLE)
-        if not (self._inside(name) if file else known):
-            raise Problem(f"{shortened(printable(path), 80)} is not of this app")
+        """Raise Problem for what may not be asked for.
+
+        Gradio would fetch an address that stands for a file.
+        """
+        before, names_file, name = path.partition(FILE)
+        is_allowed = True
+        if names_file:
+            is_allowed = self._is_inside(name)
+        elif before.startswith(f"{API}/"):
+            is_allowed = before.removeprefix(f"{API}/").startswith(READABLE)
+        if not is_allowed:
+            shown = shortened(printable(path), SHOWN_OF_PATH)
+            raise Problem(f"{shown} is not of this app")
 
     def check_host(self, host: str) -> None:
         """Raise Problem unless a request names this app as its host.
 
-        A stranger's name that leads to this machine would let his page read what the app answers.
+        A stranger's name that leads to this machine would let his page read what the
+        app answers.
         """
         try:
             name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
@@ -198,52 +235,79 @@ class Guard:
         )
 
     def check(self, path: str, body: bytes) -> None:
-        """Raise Problem unless `body` calls the app's one function, which comes first, with what it takes."""
+        """Raise Problem unless `body` calls the app's one function with what it takes.
+
+        The function comes first among those of Gradio.
+        """
         try:
-            said = json.loads(body)
+            call = json.loads(body)
         except (ValueError, RecursionError):
             raise Problem("the call is no JSON") from None
-        if not isinstance(said, dict) or not isinstance(data := said.get("data"), list):
+        arguments = call.get("data") if isinstance(call, dict) else None
+        if not isinstance(arguments, list):
             raise Problem('a call is {"data": [...]}')
-        called = 0 if path == NAMED else said.get("fn_index")
-        if type(called) is not int or called != 0 or len(data) != 3:
+        function = 0 if path == NAMED else call.get("fn_index")
+        # Not isinstance, by which False is 0.
+        is_first = type(function) is int and function == 0
+        if not is_first or len(arguments) != 3:
             raise Problem("there is no such function, or it takes other arguments")
-        file, *numbers = data
-        limits = sigmas(self.served), (LEAST, self.served.limits.samples)
-        for name, value, (low, high) in zip(
-            ("sigma", "n"), numbers, limits, strict=True
-        ):
-            if type(value) not in (int, float) or not low <= value <= high:
-                raise BadValue(f"{name} must be a number from {low:,} to {high:,}")
-        if file is not None and not self._uploaded(file):
+        file, sigma, n = arguments
+        _check_number("sigma", sigma, *sigmas(self.served))
+        _check_number("n", n, FEWEST_SAMPLES, self.served.limits.samples)
+        if file is not None and not self._is_uploaded(file):
             raise Problem(
-                "the image must be a file that was uploaded; addresses and other files are not read, nor are names "
-                f"that do not end in {', '.join(KINDS)}"
+                "the image must be a file that was uploaded; addresses and other files "
+                "are not read, nor are names that do not end in " + ", ".join(KINDS)
             )
 
-    def _uploaded(self, file: Any) -> bool:
-        """Whether what stands for a file names one in the folder of uploads, and no other beside it."""
-        if not isinstance(file, dict) or file.get("meta") != {
-            "_type": "gradio.FileData"
-        }:
+    def _is_uploaded(self, file: Any) -> bool:
+        """Return whether a file names one in the folder of uploads, and no other."""
+        if not isinstance(file, dict):
+            return False
+        if file.get("meta") != {"_type": "gradio.FileData"}:
+            return False
+        others = [value for name, value in file.items() if name != "meta"]
+        if any(isinstance(value, dict | list) for value in others):
             return False
         path = file.get("path")
-        if not isinstance(path, str) or any(
-            isinstance(file[name], dict | list) for name in {*file} - {"meta"}
-        ):
+        if not isinstance(path, str) or not self._is_inside(path):
             return False
-        return self._inside(path) and Path(path).suffix.lower() in KINDS
+        return Path(path).suffix.lower() in KINDS
 
-    def _inside(self, path: str) -> bool:
-        """Whether `path` lies in the folder of uploads."""
+    def _is_inside(self, path: str) -> bool:
+        """Return whether `path` lies in the folder of uploads."""
         try:
             return Path(path).resolve().is_relative_to(self.uploads.resolve())
-        except (OSError, ValueError):  # a name that no file can have
+        # A name that no file can have.
+        except (OSError, ValueError):
             return False
+
+
+def _checked_length(length: str, most: int) -> int:
+    """Return the bytes that a request says it sends; Problem for more than `most`."""
+    # isdecimal takes the digits of other alphabets, too.
+    is_number = bool(length) and length.isascii() and length.isdecimal()
+    if is_number and len(length) <= MOST_DIGITS and int(length) <= most:
+        return int(length)
+    raise Problem(
+        f"what is sent must say its size, which may not be larger than {most:,} bytes"
+    )
+
+
+def _check_number(name: str, value: Any, low: float, high: float) -> None:
+    """Raise Problem unless the value is a number from `low` to `high`."""
+    # Not isinstance, by which True and False are numbers.
+    if type(value) not in (int, float) or not low <= value <= high:
+        raise BadValue(
+            f"{name} must be a number from {low:,} to {high:,}", field=name, value=value
+        )
 
 
 def sigmas(served: Served) -> tuple[float, float]:
-    """The least and the largest sigma that a visitor may choose; under another noise one number stands for it."""
+    """Return the least and the largest sigma that a visitor may choose.
+
+    Under another noise one number stands for it.
+    """
     usual = served.usual
     if not isinstance(served.noise, Gaussian):
         return usual, usual
@@ -251,7 +315,9 @@ def sigmas(served: Served) -> tuple[float, float]:
 
 
 def is_address(name: str) -> bool:
-    """Whether `name` is an address in numbers, which no name server leads elsewhere.
+    """Return whether `name` is an address in numbers.
+
+    No name server leads it elsewhere.
 
     Example:
         >>> is_address("127.0.0.1"), is_address("::1"), is_address("example.com")
@@ -280,17 +346,18 @@ def names_of(host: str, own: str, public: Collection[str]) -> set[str]:
 
 
 def with_own(headers: Any) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer, with HEADERS in place of what they say of the same."""
+    """Return the headers of an answer, with HEADERS in place of such of its own."""
     others = [
         (name, value)
         for name, value in headers
         if name.decode("latin-1").lower() not in HEADERS
     ]
-    return others + [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    return others + own
 
 
 def counted(receive: Any, most: int) -> Any:
-    """`receive`, which raises Problem once a body has more than `most` bytes."""
+    """Return `receive`, which raises Problem once a body has more than `most` bytes."""
     left = most
 
     async def receive_counted() -> Any:
@@ -305,8 +372,9 @@ def counted(receive: Any, most: int) -> Any:
 
 
 async def whole(receive: Any) -> bytes:
-    """The whole body of a request."""
-    parts, more = [], True
+    """Return the whole body of a request."""
+    parts = []
+    more = True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -317,7 +385,7 @@ async def whole(receive: Any) -> bytes:
 
 
 def again(body: bytes, receive: Any) -> Any:
-    """What gives a body that was read, and then goes on as `receive`."""
+    """Return what gives a body that was read, and then goes on as `receive`."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Any:
@@ -330,10 +398,16 @@ async def refuse(error: Exception, scope: Any, receive: Any, send: Any) -> None:
     """Answer with the sentence of an error, as Gradio's page reads it."""
     from starlette.responses import JSONResponse
 
-    ours = isinstance(error, Problem)
-    detail = {"__type__": "validate", "is_valid": False, "parameter_name": "call"}
-    detail["message"] = str(error) if ours else "the call failed"
+    is_refusal = isinstance(error, Problem)
+    detail = {
+        "__type__": "validate",
+        "is_valid": False,
+        "parameter_name": "call",
+        "message": str(error) if is_refusal else "the call failed",
+    }
     answer = JSONResponse(
-        {"detail": [detail]}, 422 if ours else 500, headers={"connection": "close"}
+        {"detail": [detail]},
+        status_code=REFUSED if is_refusal else FAILED,
+        headers={"connection": "close"},
     )
     await answer(scope, receive, send)

@@ -1,20 +1,21 @@
-"""Where the app runs: its server, the address it listens at, and the names it is reached by."""
+"""Where the app runs: its server, its address and the names it is reached by."""
 
 import socket
 from collections.abc import Collection
 from typing import Any
 
 from randsmooth.app.guard import Guard, names_of
-from randsmooth.app.live_certificates import Served
+from randsmooth.app.live_certificates import MEGABYTE, Served
 from randsmooth.app.uploads import emptying, folder_of_uploads
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue
 from randsmooth.report import web
 
-THREADS = 8  # of the server, for visitors that only wait or read
-SESSIONS = (
-    32  # whose state is kept beside those that run or wait; the app itself keeps none
-)
+# Threads of the server, for visitors that only wait or read.
+MOST_THREADS = 8
+# Sessions whose state is kept beside those that run or wait; the app itself keeps none.
+OTHER_SESSIONS = 32
+MOST_PORT = 2**16 - 1
 
 
 def serve(
@@ -27,30 +28,34 @@ def serve(
 ) -> Any:
     """Start the app, and go on until it is interrupted.
 
-    Nothing is sent anywhere: no analytics, and pages load from this server alone. Files are limited in size and deleted
-    after minutes, and of visitors no more wait than `served.limits` says.
+    Nothing is sent anywhere: no analytics, and pages load from this server alone. Files
+    are limited in size and deleted after minutes, and of visitors no more wait than
+    `served.limits` says.
 
     Args:
         served: what to serve.
         host: where to listen: this machine alone, by default; "0.0.0.0" for all who can
             reach it.
         port: where to listen; default: the first free one from 7860 on.
-        public_names: names under which visitors reach it, such as that of a server before
-            it, beside its address, the name of this machine and localhost. A request that
-            names another host is refused.
-        wait: whether to go on until it is interrupted, or to return the running app, which `close()` ends.
+        public_names: names under which visitors reach it, such as that of a server
+            before it, beside its address, the name of this machine and localhost. A
+            request that names another host is refused.
+        wait: whether to go on until it is interrupted, or to return the running app,
+            which `close()` ends.
 
     Raises:
-        Problem: something else is to be served, one cannot listen there, or Gradio is not installed.
+        Problem: something else is to be served, one cannot listen there, or Gradio is
+            not installed.
 
     Example:
         >>> serve("runs/gaussian")
         Traceback (most recent call last):
-        randsmooth.errors.BadValue: 'runs/gaussian' cannot be served as it is: serve(Served.of(model, name))
+        randsmooth.errors.BadValue: 'runs/gaussian' cannot be served as it is: ...
     """
     if not isinstance(served, Served):
         raise BadValue(
-            f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, name))"
+            f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, "
+            "name))"
         )
     check_address(host, port)
     from randsmooth.app.web_app import gradio, make_app
@@ -90,9 +95,9 @@ def _launch(
         quiet=True,
         share=False,
         show_error=False,
-        max_file_size=int(limits.upload_mb * 2**20),
-        state_session_capacity=SESSIONS + limits.queue + limits.at_once,
-        max_threads=THREADS,
+        max_file_size=int(limits.upload_mb * MEGABYTE),
+        state_session_capacity=OTHER_SESSIONS + limits.queue + limits.at_once,
+        max_threads=MOST_THREADS,
         enable_monitoring=False,
         ssr_mode=False,
         pwa=False,
@@ -101,29 +106,29 @@ def _launch(
         theme=gr.themes.Default(
             font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
         ),
-        css=web.asset(__package__, "page.css")
-        + web.asset(__package__, "app.css"),  # in the colours of Gradio's theme
+        # app.css is in the colours of Gradio's theme.
+        css=web.asset(__package__, "page.css") + web.asset(__package__, "app.css"),
         app_kwargs=around,
     )
 
 
 def check_address(host: str, port: int | None) -> None:
-    """Raise Problem where nothing can listen at `host` and `port`: no such address, or another program is there.
+    """Raise Problem where nothing can listen at `host` and `port`.
+
+    There is no such address, or another program is there.
 
     Example:
         >>> check_address("127.0.0.1", 99_999)
         Traceback (most recent call last):
         randsmooth.errors.BadValue: port=99999 must be from 1 to 65535
     """
-    if port is not None and not 0 < port < 2**16:
+    if port is not None and not 0 < port <= MOST_PORT:
         raise BadValue(field="port", value=port, expected="must be from 1 to 65535")
     try:
-        family = (
-            socket.AF_INET6 if ":" in host else socket.AF_INET
-        )  # as the server does
-        (*_, address), *_ = socket.getaddrinfo(
-            host, port or 0, family, socket.SOCK_STREAM
-        )
+        # As the server does.
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        addresses = socket.getaddrinfo(host, port or 0, family, socket.SOCK_STREAM)
+        *_, address = addresses[0]
         socket.create_server(address, family=family).close()
     except (OSError, UnicodeError) as error:
         place = shown(host if port is None else f"{host}:{port}")

@@ -1,4 +1,4 @@
-"""One image with its certificate, what lies around it, and what other numbers of samples would have proved."""
+"""One image with its certificate, what lies around it, and what more samples prove."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,10 +44,12 @@ class Attempts:
 
     Attributes:
         inside: of the certified ball.
-        outside: the one with the smallest ball in which the answer changed; None: it changed in none.
+        outside: the one with the smallest ball in which the answer changed; None: it
+            changed in none.
         farthest: radius of the largest ball that was searched.
         gradient_free: whether the searches used answers alone.
-        n, alpha: samples of each PREDICT, and the probability that any class that they gave is not the smoothed one.
+        n, alpha: samples of each PREDICT, and the probability that any class that they
+            gave is not the smoothed one.
 
     Example:
         >>> inside = Attempt(0.5, np.zeros((1, 8, 8), np.float32), 0.49, 7)
@@ -90,9 +92,11 @@ class Neighbours:
 
     Attributes:
         dataset, split: where they are from; an empty split of data that have one alone.
-        compared: how many images were compared, evenly spread over the `total` of the split.
+        compared: how many images were compared, evenly spread over the `total` of the
+            split.
         other: the nearest of another class; None if there is none.
-        same: the nearest of its class that is not the same image; None if there is none.
+        same: the nearest of its class that is not the same image; None if there is
+            none.
 
     Example:
         >>> Neighbours("digits", "train", 10, 100, None, None).compared
@@ -114,10 +118,12 @@ class NoisyCopies:
     Attributes:
         pixels: (n, C, H, W), which noise takes out of [0, 1].
         answers: (n,) the base classifier's classes.
-        denoised: (n, C, H, W) what a denoiser before the classifier makes of them; None without one.
+        denoised: (n, C, H, W) what a denoiser before the classifier makes of them; None
+            without one.
 
     Example:
-        >>> NoisyCopies(np.zeros((3, 1, 8, 8), np.float32), np.array([7, 7, 9]), None).answers.tolist()
+        >>> pixels, answers = np.zeros((3, 1, 8, 8), np.float32), np.array([7, 7, 9])
+        >>> NoisyCopies(pixels, answers, None).answers.tolist()
         [7, 7, 9]
     """
 
@@ -140,7 +146,8 @@ class Explanation:
         neighbours: distances to the images of a data set; None without one.
         attempts: attacks on the certificate; None where there were none.
         left_out: notes that say what is missing, and why.
-        notes: what lies between a noisy copy and its label besides a network, such as a denoiser.
+        notes: what lies between a noisy copy and its label besides a network, such as a
+            denoiser.
 
     Example:
         >>> import randsmooth as rs
@@ -163,61 +170,77 @@ class Explanation:
 
     @property
     def settings(self) -> CertificationSettings:
-        """How the image was certified."""
+        """Return how the image was certified."""
         return self.certified.settings
 
     @property
     def noise(self) -> Noise:
-        """The noise of the copies."""
+        """Return the noise of the copies."""
         return self.settings.known_noise()
 
     @cached_property
     def look(self) -> Watched:
-        """The answer, the radius and the votes that they follow from."""
-        one = self.certified
-        (counts0,), (counts,), (predict,), (radius,) = (
-            one.counts0,
-            one.counts,
-            one.predict,
-            one.radius,
-        )
-        q = self.settings.stopping_rule().claim([int(counts[counts0.argmax()])]).q
-        return Watched(int(predict), float(radius), q, counts0, counts)
+        """Return the answer, the radius and the votes that they follow from."""
+        certified = self.certified
+        counts0 = certified.counts0[0]
+        counts = certified.counts[0]
+        votes = int(counts[counts0.argmax()])
+        q = self.settings.stopping_rule().claim([votes]).q
+        predict = int(certified.predict[0])
+        radius = float(certified.radius[0])
+        return Watched(predict, radius, q, counts0, counts)
 
     @property
     def predict(self) -> int:
-        """The certified class, or ABSTAIN (-1)."""
+        """Return the certified class, or ABSTAIN (-1)."""
         return self.look.predict
 
     @property
     def radius(self) -> float:
-        """The certified radius, in the norm of the noise; 0 where it abstains."""
+        """Return the certified radius in the norm of the noise, or 0."""
         return self.look.radius
 
 
 def radius_by_samples(
     k: ArrayLike, n: int, budgets: ArrayLike, *, alpha: float, noise: Noise
 ) -> NDArray[np.float64]:
-    """The radius of shares k/n at `budgets` that broadcast with k, with the Clopper-Pearson bound at level `alpha`.
+    """Return the radius of shares k/n at other numbers of samples.
 
-    Of b samples floor(b k / n) are taken to agree. This is what b samples would prove if the share were the same, not
-    what they will: the share of others varies by chance.
+    Of b samples floor(b k / n) are taken to agree. This is what b samples would prove
+    if the share were the same, not what they will: the share of others varies by
+    chance. The bound is Clopper-Pearson's.
+
+    Args:
+        k: how many of the samples agree.
+        n: samples.
+        budgets: other numbers of samples, which broadcast with k.
+        alpha: level of the bound.
+        noise: of the samples.
 
     Example:
         >>> from randsmooth.noise import Gaussian
-        >>> radius_by_samples(990, 1000, [100, 1000, 10**6], alpha=0.001, noise=Gaussian(0.5)).round(3).tolist()
+        >>> budgets = [100, 1000, 10**6]
+        >>> noise = Gaussian(0.5)
+        >>> radii = radius_by_samples(990, 1000, budgets, alpha=0.001, noise=noise)
+        >>> radii.round(3).tolist()
         [0.675, 0.989, 1.157]
     """
-    k, b = np.asarray(k, np.int64), np.asarray(budgets, np.int64)
-    return np.asarray(noise.radius(bounds.q_upper(k * b // n, b, alpha)))
+    k = np.asarray(k, np.int64)
+    b = np.asarray(budgets, np.int64)
+    q = bounds.q_upper(k * b // n, b, alpha)
+    return np.asarray(noise.radius(q))
 
 
 def limit(k: int, n: int, noise: Noise) -> float:
-    """What the radius of a share k/n tends to as the samples go on, under Gaussian noise sigma * Phi^-1(k / n).
+    """Return what the radius of a share k/n tends to as the samples go on.
+
+    Under Gaussian noise it is sigma * Phi^-1(k / n).
 
     Example:
         >>> from randsmooth.noise import Gaussian, Uniform
-        >>> round(limit(990, 1000, Gaussian(0.5)), 3), limit(10, 10, Gaussian(0.5)), limit(10, 10, Uniform(0.5))
-        (1.163, inf, 0.5)
+        >>> round(limit(990, 1000, Gaussian(0.5)), 3)
+        1.163
+        >>> limit(10, 10, Gaussian(0.5)), limit(10, 10, Uniform(0.5))
+        (inf, 0.5)
     """
     return float(noise.radius((n - k) / n))

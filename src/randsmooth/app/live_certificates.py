@@ -1,4 +1,7 @@
-"""What the app serves: one model, strangers' images, and their certificates as they grow, as HTML and as data."""
+"""What the app serves: one model, and certificates of strangers' images as they grow.
+
+They are shown as HTML and as data.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from randsmooth import data, models
 from randsmooth.app.drawing import curve, vote_of
 from randsmooth.app.page import HELPERS
 from randsmooth.app.wording import class_name
-from randsmooth.certificates import CertificationSettings
+from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
 from randsmooth.certification.opening import images_taken, opened, trained_noise
@@ -30,7 +33,10 @@ from randsmooth.models import BaseClassifier
 from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.report import web
 
-LEAST = 200  # samples, below which hardly any radius is certified
+# Samples of an image: below this, hardly any radius is certified.
+FEWEST_SAMPLES = 200
+# Bytes of a megabyte.
+MEGABYTE = 2**20
 
 
 class Limits(FrozenRecord):
@@ -38,8 +44,8 @@ class Limits(FrozenRecord):
 
     Attributes:
         samples: the most samples n that one image may take.
-        seconds: that one certificate may take, with the reading of its image; it is then shown as it is, which is as
-            valid.
+        seconds: that one certificate may take, with the reading of its image; it is
+            then shown as it is, which is as valid.
         upload_mb: megabytes of a file.
         pixels: of an image, as its file says.
         queue: visitors who may wait; others are asked to come again.
@@ -75,9 +81,16 @@ class Moment:
 
     Example:
         >>> import numpy as np
-        >>> counts, settings = np.array([30, 2]), CertificationSettings(sigma=0.5, n=200, seed=7)
-        >>> look = Watched(0, 0.25, 0.2, counts, counts)
-        >>> Moment(look, [(32, 0.25)], settings, done=False, late=False, rate=1000.0).history[-1]
+        >>> counts = np.array([30, 2])
+        >>> moment = Moment(
+        ...     look=Watched(0, 0.25, 0.2, counts, counts),
+        ...     history=[(32, 0.25)],
+        ...     settings=CertificationSettings(sigma=0.5, n=200, seed=7),
+        ...     done=False,
+        ...     late=False,
+        ...     rate=1000.0,
+        ... )
+        >>> moment.history[-1]
         (32, 0.25)
     """
 
@@ -116,21 +129,25 @@ class ServingOptions(TypedDict, total=False):
 class Served:
     """A model whose certificates are shown to visitors.
 
-    Every run draws a new seed: visitors choose images, and a certificate holds for images that were chosen without
-    sight of the noise. The rule is "anytime", so that wherever a run stops what it shows is valid at level alpha.
+    Every run draws a new seed: visitors choose images, and a certificate holds for
+    images that were chosen without sight of the noise. The rule is "anytime", so that
+    wherever a run stops what it shows is valid at level alpha.
 
     Attributes:
         model: the base classifier.
         name: what to call it.
         spec: of the images that it takes.
-        settings: how to certify, without a seed; sigma is the first position of its slider, which other noise has not.
+        settings: how to certify, without a seed; sigma is the first position of its
+            slider, which other noise has not.
         limits: of a visitor.
         device: where the model computes.
 
     Example:
         >>> import torch
-        >>> network = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]).eval()
-        >>> served = Served.of(network, "mine", sigma=0.25)
+        >>> network = models.Classifier(
+        ...     arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]
+        ... )
+        >>> served = Served.of(network.eval(), "mine", sigma=0.25)
         >>> moments = list(served.watched(torch.rand(1, 8, 8), sigma=0.25, n=200))
         >>> moments[-1].done, moments[-1].look.samples <= 200
         (True, True)
@@ -158,13 +175,14 @@ class Served:
         limits: Limits | None = None,
         **fields: Unpack[ServingOptions],
     ) -> Served:
-        """A model of any kind, or the name of one, with the images that it takes.
+        """Return a model of any kind, or of a name, with the images that it takes.
 
         Args:
             model: as for `certify`.
             name: what to call it.
             dataset: the data set that it is for; default: what it says.
-            resize, crop: how pictures are brought to size, as for `data.load`; default: as in the model's training.
+            resize, crop: how pictures are brought to size, as for `data.load`; default:
+                as in the model's training.
             denoiser: folder of a denoiser that every noisy image passes first.
             device, num_classes: as for `certify`.
             limits: of a visitor; default: `Limits()`.
@@ -176,66 +194,79 @@ class Served:
         """
         base = opened(model, {}, num_classes)
         if denoiser is not None:
-            base = models.Denoised(
-                models.load_denoiser(denoiser, sigma=fields.get("sigma")), base
-            )
+            before = models.load_denoiser(denoiser, sigma=fields.get("sigma"))
+            base = models.Denoised(before, base)
         spec = images_taken(base, name, dataset, num_classes, resize=resize, crop=crop)
-        base = (
-            models.for_classes(base, spec.classes)
-            if dataset and not spec.open_ended
-            else base
-        )
+        if dataset and not spec.open_ended:
+            base = models.for_classes(base, spec.classes)
+
         limits = limits or Limits()
-        settings = settings_from(
-            CertificationSettings,
-            None,
-            {**fields, "rule": "anytime", "n": limits.samples},
-        )
+        asked = {**fields, "rule": "anytime", "n": limits.samples}
+        settings = settings_from(CertificationSettings, None, asked)
         noise = settings.noise or trained_noise(models.provenance_of(base), name)
         settings = settings.replace(noise=noise).of(spec.shape)
+
+        # The backend is chosen here, so that no visitor waits for another trial.
         where = models.pick_device(device)
         engine = SmoothedClassifier(base, settings, device=where).engine
-        runs = engine.prepare(spec.shape)  # so that no visitor waits for another trial
+        backend = engine.prepare(spec.shape)
         settings = settings.replace(
-            backend=runs.name, precision=runs.precision, batch=engine.size
+            backend=backend.name, precision=backend.precision, batch=engine.size
         )
-        return cls(base, name, spec, settings, limits, where)
+        return cls(
+            model=base,
+            name=name,
+            spec=spec,
+            settings=settings,
+            limits=limits,
+            device=where,
+        )
 
     @property
     def noise(self) -> Noise:
-        """The noise that it is certified under at first."""
+        """Return the noise that it is certified under at first."""
         return self.settings.known_noise()
 
     @property
     def fixed(self) -> bool:
-        """Whether no other noise can be chosen: a denoiser is for one sigma, and only Gaussian noise has a slider."""
-        gaussian = isinstance(self.noise, Gaussian)
-        return isinstance(self.model, models.Denoised) or not gaussian
+        """Return whether no other noise can be chosen.
+
+        A denoiser is for one sigma, and only Gaussian noise has a slider.
+        """
+        has_denoiser = isinstance(self.model, models.Denoised)
+        return has_denoiser or not isinstance(self.noise, Gaussian)
 
     @property
     def usual(self) -> float:
-        """Where the slider stands at first: sigma; under another noise, which has none, its scale."""
+        """Return where the slider stands at first: sigma.
+
+        Under another noise, which has no slider, it is its scale.
+        """
         return self.noise.scale
 
     def smoothed(self, sigma: float) -> SmoothedClassifier:
-        """The smoothed classifier at `sigma`, or under its one noise, under a seed that nobody has seen."""
-        own = {} if self.fixed else {"sigma": sigma}
-        return SmoothedClassifier(
-            self.model,
-            self.settings.replace(seed=fresh_seed(), **own),
-            device=self.device,
-        )
+        """Return the smoothed classifier at `sigma`, or under its one noise.
+
+        It has a seed that nobody has seen.
+        """
+        settings = self.settings.replace(seed=fresh_seed())
+        if not self.fixed:
+            settings = settings.replace(sigma=sigma)
+        return SmoothedClassifier(self.model, settings, device=self.device)
 
     def read(self, path: Path | str) -> Tensor:
-        """The image (C, H, W) in a visitor's file, scaled and cut to what the model takes before any noise is added.
+        """Return the image (C, H, W) in a visitor's file.
+
+        It is scaled and cut to what the model takes before any noise is added.
 
         Raises:
             Problem: the file is too large, or no image of a kind that is read.
         """
         path = Path(path)
-        if path.stat().st_size > self.limits.upload_mb * 2**20:
+        megabytes = self.limits.upload_mb
+        if path.stat().st_size > megabytes * MEGABYTE:
             raise TooLarge(
-                f"the file is larger than the {self.limits.upload_mb:g} MB that are read"
+                f"the file is larger than the {megabytes:g} MB that are read"
             )
         with opened_file(path) as stream:
             form(stream, "the file", most=self.limits.pixels)
@@ -246,21 +277,25 @@ class Served:
     def watched(
         self, x: Tensor, sigma: float, n: int, *, began: float | None = None
     ) -> Iterator[Moment]:
-        """The certificate of an image (C, H, W) at every look, until n samples or the limit of time.
+        """Yield the certificate of an image at every look.
+
+        It ends at n samples, or at the limit of time.
 
         Args:
-            x: the image.
+            x: (C, H, W) the image.
             sigma, n: of the noise, and how many samples it may take.
             began: when its time began, by `time.monotonic`; default: now.
 
         Raises:
             Problem: a sigma or n beyond the limits.
         """
-        if not LEAST <= n <= self.limits.samples:
+        if not FEWEST_SAMPLES <= n <= self.limits.samples:
             raise BadValue(
                 field="n",
                 value=n,
-                expected=f"samples: choose from {LEAST} to {self.limits.samples:,}",
+                expected=(
+                    f"samples: choose from {FEWEST_SAMPLES} to {self.limits.samples:,}"
+                ),
             )
         if self.fixed and sigma != self.usual:
             raise BadValue(
@@ -269,58 +304,64 @@ class Served:
                 fix=f"this model is for {self.noise.text} alone",
             )
         start = time.monotonic()
-        began = start if began is None else began
-        smoothed, history = self.smoothed(sigma), list[tuple[int, float]]()
+        if began is None:
+            began = start
+        smoothed = self.smoothed(sigma)
+        history: list[tuple[int, float]] = []
         looks = watch(smoothed, x, n=n)
         look: Watched | None = next(looks)
         while look is not None:
             now = time.monotonic()
             history.append((look.samples, look.radius))
-            late = now - began > self.limits.seconds
-            following = None if late else next(looks, None)
-            rate = look.samples / max(1e-9, now - start)
+            is_late = now - began > self.limits.seconds
+            # Asked for before this look is shown, which says whether it is the last.
+            following = None if is_late else next(looks, None)
             yield Moment(
-                look,
-                tuple(history),
-                smoothed.settings.replace(n=n),
-                following is None,
-                late,
-                rate,
+                look=look,
+                history=tuple(history),
+                settings=smoothed.settings.replace(n=n),
+                done=following is None,
+                late=is_late,
+                rate=look.samples / max(1e-9, now - start),
             )
             look = following
 
 
-def names(served: Served, width: int) -> list[str]:
-    """The names of `width` classes."""
+def class_names(served: Served, number: int) -> list[str]:
+    """Return the names of so many classes."""
     known = served.spec.classes
-    return list(known[:width]) if len(known) >= width else list(map(str, range(width)))
+    if len(known) < number:
+        return [str(k) for k in range(number)]
+    return list(known[:number])
 
 
-def shown(served: Served, x: Tensor, moment: Moment) -> str:
-    """The certificate of an image (C, H, W) as HTML."""
-    look, classes = moment.look, names(served, len(moment.look.counts))
-    samples, radii = zip(*moment.history, strict=True)
-    return str(
-        web.fragment(
-            __package__,
-            "moment.html.j2",
-            **HELPERS,
-            image=x.numpy(),
-            moment=moment,
-            look=look,
-            class_name=partial(class_name, classes),
-            vote=vote_of(look, classes),
-            chart=curve(samples, radii, last=moment.settings.n),
-        )
+def as_html(served: Served, x: Tensor, moment: Moment) -> str:
+    """Return the certificate of an image (C, H, W) as HTML."""
+    look = moment.look
+    classes = class_names(served, len(look.counts))
+    samples = [n for n, _ in moment.history]
+    radii = [radius for _, radius in moment.history]
+    html = web.fragment(
+        __package__,
+        "moment.html.j2",
+        **HELPERS,
+        image=x.numpy(),
+        moment=moment,
+        look=look,
+        class_name=partial(class_name, classes),
+        vote=vote_of(look, classes),
+        chart=curve(samples, radii, last=moment.settings.n),
     )
+    return str(html)
 
 
 def as_data(served: Served, moment: Moment) -> dict[str, Any]:
-    """The same for a program: plain JSON."""
-    look, classes = moment.look, names(served, len(moment.look.counts))
+    """Return the certificate for a program: plain JSON."""
+    look = moment.look
+    classes = class_names(served, len(look.counts))
     noise = moment.settings.known_noise()
     return {
-        "answer": None if look.predict < 0 else classes[look.predict],
+        "answer": None if look.predict == ABSTAIN else classes[look.predict],
         "radius": look.radius,
         "sigma": noise.sigma if isinstance(noise, Gaussian) else None,
         "noise": noise.text,
@@ -335,5 +376,5 @@ def as_data(served: Served, moment: Moment) -> dict[str, Any]:
 
 
 def refusal(message: str) -> str:
-    """What a visitor is told whose image cannot be certified."""
+    """Return what a visitor is told whose image cannot be certified, as HTML."""
     return str(web.fragment(__package__, "refusal.html.j2", message=message))

@@ -1,4 +1,4 @@
-"""The files that visitors send: a folder of their own, which is emptied by a clock of its own."""
+"""The files that visitors send: in a folder that is emptied by a clock."""
 
 import asyncio
 import atexit
@@ -12,16 +12,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-KEPT = 600.0  # seconds that an uploaded file is kept
-LOOK_EVERY = 60.0  # seconds between two looks at how old the files are
-PLACE = "GRADIO_TEMP_DIR"  # environment variable: where Gradio keeps files
+SECONDS_KEPT = 600.0
+# Between two looks at how old the files are.
+SECONDS_BETWEEN_LOOKS = 60.0
+# The environment variable that says where Gradio keeps files.
+PLACE = "GRADIO_TEMP_DIR"
 
 
 @cache
 def folder_of_uploads() -> Path:
-    """The folder in which Gradio keeps its files from now on: a new one of this process, removed when it ends.
+    """Return the folder in which Gradio keeps its files from now on.
 
-    Gradio looks up its place at every call, so that all apps of a process have one.
+    It is a new one of this process, removed when it ends. Gradio looks up its place at
+    every call, so that all apps of a process have one.
     """
     above = os.environ.get(PLACE)
     if above:
@@ -33,7 +36,9 @@ def folder_of_uploads() -> Path:
 
 
 def emptying(folder: Path, forget: Callable[[set[str]], Any]) -> Callable[[Any], Any]:
-    """What a server enters while it runs: it deletes old files, and at the end all in the `folder`.
+    """Return what a server enters while it runs.
+
+    It deletes old files, and at the end all in the `folder`.
 
     Args:
         folder: of the files.
@@ -42,8 +47,8 @@ def emptying(folder: Path, forget: Callable[[set[str]], Any]) -> Callable[[Any],
 
     async def look() -> None:
         while True:
-            await asyncio.sleep(LOOK_EVERY)
-            forget(await asyncio.to_thread(delete_old, folder, KEPT))
+            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            forget(await asyncio.to_thread(delete_old, folder, SECONDS_KEPT))
 
     @asynccontextmanager
     async def running(app: Any) -> AsyncIterator[None]:
@@ -58,28 +63,38 @@ def emptying(folder: Path, forget: Callable[[set[str]], Any]) -> Callable[[Any],
 
 
 def delete_old(folder: Path, seconds: float) -> set[str]:
-    """Delete what nobody has written to for so many seconds; the files that are gone. What cannot be deleted stays.
+    """Delete what nobody has written to for so many seconds.
+
+    What cannot be deleted stays.
+
+    Returns:
+        The files that are gone.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made = Path(folder, "a", "digit.png")
         ...     made.parent.mkdir()
         ...     made.touch()
-        ...     kept, gone = delete_old(Path(folder), 60.0), delete_old(Path(folder), -1.0)
-        ...     len(kept), len(gone), made.parent.exists()
+        ...     too_new = delete_old(Path(folder), 60.0)
+        ...     gone = delete_old(Path(folder), -1.0)
+        ...     len(too_new), len(gone), made.parent.exists()
         (0, 1, False)
     """
-    gone, oldest = set[str](), time.time() - seconds
+    gone: set[str] = set()
+    oldest = time.time() - seconds
+    # From the innermost folders on, so that emptied ones can go.
     for place, folders, files in os.walk(folder, topdown=False):
         for name in files:
             file = Path(place, name)
-            with suppress(OSError):  # it went meanwhile, or is not ours
+            # It went meanwhile, or is not ours.
+            with suppress(OSError):
                 if file.lstat().st_ctime <= oldest:
                     file.unlink()
                     gone.add(str(file))
         for name in folders:
             inner = Path(place, name)
-            with suppress(OSError):  # it is not empty
+            # It is not empty.
+            with suppress(OSError):
                 if inner.lstat().st_ctime <= oldest:
                     inner.rmdir()
     return gone

@@ -1,4 +1,4 @@
-"""The app itself, in Gradio: a place for an image, two sliders, the certificate as it grows."""
+"""The app itself, in Gradio: an image, two sliders, and a certificate as it grows."""
 
 import time
 from collections.abc import Iterator
@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth.app.guard import KINDS, sigmas
-from randsmooth.app.live_certificates import LEAST, Served, as_data, refusal, shown
+from randsmooth.app.live_certificates import (
+    FEWEST_SAMPLES,
+    Served,
+    as_data,
+    as_html,
+    refusal,
+)
 from randsmooth.app.wording import norm_words
 from randsmooth.errors import Problem
 from randsmooth.escape import printable, shortened
@@ -15,18 +21,25 @@ from randsmooth.extras import needs
 from randsmooth.noise import Gaussian
 from randsmooth.report import web
 
-USUAL_N = 10_000  # where the slider stands at first
+# Where the slider of samples stands at first.
+USUAL_SAMPLES = 10_000
+# Characters of the name of a model.
+LONGEST_NAME = 60
+INVITATION = "Drop an image, and its certificate grows here, sample by sample."
 
 
 def check_gradio() -> None:
-    """Raise MissingPackage where Gradio is not installed; it is not imported, which takes seconds."""
+    """Raise MissingPackage where Gradio is not installed.
+
+    It is not imported, which takes seconds.
+    """
     with needs("the web app"):
         if find_spec("gradio") is None:
             raise ModuleNotFoundError(name="gradio")
 
 
 def gradio() -> Any:
-    """The package. `randsmooth.extras` has told it to send nothing home."""
+    """Return the package. `randsmooth.extras` has told it to send nothing home."""
     with needs("the web app"):
         import gradio
 
@@ -34,44 +47,34 @@ def gradio() -> Any:
 
 
 def make_app(served: Served) -> Any:
-    """The app, which `serve` starts with its limits and headers."""
+    """Return the app, which `serve` starts with its limits and headers."""
     gr = gradio()
-    limits, name = served.limits, shortened(printable(served.name), 60)
+    limits = served.limits
+    name = shortened(printable(served.name), LONGEST_NAME)
+    intro = web.fragment(
+        __package__,
+        "intro.html.j2",
+        name=name,
+        served=served,
+        noise=served.noise,
+        norm_words=norm_words,
+    )
     with gr.Blocks(title=f"{name}, certified", analytics_enabled=False) as app:
-        seen = {"noise": served.noise, "norm_words": norm_words}
-        gr.HTML(
-            str(
-                web.fragment(
-                    __package__, "intro.html.j2", name=name, served=served, **seen
-                )
-            )
-        )
+        gr.HTML(str(intro))
         with gr.Row():
             with gr.Column(scale=2, min_width=280):
                 file = gr.File(
                     label="An image",
-                    file_types=[*KINDS],
+                    file_types=list(KINDS),
                     file_count="single",
                     type="filepath",
                     height=140,
                 )
-                usual, only = (
-                    served.usual,
-                    " No other can be chosen." if served.fixed else "",
-                )
-                sigma = gr.Slider(
-                    *sigmas(served),
-                    usual,
-                    step=0.01,
-                    label="Noise, sigma",
-                    info=f"The model is for {usual:g}.{only}",
-                    interactive=not served.fixed,
-                    visible=isinstance(served.noise, Gaussian),
-                )
+                sigma = _sigma_slider(gr, served)
                 n = gr.Slider(
-                    LEAST,
+                    FEWEST_SAMPLES,
                     limits.samples,
-                    min(USUAL_N, limits.samples),
+                    min(USUAL_SAMPLES, limits.samples),
                     step=100,
                     label="Samples, at most",
                     precision=0,
@@ -80,21 +83,14 @@ def make_app(served: Served) -> Any:
                     run = gr.Button("Certify", variant="primary")
                     stop = gr.Button("Stop here")
             with gr.Column(scale=5, min_width=300):
-                out = gr.HTML(
-                    refusal(
-                        "Drop an image, and its certificate grows here, sample by sample."
-                    )
-                )
+                certificate = gr.HTML(refusal(INVITATION))
                 with gr.Accordion("As data", open=False):
-                    told = gr.JSON(label="The certificate")
-        asked = {
-            "fn": _certifier(served),
-            "inputs": [file, sigma, n],
-            "outputs": [out, told],
-        }
+                    as_json = gr.JSON(label="The certificate")
         events = gr.on(
             [file.change, run.click, sigma.release, n.release],
-            **asked,
+            fn=_certifier(served),
+            inputs=[file, sigma, n],
+            outputs=[certificate, as_json],
             api_name="certify",
             concurrency_limit=limits.at_once,
             trigger_mode="always_last",
@@ -105,8 +101,26 @@ def make_app(served: Served) -> Any:
     return app
 
 
+def _sigma_slider(gr: Any, served: Served) -> Any:
+    """Return the slider of sigma, which other noise hides."""
+    lowest, highest = sigmas(served)
+    hint = f"The model is for {served.usual:g}."
+    if served.fixed:
+        hint += " No other can be chosen."
+    return gr.Slider(
+        lowest,
+        highest,
+        served.usual,
+        step=0.01,
+        label="Noise, sigma",
+        info=hint,
+        interactive=not served.fixed,
+        visible=isinstance(served.noise, Gaussian),
+    )
+
+
 def _certifier(served: Served) -> Any:
-    """What answers a visitor: the certificate at every look, or why there is none."""
+    """Return what answers a visitor: a certificate at every look, or why not."""
 
     def certify(
         path: str | None, sigma: float, n: float
@@ -117,15 +131,15 @@ def _certifier(served: Served) -> Any:
         if not Path(path).is_file():
             yield refusal("Your file is no longer kept: drop it again."), {}
             return
-        began = time.monotonic()  # reading an image takes time, too
+        # Reading an image takes time, too.
+        began = time.monotonic()
         try:
             x = served.read(path)
             for moment in served.watched(x, float(sigma), int(n), began=began):
-                yield shown(served, x, moment), as_data(served, moment)
+                yield as_html(served, x, moment), as_data(served, moment)
         except Problem as error:
-            yield (
-                refusal(f"{str(error)[0].upper()}{str(error)[1:]}."),
-                {"error": str(error)},
-            )
+            message = str(error)
+            sentence = f"{message[0].upper()}{message[1:]}."
+            yield refusal(sentence), {"error": message}
 
     return certify
