@@ -21,7 +21,7 @@ import socket, sys
 from pathlib import Path
 from randsmooth import atomic
 if sys.argv[2]: socket.gethostname = lambda: sys.argv[2]
-atomic.BEAT, atomic.LEASE = 0.1, 1.0
+atomic.BEAT_SECONDS, atomic.LEASE_SECONDS = 0.1, 1.0
 with atomic.claimed(Path(sys.argv[1])) as check:
     print("held", flush=True)
     sys.stdin.readline()
@@ -45,8 +45,8 @@ def holder(path: Path, host: str = "") -> subprocess.Popen[str]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Signs of life ten times a second, and an owner that counts as dead after one without."""
-    monkeypatch.setattr(atomic, "BEAT", 0.1)
-    monkeypatch.setattr(atomic, "LEASE", 1.0)
+    monkeypatch.setattr(atomic, "BEAT_SECONDS", 0.1)
+    monkeypatch.setattr(atomic, "LEASE_SECONDS", 1.0)
 
 
 def test_a_write_that_fails_leaves_the_old_file_alone_and_names_it(

@@ -9,7 +9,7 @@ import pytest
 
 from randsmooth import data
 from randsmooth.errors import WrongFile
-from randsmooth.noise import Gaussian
+from randsmooth.noise import GaussianPerCoordinate
 
 TERABYTES = (10**9, 28, 28)
 
@@ -32,7 +32,7 @@ def test_an_array_that_states_more_than_its_file_holds_is_refused_by_its_header(
     with pytest.raises(WrongFile, match=rf"'x' of .*images\.npz states .*{stated}"):
         data.load(tmp_path / "images.npz", "test")
     with pytest.raises(WrongFile, match=rf"std\.npy' states .*{stated}"):
-        Gaussian.parse(str(tmp_path / "std.npy"))
+        GaussianPerCoordinate.parse(str(tmp_path / "std.npy"))
 
 
 def test_an_array_called_npz_is_not_opened_as_numpy_would(tmp_path: Path) -> None:

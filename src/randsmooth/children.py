@@ -1,18 +1,23 @@
-"""Python processes that this one starts: what lies in the current folder is not taken for a module of Python's."""
+"""Python processes that this one starts.
+
+What lies in the current folder is not taken for a module of Python's.
+"""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SAFE_PATH = "PYTHONSAFEPATH"  # environment variable of Python: leave the current folder out of what is imported
+# Python's environment variable that leaves the current folder out of what is imported.
+SAFE_PATH = "PYTHONSAFEPATH"
 
 
 @contextmanager
 def without_current_folder() -> Iterator[None]:
-    """Let Python processes that begin in this block import nothing from the current folder because it is current.
+    """Let Python processes that begin in this block not import from the current folder.
 
-    Workers are begun by `python -m` or `python -c`, which would run a json.py there in place of Python's own. What
-    names code in that folder, file.py:NAME or package.module:NAME, adds it by itself.
+    Workers are begun by `python -m` or `python -c`, which would run a json.py there in place
+    of Python's own. What names code in that folder, file.py:NAME or package.module:NAME,
+    adds it by itself.
 
     Example:
         >>> with without_current_folder():

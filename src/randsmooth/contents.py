@@ -1,8 +1,12 @@
-"""What a file is by its content, where that is something else than its name says: a web page, a pointer, an archive."""
+"""What a file is by its content, where that is something else than its name says.
+
+It may be a web page, a pointer, an archive.
+"""
 
 import math
 import re
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,11 +15,14 @@ import numpy as np
 from randsmooth.documents import shown
 from randsmooth.errors import WrongFile
 
-HEAD = 4096  # bytes that are looked at
+# The bytes of a file that are looked at.
+HEAD_BYTES = 4096
+
 TITLE = re.compile(rb"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 PAGE = re.compile(rb"<(!doctype html|html|head|body)\b", re.IGNORECASE)
 AGAIN = "fetch the file itself, by the link that downloads it"
 PROGRAM = "is a program of torch.export, which `randsmooth certify` takes as NET.pt2"
+
 # How other kinds of files begin, and what to do with one.
 BEGINNINGS: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "is packed by gzip: unpack it, `gunzip FILE`"),
@@ -34,9 +41,13 @@ BEGINNINGS: tuple[tuple[bytes, str], ...] = (
 
 
 def check_itself(path: Path) -> None:
-    """Raise Problem where what lies at `path` stands for a file, or for its download, and is not the file itself.
+    """Check that what lies at `path` is a file itself, and does not stand for one.
 
-    Those are: nothing, a pointer of Git LFS or git-annex, and the page or the message of a server.
+    What stands for a file is nothing, a pointer of Git LFS or git-annex, or the page or the
+    message of a server.
+
+    Raises:
+        WrongFile: it is such a one.
 
     Example:
         >>> import tempfile
@@ -48,12 +59,17 @@ def check_itself(path: Path) -> None:
         ...
         randsmooth.errors.WrongFile: ...net.pth is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it
     """
-    if path.is_file() and (instead := stands_for(_head(path))):
+    if not path.is_file():
+        return
+    instead = stands_for(_head(path))
+    if instead:
         raise WrongFile(f"{path} {instead}", file=path)
 
 
 def what_it_is(path: Path) -> str:
-    """What a file is that nobody could read as what its name says, after its name; empty where that is not known.
+    """Return what a file is that nobody could read as what its name says.
+
+    The words go on from its name; they are empty where that is not known.
 
     Example:
         >>> import tempfile
@@ -64,19 +80,23 @@ def what_it_is(path: Path) -> str:
         'is a PDF'
     """
     head = _head(path)
-    if instead := stands_for(head):
+    instead = stands_for(head)
+    if instead:
         return instead
     for beginning, words in BEGINNINGS:
         if head.startswith(beginning):
             return words
-    if head[257:262] == b"ustar":
+    has_mark_of_tar = head[257:262] == b"ustar"
+    if has_mark_of_tar:
         return "is a tar archive: unpack it, `tar xf FILE`, and give the file in it"
     if is_pickle(path):
-        way = "save torch.save(model.state_dict(), 'weights.pth')"
-        return f"is a plain pickle, as pickle.dump and joblib write, which can run code and is never loaded: {way}"
-    if path.suffix != ".safetensors" and re.fullmatch(
-        rb"\{\s*[\"}].*", head[8:10], re.DOTALL
-    ):
+        return (
+            "is a plain pickle, as pickle.dump and joblib write, which can run code and is "
+            "never loaded: save torch.save(model.state_dict(), 'weights.pth')"
+        )
+    # A number of 8 bytes stands before the JSON of a file of safetensors.
+    has_json_behind_number = re.fullmatch(rb"\{\s*[\"}].*", head[8:10], re.DOTALL)
+    if has_json_behind_number and path.suffix != ".safetensors":
         return "is a file of safetensors: let its name end in .safetensors"
     if head.lstrip().startswith((b"{", b"[")):
         return "is JSON, which is text"
@@ -86,7 +106,9 @@ def what_it_is(path: Path) -> str:
 
 
 def is_pickle(path: Path) -> bool:
-    """Whether a file begins as what pickle.dump writes today; torch.save's begin with an older protocol.
+    """Return whether a file begins as what pickle.dump writes today.
+
+    Those of torch.save begin with an older protocol.
 
     Example:
         >>> import pickle, tempfile
@@ -100,7 +122,7 @@ def is_pickle(path: Path) -> bool:
 
 
 def is_of_program(name: str) -> bool:
-    """Whether the entry called `name` of a zip file holds a program of torch.export.
+    """Return whether the entry called `name` of a zip file holds a program of torch.export.
 
     Example:
         >>> is_of_program("archive/models/model.json"), is_of_program("archive/data.pkl")
@@ -110,16 +132,19 @@ def is_of_program(name: str) -> bool:
 
 
 def _head(path: Path) -> bytes:
+    """Return the first bytes of a file."""
     with path.open("rb") as file:
-        return file.read(HEAD)
+        return file.read(HEAD_BYTES)
 
 
 def stands_for(head: bytes) -> str:
-    """What is there in place of a file that begins with `head`, after its name; empty for a file itself.
+    """Return what is there in place of a file that begins with `head`.
+
+    The words go on from its name; they are empty for a file itself.
 
     Example:
         >>> stands_for(b"<!DOCTYPE html><title>404</title>")
-        'is a web page (404), as servers send in place of a file: fetch the file itself, by the link that downloads it'
+        'is a web page (404), as servers send in place of a file: fetch the file itself, ...
     """
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head:
@@ -129,38 +154,42 @@ def stands_for(head: bytes) -> str:
     if start.startswith((b"/annex/objects/", b"../.git/annex", b".git/annex")):
         return "is a pointer of git-annex, not the file itself: `git annex get FILE` fetches it"
     if start.startswith(b"<") and PAGE.search(start):
-        title = TITLE.search(start)
-        called = (
-            f" ({shown(title[1].decode(errors='replace').strip())})"
-            if title is not None
-            else ""
-        )
-        return f"is a web page{called}, as servers send in place of a file: {AGAIN}"
+        title_found = TITLE.search(start)
+        title = ""
+        if title_found is not None:
+            title = f" ({shown(title_found[1].decode(errors='replace').strip())})"
+        return f"is a web page{title}, as servers send in place of a file: {AGAIN}"
     if start.startswith(b"<") and b"<Error>" in start:
         return f"is the error message of a server: {AGAIN}"
     return ""
 
 
 def _in_archive(path: Path) -> str:
-    """What a zip file is, by the names in it."""
+    """Return what a zip file is, by the names in it."""
     try:
         if not zipfile.is_zipfile(path):
             return "is cut short: copy or download it again"
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except Exception:  # of a damaged directory Python's reader raises whatever comes
+    except Exception:
+        # Of a damaged directory Python's reader raises whatever comes.
         return "is a damaged zip archive: copy or download it again"
+    return _kind_of_archive(names)
+
+
+def _kind_of_archive(names: Sequence[str]) -> str:
+    """Return what a zip file with these names in it is; empty for one of torch.save."""
     if names and all(name.endswith(".npy") for name in names):
         return "is a file of arrays of NumPy (.npz), not of tensors"
-    if any(name.endswith("/data.pkl") for name in names) and not any(
-        "constants.pkl" in name for name in names
-    ):
-        return ""  # of torch.save, as it should be
+    has_pickle = any(name.endswith("/data.pkl") for name in names)
+    if has_pickle and not any("constants.pkl" in name for name in names):
+        return ""
     if any(name.endswith("/constants.pkl") for name in names):
         return "is a TorchScript module, which `randsmooth certify` takes as NET.pt"
     if any(map(is_of_program, names)):
         return PROGRAM
-    return f"is a zip archive of {shown(', '.join(names[:3]))}: unpack it, and give the file in it"
+    first_names = shown(", ".join(names[:3]))
+    return f"is a zip archive of {first_names}: unpack it, and give the file in it"
 
 
 def begins_as_zip(path: Path) -> bool:
@@ -189,12 +218,16 @@ def array_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]] | Non
 def check_array_holds(
     called: str, shape: tuple[int, ...], kind: np.dtype[Any], size: int
 ) -> None:
-    """Raise Problem where an .npy file of `size` bytes states an array that it is too short for.
+    """Check that an .npy file is not too short for the array that it states.
 
     Args:
         called: names the file, and the array in it, in errors.
-        shape, kind: what its header states.
+        shape: what its header states.
+        kind: what its header states.
         size: of the whole file, in bytes.
+
+    Raises:
+        WrongFile: it is.
 
     Example:
         >>> check_array_holds("x.npy", (3, 4), np.dtype("f8"), 224)

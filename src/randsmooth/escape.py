@@ -1,6 +1,6 @@
-"""Names, classes and notes from files are data: these functions keep them text, one function for each kind of output.
+"""Names, classes and notes from files are data: these functions keep them text.
 
-HTML is escaped by the templates (`report.web`).
+There is one for each kind of output. HTML is escaped by the templates (`report.web`).
 """
 
 import csv
@@ -13,35 +13,42 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-LONGEST = 120  # characters of a name in a table or a sentence; names of files are rarely longer
-LONG = 1000  # characters of a sentence or a setting
-LONG_PART = 400  # of one text within a setting: a guarantee has fewer
+# The most characters of a name in a table or a sentence; names of files are rarely longer.
+LONGEST = 120
+
+# The most characters of a sentence or a setting, and of one text within a setting: a
+# guarantee has fewer.
+LONG = 1000
+LONG_PART = 400
+
 NOT_RECORDED = "not recorded"
 
-# Letters that mean something anywhere; those that begin a list; and what makes a link of https://... or of www.
+# Letters that mean something anywhere; those that begin a list; and what makes a link of
+# https://... or of www.
 MARKDOWN = re.compile(
     r"([\\`*_{}\[\]#!|~$&<>]|\A[+-]|(?<=\d)[.)](?=\s)|:(?=//)|(?<=www)\.)"
 )
 LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
-    **{
-        "\\": r"\textbackslash{}",
-        "^": r"\textasciicircum{}",
-        "~": r"\textasciitilde{}",
-    },
-    **{"<": r"\textless{}", ">": r"\textgreater{}"},
-    "[": "{[}",  # after a line break, LaTeX would take it for an optional argument
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    # After a line break, LaTeX would take it for an optional argument.
+    "[": "{[}",
 }
-FORMULA = re.compile(
-    r"[=+\-@＝＋－＠]"
-)  # what spreadsheets take a formula by, wide letters among them
+
+# What spreadsheets take a formula by, wide letters among them.
+FORMULA = re.compile(r"[=+\-@＝＋－＠]")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def printable(text: str) -> str:
-    r"""`text` on one line, with every character that is not printable spelled out, as in \x1b or \u202e.
+    r"""Return `text` on one line, with what is not printable spelled out, as in \x1b.
 
-    Not printable are a terminal's control characters, line breaks of any kind, characters that reverse or hide those
-    beside them, and halves of surrogate pairs, which cannot be written to a file at all.
+    Not printable are a terminal's control characters, line breaks of any kind, characters
+    that reverse or hide those beside them, as \u202e does, and halves of surrogate pairs,
+    which cannot be written to a file at all.
 
     Example:
         >>> printable("a\tb")
@@ -55,7 +62,9 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """`text` with … in place of its middle where it is longer than `longest`: similar names often differ at an end.
+    """Return `text` with … in place of its middle where it is longer than `longest`.
+
+    Similar names often differ at an end.
 
     Example:
         >>> shortened("cifar10-sigma0.5-amplify", longest=11)
@@ -68,7 +77,9 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def setting(value: Any) -> str:
-    """A header's value as text: numbers without a tail of digits, nested values flattened, nothing left empty.
+    """Return a header's value as text.
+
+    Numbers have no tail of digits, nested values are flattened, and nothing is left empty.
 
     Example:
         >>> setting({"lr": 0.1 + 0.2, "steps": 20000, "teacher": None}), setting(None)
@@ -78,6 +89,7 @@ def setting(value: Any) -> str:
 
 
 def _flat(value: Any) -> str:
+    """Return a value as text, with the values in it beside each other."""
     if value is None or value in ("", (), [], {}):
         return NOT_RECORDED
     if isinstance(value, bool):
@@ -86,32 +98,38 @@ def _flat(value: Any) -> str:
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, dict):  # of settings: None is one of them
-        return ", ".join(
-            f"{printable(str(k))} {'none' if v is None else _flat(v)}"
-            for k, v in value.items()
-        )
+    if isinstance(value, dict):
+        return ", ".join(_flat_setting(name, part) for name, part in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_flat, value))
     return shortened(printable(str(value)), LONG_PART)
 
 
-def say(text: str | Path = "", *, end: str = "\n", file: TextIO | None = None) -> None:
-    """Print `text` with what is not printable spelled out, except line breaks in a text; those of a path are, too.
+def _flat_setting(name: object, value: Any) -> str:
+    """Return a name and its value as text; of a setting, None is a value."""
+    text = "none" if value is None else _flat(value)
+    return f"{printable(str(name))} {text}"
 
-    A name within a text must go through `printable` first, for it may hold a line break. `file`: default stdout.
+
+def say(text: str | Path = "", *, end: str = "\n", file: TextIO | None = None) -> None:
+    """Print `text` with what is not printable spelled out.
+
+    Line breaks in a text are kept, those of a path are spelled out, too. A name within a
+    text must go through `printable` first, for it may hold a line break.
+
+    Args:
+        text: or a path.
+        end: what is printed after it.
+        file: default: stdout.
     """
     lines = text.split("\n") if isinstance(text, str) else [str(text)]
-    print(
-        "\n".join(map(printable, lines)),
-        end=end,
-        file=sys.stdout if file is None else file,
-        flush=True,
-    )
+    if file is None:
+        file = sys.stdout
+    print("\n".join(map(printable, lines)), end=end, file=file, flush=True)
 
 
 def markdown(text: str) -> str:
-    r"""`text` escaped so that Markdown shows it as it is, in a paragraph or in a cell.
+    r"""Return `text` as Markdown shows it as it is, in a paragraph or in a cell.
 
     Example:
         >>> print(markdown("a*b|c"))
@@ -121,55 +139,64 @@ def markdown(text: str) -> str:
 
 
 def latex(text: str) -> str:
-    r"""`text` escaped so that LaTeX prints it as it is, also behind a line break, whose option a star would be.
+    r"""Return `text` as LaTeX prints it as it is.
+
+    That holds behind a line break, too, whose option a star would be.
 
     Example:
         >>> print(latex("5% of p_A"))
         5\% of p\_A
     """
     escaped = "".join(LATEX.get(letter, letter) for letter in printable(text))
-    return f"{{*}}{escaped[1:]}" if escaped.startswith("*") else escaped
+    if escaped.startswith("*"):
+        return f"{{*}}{escaped[1:]}"
+    return escaped
 
 
 def plotly(text: str, longest: int = LONGEST) -> str:
-    """`text` that plotly shows as it is: it reads a little HTML in names and labels, and formulas between $ and $.
+    """Return `text` as plotly shows it as it is.
 
-    Of a quotation mark's name it knows nothing, and a mark means nothing to it.
+    It reads a little HTML in names and labels, and formulas between $ and $. Of a quotation
+    mark's name it knows nothing, and a mark means nothing to it.
     """
-    return html.escape(shortened(printable(text), longest), quote=False).replace(
-        "$", "&#36;"
-    )
+    escaped = html.escape(shortened(printable(text), longest), quote=False)
+    return escaped.replace("$", "&#36;")
 
 
 def cell(value: Any) -> Any:
-    """A cell of a CSV file: text that a spreadsheet would take for a formula has ' before it, numbers stay numbers."""
+    """Return a cell of a CSV file.
+
+    Text that a spreadsheet would take for a formula has ' before it; numbers stay numbers.
+    """
     if not isinstance(value, str):
         return value
     text = printable(value)
-    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+    if FORMULA.match(text) and not NUMBER.fullmatch(text):
+        return f"'{text}"
+    return text
 
 
 def to_csv(rows: Iterable[Sequence[Any]]) -> str:
-    """CSV of `rows`, None for an empty cell.
+    """Return the CSV of `rows`, None for an empty cell.
 
-    All texts are quoted where one holds a semicolon, which spreadsheets of many languages take for the end of a cell.
+    All texts are quoted where one holds a semicolon, which spreadsheets of many languages
+    take for the end of a cell.
     """
     cells = [[cell(value) for value in row] for row in rows]
-    split = any(
-        isinstance(value, str) and ";" in value for row in cells for value in row
-    )
+    texts = [value for row in cells for value in row if isinstance(value, str)]
+    has_semicolon = any(";" in text for text in texts)
     buffer = io.StringIO()
     writer = csv.writer(
         buffer,
         lineterminator="\n",
-        quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL,
+        quoting=csv.QUOTE_NONNUMERIC if has_semicolon else csv.QUOTE_MINIMAL,
     )
     writer.writerows(cells)
     return buffer.getvalue()
 
 
 def to_json(content: Any, indent: int | None = 2) -> str:
-    r"""`content` as JSON that says all of it, as it is; what is not printable is written \uXXXX."""
+    r"""Return `content` as JSON; what is not printable is written \uXXXX."""
     text = json.dumps(content, indent=indent, ensure_ascii=False)
     if text.replace("\n", "").isprintable():
         return text

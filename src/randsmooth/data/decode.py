@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError, features
 
-from randsmooth.contents import HEAD, stands_for
+from randsmooth.contents import HEAD_BYTES, stands_for
 from randsmooth.data.cropping import cut_centre, random_resized_crop, scaled
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.image_size import RESIZE
@@ -174,7 +174,7 @@ def _opened_image(stream: IO[bytes], where: str, most: int) -> Image.Image:
         return Image.open(stream, formats=FORMATS)
     except UnidentifiedImageError as error:
         stream.seek(0)
-        instead = stands_for(stream.read(HEAD))
+        instead = stands_for(stream.read(HEAD_BYTES))
         if instead:
             raise WrongData(f"{where} {instead}") from error
         raise WrongData(

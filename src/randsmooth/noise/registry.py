@@ -12,6 +12,7 @@ from randsmooth.noise.ablation import Ablation
 from randsmooth.noise.base import Noise
 from randsmooth.noise.gaussian import Gaussian
 from randsmooth.noise.gaussian_per_coordinate import GaussianPerCoordinate
+from randsmooth.noise.holding_fixed import holding
 from randsmooth.noise.laplace import Laplace
 from randsmooth.noise.splitting import Splitting
 from randsmooth.noise.uniform import Uniform
@@ -74,6 +75,4 @@ def noise_from(facts: Mapping[str, Any]) -> Noise:
     noise = NOISES[str(facts.get("name", ""))].from_facts(own)
     if "held" not in facts:
         return noise
-    from randsmooth.noise.holding_fixed import holding  # here, since it loads NumPy
-
     return holding(facts, noise)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from randsmooth.contents import HEAD, stands_for
+from randsmooth.contents import HEAD_BYTES, stands_for
 from randsmooth.documents import read_file, shown
 from randsmooth.errors import WrongFile
 
@@ -23,7 +23,7 @@ def read_text(path: Path) -> str:
         WrongFile: it is too large, or no text in UTF-8.
     """
     content = read_file(path, MOST_BYTES)
-    instead = stands_for(content[:HEAD]) if content else None
+    instead = stands_for(content[:HEAD_BYTES]) if content else None
     if instead:
         raise WrongFile(f"{path} {instead}", file=path)
     if content.startswith(UTF_16):
