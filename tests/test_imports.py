@@ -1,4 +1,4 @@
-"""Who may import whom: rooms by the table below.
+"""Who may import whom: rooms by the table below, and files never in a circle.
 
 Imports are read from the source, wherever they stand: at the top, in a function, or under
 TYPE_CHECKING. A name that a room exports lazily counts as an import of the file that has
@@ -8,6 +8,7 @@ it.
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import randsmooth
@@ -162,6 +163,11 @@ def test_a_room_imports_those_of_its_row_alone() -> None:
 def test_every_folder_has_a_row() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert folders == {*MAY_IMPORT}
+
+
+def test_no_files_import_each_other() -> None:
+    # It raises CycleError, which names the files of a circle.
+    TopologicalSorter(IMPORTS).prepare()
 
 
 def test_no_reader_is_told_to_run_what_a_file_says() -> None:

@@ -1,10 +1,10 @@
 from .ablation import Ablation as Ablation
-from .base import Copies as Copies
 from .base import InNorm as InNorm
 from .base import Noise as Noise
 from .base import linf_radius as linf_radius
 from .base import printed_radius as printed_radius
 from .base import round_down as round_down
+from .copies import Copies as Copies
 from .gaussian import Gaussian as Gaussian
 from .gaussian import draw as draw
 from .gaussian_per_coordinate import GaussianPerCoordinate as GaussianPerCoordinate

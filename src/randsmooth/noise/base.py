@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Problem
+from randsmooth.noise.copies import Copies
 from randsmooth.noise.norms import NORMS
 
 if TYPE_CHECKING:
@@ -26,25 +27,6 @@ Floats = NDArray[np.float64]
 
 ROUNDINGS = 2.0**-50  # of a number: four units in its last place
 HALVINGS = 64  # of a bracket below 1000, to less than the spacing of doubles
-
-
-@dataclass(frozen=True)
-class Copies:
-    """Noisy copies to be drawn: `samples` of the input x (*shape), from `stream`.
-
-    Example:
-        >>> import torch
-        >>> from randsmooth.noise import Gaussian, Stream
-        >>> groups = [Copies(torch.zeros(1, 2, 2), Stream(seed, "mine"), 3) for seed in (0, 1)]
-        >>> noisy = torch.empty(6, 1, 2, 2)
-        >>> Gaussian(0.5).draw_together(noisy, groups)
-        >>> torch.equal(noisy[:3], noisy[3:])
-        False
-    """
-
-    x: Tensor
-    stream: Stream
-    samples: int
 
 
 class Noise(ABC):

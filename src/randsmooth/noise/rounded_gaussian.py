@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.errors import BadValue
-from randsmooth.noise.base import Copies
+from randsmooth.noise.copies import Copies
 from randsmooth.noise.philox import LANES, Philox, computed_words, signed
 
 if TYPE_CHECKING:
