@@ -4,9 +4,8 @@ from .certifying import certify_in_memory as certify_in_memory
 from .certifying import certify_into as certify_into
 from .engine import Engine as Engine
 from .exporting import export_model as export_model
+from .fitting import check_fit as check_fit
 from .matching import matched as matched
-from .opening import check_eval_mode as check_eval_mode
-from .opening import check_fit as check_fit
 from .opening import images_taken as images_taken
 from .opening import load_model as load_model
 from .opening import reading_of as reading_of
@@ -36,5 +35,6 @@ from .smoothed import SmoothedClassifier as SmoothedClassifier
 from .soft import SoftCertified as SoftCertified
 from .soft import certify_soft as certify_soft
 from .soft import soft_accuracies as soft_accuracies
+from .trying_out import check_eval_mode as check_eval_mode
 from .watching import Watched as Watched
 from .watching import watch as watch

@@ -37,7 +37,7 @@ from randsmooth.certification.batches import (
     usual_batch,
     usual_block,
 )
-from randsmooth.certification.opening import check_repeats, made_up, rows_stand_alone
+from randsmooth.certification.trying_out import check_repeats, made_up, rows_stand_alone
 from randsmooth.certification.workers import WorkerPool
 from randsmooth.data import is_image
 from randsmooth.errors import BadValue, Problem, Setting, TooLarge, WrongData

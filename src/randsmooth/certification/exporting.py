@@ -20,7 +20,7 @@ from randsmooth.certification.backends import (
     own_copy,
     usual_backend,
 )
-from randsmooth.certification.opening import check_eval_mode
+from randsmooth.certification.trying_out import check_eval_mode
 from randsmooth.documents import shown
 from randsmooth.errors import MissingValue, Setting, WrongModel, article
 from randsmooth.extras import needs

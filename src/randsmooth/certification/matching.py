@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import data, models
-from randsmooth.certification.opening import check_fit
+from randsmooth.certification.fitting import check_fit
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.data.labels import composed
 from randsmooth.data.named_images import WORDNET_ID

@@ -36,13 +36,13 @@ from randsmooth.certification.algorithm import (
 )
 from randsmooth.certification.backends import check_backend
 from randsmooth.certification.engine import Engine
+from randsmooth.certification.fitting import class_names
 from randsmooth.certification.matching import (
     deviations_of_numbers,
     held_fixed,
     matched,
 )
 from randsmooth.certification.opening import (
-    class_names,
     dataset_of,
     opened,
     reading_of,

@@ -23,7 +23,7 @@ from randsmooth.certificates.rows import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.batches import usual_block
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.opening import made_up
+from randsmooth.certification.trying_out import made_up
 from randsmooth.data import Images
 from randsmooth.errors import (
     BadValue,
