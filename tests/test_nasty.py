@@ -47,7 +47,7 @@ def evil() -> list[Certificates]:
         "dataset",
         "split",
         "selection",
-        "noise",
+        "drawn_by",
         "data",
         "backend",
         "precision",

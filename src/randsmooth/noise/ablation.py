@@ -1,4 +1,4 @@
-"""Ablation: a copy keeps a few pixels and hides all others, so that few changed pixels are seldom seen."""
+"""Ablation: a copy keeps a few pixels, so that few changed pixels are seldom seen."""
 
 from __future__ import annotations
 
@@ -12,22 +12,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.errors import BadValue
-from randsmooth.noise.base import Floats, Noise, both, check_shape, number
+from randsmooth.noise.base import Noise, check_shape, number
+from randsmooth.noise.radii import Floats, both
 from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-MARGIN = 2.0**-51  # of a probability near 1/2: what rounding may hide is not claimed
+# Of a probability near 1/2: what rounding may hide is not claimed.
+MARGIN = 2.0**-51
+
+# Beyond a summed share of unseen pixels of this, the tail is far below 0.
+LARGEST_SUM_OF_SHARES = 1.0
 
 
 @dataclass(frozen=True)
 class Ablation(Noise):
-    """k pixels at random, of d; the others are hidden: L0, how many pixels may change (Levine & Feizi 2020).
+    """k pixels at random, of d; the others are hidden (Levine & Feizi 2020).
 
-    A network sees x with 0 in hidden places and, after the channels of x, one that is 1 where x is seen and 0 where it
-    is hidden: (C + 1, H, W) of an input (C, H, W), whose pixels have all channels in common, and so for any (C, ...).
-    Of an input (d,) it sees (2 d,): first the numbers, then as many marks.
+    It certifies in L0, how many pixels may change.
+
+    A network sees x with 0 in hidden places and, after the channels of x, one that is 1
+    where x is seen and 0 where it is hidden: (C + 1, H, W) of an input (C, H, W), whose
+    pixels have all channels in common, and so for any (C, ...). Of an input (d,) it sees
+    (2 d,): first the numbers, then as many marks.
 
     Attributes:
         k: pixels that are seen in a copy, at least 1.
@@ -44,32 +52,32 @@ class Ablation(Noise):
 
     k: int
     d: int | None = None
+
     name: ClassVar[str] = "ablation"
     norm: ClassVar[str] = "l0"
     usage: ClassVar[str] = "ablation=K"
     summary: ClassVar[str] = (
-        "K pixels of x, drawn at random, all others hidden: L0, how many pixels may change."
+        "K pixels of x, drawn at random, all others hidden: L0, how many pixels may "
+        "change."
     )
     tight: ClassVar[bool] = True
-    scale = 1.0  # a pixel
+
+    # A pixel.
+    scale = 1.0
 
     def __post_init__(self) -> None:
-        for name, value in (("k", self.k), ("d", self.k if self.d is None else self.d)):
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | np.integer)
-                or value < 1
-            ):
-                raise BadValue(
-                    field=name,
-                    value=value,
-                    expected="must be a number of pixels, 1 or more; k is usually d / 20 or so",
-                )
-        if self.d is not None and self.k > self.d:
+        _check_pixels("k", self.k)
+        if self.d is None:
+            return
+        _check_pixels("d", self.d)
+        if self.k > self.d:
             raise BadValue(
                 field="k",
                 value=self.k,
-                expected=f"pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 or so",
+                expected=(
+                    f"pixels cannot be kept of d={self.d}: keep fewer, usually d / 20 "
+                    "or so"
+                ),
             )
 
     @property
@@ -78,28 +86,35 @@ class Ablation(Noise):
 
     @classmethod
     def parse(cls, value: str) -> Noise:
-        found = number(value)
-        return cls(int(found) if found.is_integer() else found)  # type: ignore[arg-type]
+        k = number(value)
+        # What is not whole is refused where the noise is made.
+        return cls(int(k) if k.is_integer() else k)  # type: ignore[arg-type]
 
     def of(self, shape: Sequence[int]) -> Ablation:
         check_shape(shape)
         d = math.prod(shape[1:]) if len(shape) > 1 else shape[0]
         if self.d not in (None, d):
             raise BadValue(
-                f"ablation of d={self.d} pixels got an input of shape {tuple(shape)}, which has {d}"
+                f"ablation of d={self.d} pixels got an input of shape {tuple(shape)}, "
+                f"which has {d}"
             )
         return replace(self, d=int(d))
 
     def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        return (shape[0] + 1, *shape[1:]) if len(shape) > 1 else (2 * shape[0],)
+        if len(shape) == 1:
+            return (2 * shape[0],)
+        return (shape[0] + 1, *shape[1:])
 
     def clear(self, x: Tensor) -> Tensor:
         import torch
 
-        return torch.cat([x, torch.ones_like(x[:, :1] if x.dim() > 2 else x)], dim=1)
+        marked = x[:, :1] if x.dim() > 2 else x
+        return torch.cat([x, torch.ones_like(marked)], dim=1)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`: seen are the pixels with the k smallest of d random numbers, which have 53 bits.
+        """As `Noise.draw`: seen are the pixels with the k smallest of d random numbers.
+
+        These have 53 bits.
 
         Example:
             >>> import torch
@@ -116,14 +131,18 @@ class Ablation(Noise):
         marks = channels[:, -1:]
         self._mark(marks[:, 0], stream)
 
-        # Chosen, not multiplied: -1 * 0 is -0.0, and infinity * 0 is NaN, which would tell what is hidden.
-        numbers = x.reshape(-1, d).to(out.dtype) + 0.0  # which makes -0.0 0.0
+        # The sum makes -0.0 0.0.
+        numbers = x.reshape(-1, d).to(out.dtype) + 0.0
+        # Chosen, not multiplied: -1 * 0 is -0.0, and infinity * 0 is NaN, which would
+        # tell what is hidden.
         torch.where(marks > 0.0, numbers, numbers.new_zeros(()), out=channels[:, :-1])
 
     def offsets(self, x: Tensor, m: int, stream: Stream) -> Tensor:
-        d, whole = self.of(x.shape[1:]).known_pixels(), self.clear(x)
+        d = self.of(x.shape[1:]).known_pixels()
+        whole = self.clear(x)
         marks = x.new_empty(m * len(x), d)
         self._mark(marks, stream)
+        # -1 where a pixel is hidden, 0 where it is seen.
         hidden = marks.view(m, len(x), 1, d) - 1.0
         return (whole.reshape(len(x), -1, d) * hidden).view(m, *whole.shape)
 
@@ -133,53 +152,78 @@ class Ablation(Noise):
 
         keys = torch.empty(marks.shape, dtype=torch.float64, device=marks.device)
         fill(keys, stream, "uniform")
-        marks.zero_().scatter_(
-            1, keys.topk(self.k, dim=1, largest=False, sorted=False).indices, 1.0
-        )
+        seen = keys.topk(self.k, dim=1, largest=False, sorted=False).indices
+        marks.zero_().scatter_(1, seen, 1.0)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """The largest whole R with 1 - q - D > q_next + D, D being the share of copies that see one of R pixels.
+        """Return the largest whole R with 1 - q - D > q_next + D.
 
-        Source: Levine & Feizi 2020, theorem 1, and corollary 1 for a bound on the next class.
+        D is the share of copies that see one of R pixels.
+
+        Source: Levine & Feizi 2020, theorem 1, and corollary 1 for a bound on the next
+            class.
 
         Raises:
             Problem: d is not known yet.
         """
         tails = _tails(self.k, self.known_pixels())
         mean = both(q, q_next) / 2.0
-        found = np.maximum(0.0, np.searchsorted(-tails, -mean, side="right") - 1.0)
-        return np.asarray(np.where(np.isnan(mean), 0.0, found))
+        # `tails` descends, and radius R is certified up to tails[R].
+        certified = np.searchsorted(-tails, -mean, side="right") - 1.0
+        radius = np.maximum(0.0, certified)
+        return np.asarray(np.where(np.isnan(mean), 0.0, radius))
 
     def tail(self, radius: ArrayLike) -> Floats:
-        """q = 1/2 - D; D is rounded up, and so is a radius that is not whole."""
+        """Return q = 1/2 - D; D is rounded up, and so is a radius that is not whole."""
         tails = np.append(_tails(self.k, self.known_pixels()), 0.0)
-        pixels = np.fmin(np.ceil(np.asarray(radius, np.float64)), len(tails) - 1.0)
+        pixels = np.ceil(np.asarray(radius, np.float64))
+        pixels = np.fmin(pixels, len(tails) - 1.0)
         return np.asarray(tails[pixels.astype(np.int64)])
 
     def known_pixels(self) -> int:
+        """Return d.
+
+        Raises:
+            Problem: it is not known yet.
+        """
         if self.d is None:
             raise BadValue(
-                f"{self.text} proves a radius once inputs are known: noise.of(shape) counts their pixels"
+                f"{self.text} proves a radius once inputs are known: noise.of(shape) "
+                "counts their pixels"
             )
         return self.d
 
 
+def _check_pixels(name: str, value: object) -> None:
+    """Raise Problem unless `value` is a number of pixels."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < 1:  # type: ignore[operator]  # it is a whole number
+        raise BadValue(
+            field=name,
+            value=value,
+            expected="must be a number of pixels, 1 or more; k is usually d / 20 or so",
+        )
+
+
 @lru_cache(maxsize=64)
 def _tails(k: int, d: int) -> Floats:
-    """1/2 - D for each R from 0 on, descending, while that is above 0; a little less for R > 0.
+    """Return 1/2 - D for each R from 0 on, descending, while that is above 0.
 
-    D = 1 - C(d - R, k) / C(d, k), and C(d - R, k) / C(d, k) is the product of 1 - k / (d - i) for i below R.
+    It is a little less for R > 0. D = 1 - C(d - R, k) / C(d, k), and
+    C(d - R, k) / C(d, k) is the product of 1 - k / (d - i) for i below R.
     """
-    seen = k / (
-        d - np.arange(max(0, d - k), dtype=np.float64)
-    )  # that the next pixel is, if none before it was
-    log_unseen = np.cumsum(
-        np.log1p(-seen[: np.searchsorted(np.cumsum(seen), 1.0) + 1])
-    )  # below e^-1 they do not count
-    rounding = (
-        np.arange(len(log_unseen)) + 8.0
-    ) * 2.0**-51  # of a sum of so many terms
+    # The share of copies that see the next pixel, of those that saw none before it.
+    pixels_left = d - np.arange(max(0, d - k), dtype=np.float64)
+    seen = k / pixels_left
+    # Once the shares add up to 1, fewer than e^-1 of all copies saw none: such tails
+    # do not count.
+    enough = np.searchsorted(np.cumsum(seen), LARGEST_SUM_OF_SHARES) + 1
+    log_unseen = np.cumsum(np.log1p(-seen[:enough]))
+
+    # Of a sum of so many terms.
+    rounding = (np.arange(len(log_unseen)) + 8.0) * 2.0**-51
     tails = 0.5 + np.expm1(log_unseen * (1.0 + rounding)) - MARGIN
-    found = np.concatenate(([0.5], tails[tails > 0.0]))
-    found.flags.writeable = False  # it is kept
-    return found
+    tails = np.concatenate(([0.5], tails[tails > 0.0]))
+    # It is kept, and shared.
+    tails.flags.writeable = False
+    return tails

@@ -1,4 +1,4 @@
-"""Gaussian noise: its radii, and draws that are the same whatever the batch size, the order or the thread."""
+"""Gaussian noise: its radii, and draws that depend on no batch, order or thread."""
 
 from __future__ import annotations
 
@@ -11,15 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.errors import BadValue
-from randsmooth.noise.base import (
-    Floats,
-    Noise,
-    below,
-    bisected,
-    check_shape,
-    in_place,
-)
+from randsmooth.noise.base import Noise, check_shape, in_place
 from randsmooth.noise.norms import LENGTHS, check_sigma
+from randsmooth.noise.radii import Floats, below, bisected
 from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
@@ -28,7 +22,8 @@ if TYPE_CHECKING:
 
     from randsmooth.noise.rounded_gaussian import GridSampler
 
-MARGIN = 1e-14  # on a logarithm: what rounding may hide is not claimed
+# On a logarithm: what rounding may hide is not claimed.
+MARGIN = 1e-14
 
 
 @dataclass(frozen=True)
@@ -54,13 +49,16 @@ class Gaussian(Noise):
     norm: ClassVar[str] = "l2"
     usage: ClassVar[str] = "gaussian=SIGMA|Cstd|FILE.npy"
     summary: ClassVar[str] = (
-        "x + N(0, SIGMA^2 I), which certifies in L2; Cstd: C deviations of each coordinate; FILE.npy: those."
+        "x + N(0, SIGMA^2 I), which certifies in L2; Cstd: C deviations of each "
+        "coordinate; FILE.npy: those."
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("l1", "linf")
     rounds_exactly: ClassVar[bool] = True
-    step = 0.25  # as in the tables of the literature, at any sigma
+
+    # As in the tables of the literature, at any sigma.
+    step = 0.25
 
     def __post_init__(self) -> None:
         check_sigma(self.sigma, most=LENGTHS[1])
@@ -85,16 +83,18 @@ class Gaussian(Noise):
         return grid_sampler(self.sigma)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """Set `out` (n, *shape), contiguous float32, to `x` (*shape) + N(0, sigma^2 I) of `stream`.
+        """Set `out` (n, *shape), contiguous float32, to `x` (*shape) + N(0, sigma^2 I).
 
-        On the CPU this does not use torch's own threads, so that several threads may draw at the same time.
+        On the CPU this does not use torch's own threads, so that several threads may
+        draw at the same time.
 
         Example:
             >>> import torch
             >>> from randsmooth.noise import Stream
             >>> x, noisy = torch.full((1, 4, 4), 0.5), torch.empty(3, 1, 4, 4)
             >>> Gaussian(0.25).draw(noisy, x, Stream(0, "example"))
-            >>> torch.allclose(noisy, x + draw((3, 1, 4, 4), 0.25, stream=Stream(0, "example")))
+            >>> noise = draw((3, 1, 4, 4), 0.25, stream=Stream(0, "example"))
+            >>> torch.allclose(noisy, x + noise)
             True
         """
         fill(out, stream, "normal")
@@ -103,9 +103,10 @@ class Gaussian(Noise):
         noisy += in_place(x)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """R = sigma / 2 (Phi^-1(1 - q) - Phi^-1(q_next)), never below 0; with q alone sigma Phi^-1(1 - q).
+        """Return R = sigma / 2 (Phi^-1(1 - q) - Phi^-1(q_next)), never below 0.
 
-        Where q_next exceeds q, q takes its place: no other class has more than what the class leaves.
+        With q alone it is sigma Phi^-1(1 - q). Where q_next exceeds q, q takes its
+        place: no other class has more than what the class leaves.
 
         Source: Cohen et al. 2019, theorem 1.
 
@@ -113,7 +114,8 @@ class Gaussian(Noise):
             >>> float(Gaussian(0.5).radius(0.1587, 0.0228).round(3))  # (1 sigma + 2 sigma) / 2
             0.75
         """
-        from scipy import special  # here, since it takes long to load
+        # Imported here, since it takes long to load.
+        from scipy import special
 
         z = special.ndtri(np.asarray(q, np.float64))
         if q_next is None:
@@ -122,13 +124,17 @@ class Gaussian(Noise):
         return np.asarray(np.maximum(0.0, -self.sigma / 2.0 * (z + other)))
 
     def tail(self, radius: ArrayLike) -> Floats:
-        """q = Phi(-radius / sigma)."""
+        """Return q = Phi(-radius / sigma)."""
         from scipy import special
 
         return np.asarray(special.ndtr(-np.asarray(radius, np.float64) / self.sigma))
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
-        """As `Noise.convert`: the L2 norm is never above the L1 norm, nor above sqrt(d) times the L-infinity norm."""
+        """As `Noise.convert`.
+
+        The L2 norm is never above the L1 norm, nor above sqrt(d) times the L-infinity
+        norm.
+        """
         r = super().convert(norm, r)
         if norm != "linf":
             return r
@@ -136,19 +142,26 @@ class Gaussian(Noise):
         return below(r / math.sqrt(math.prod(shape)))
 
     def top_k_radius(self, q: ArrayLike, rivals: ArrayLike) -> Floats:
-        """(N,) radius within which a class stays among the k most likely ones, from `bounds.top_k_bounds`.
+        """Return the radius within which a class stays among the k most likely ones.
 
-        A set S of t rivals has at most Phi(Phi^-1(p_S) + R / sigma) between them at distance R (Neyman & Pearson), p_S
-        being their summed bounds and never more than q. If k rivals all beat the label, each of their subsets holds at
-        least t times the label's probability. So the label stays in if, for some t,
+        A set S of t rivals has at most Phi(Phi^-1(p_S) + R / sigma) between them at
+        distance R (Neyman & Pearson), p_S being their summed bounds and never more than
+        q. If k rivals all beat the label, each of their subsets holds at least t times
+        the label's probability. So the label stays in if, for some t,
 
             Phi(Phi^-1(1 - q) - R / sigma) > Phi(Phi^-1(p_S) + R / sigma) / t,
 
-        S being the t smallest of the k largest bounds: no other k rivals have smaller subsets with larger sums.
+        S being the t smallest of the k largest bounds: no other k rivals have smaller
+        subsets with larger sums.
 
         Args:
-            q: (N,) bounds on 1 minus the label's probability, in (0, 1].
-            rivals: (N, k) the k largest upper bounds on the other classes' probabilities, in (0, 1], in any order.
+            q: (N,) bounds on 1 minus the label's probability, in (0, 1], from
+                `bounds.top_k_bounds`.
+            rivals: (N, k) the k largest upper bounds on the other classes'
+                probabilities, in (0, 1], in any order.
+
+        Returns:
+            (N,)
 
         Raises:
             Problem: a bound outside (0, 1]: 0 would claim an infinite radius.
@@ -161,40 +174,54 @@ class Gaussian(Noise):
         """
         from scipy import special
 
-        q, rivals = np.asarray(q, np.float64)[:, None], np.asarray(rivals, np.float64)
-        for p in (q, rivals):
-            if np.any(outside := ~((p > 0.0) & (p <= 1.0))):
-                raise BadValue(
-                    f"a bound on a probability must lie in (0, 1]; got {p[outside].flat[0]}"
-                )
-        p_s = np.minimum(
-            np.cumsum(np.sort(rivals, axis=1), axis=1), q
-        )  # (N, k), column t - 1: the t smallest
-        a, b = -special.ndtri(q), special.ndtri(p_s)
-        one = (a - b[:, :1]) / 2.0  # t = 1 has a closed form
-        more = _crossing(a, b[:, 1:], np.arange(2.0, rivals.shape[1] + 1.0))
-        return np.asarray(
-            self.sigma
-            * np.maximum(0.0, np.max(np.concatenate((one, more), axis=1), axis=1))
+        q = np.asarray(q, np.float64)[:, None]
+        rivals = np.asarray(rivals, np.float64)
+        _check_probabilities(q)
+        _check_probabilities(rivals)
+
+        # (N, k): in column t - 1, the sum of the t smallest.
+        p_s = np.minimum(np.cumsum(np.sort(rivals, axis=1), axis=1), q)
+        a = -special.ndtri(q)
+        b = special.ndtri(p_s)
+
+        # For t = 1 there is a closed form.
+        z_of_one = (a - b[:, :1]) / 2.0
+        z_of_more = _crossing(a, b[:, 1:], np.arange(2.0, rivals.shape[1] + 1.0))
+        z = np.max(np.concatenate((z_of_one, z_of_more), axis=1), axis=1)
+        return np.asarray(self.sigma * np.maximum(0.0, z))
+
+
+def _check_probabilities(p: Floats) -> None:
+    outside = ~((p > 0.0) & (p <= 1.0))
+    if np.any(outside):
+        raise BadValue(
+            f"a bound on a probability must lie in (0, 1]; got {p[outside].flat[0]}"
         )
 
 
 def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
-    """(N, k) largest z >= 0 with Phi(a - z) >= Phi(b + z) / t, approached from below; 0 where none is."""
+    """Return the largest z >= 0 with Phi(a - z) >= Phi(b + z) / t, from below.
+
+    Args:
+        a: (N, 1)
+        b: (N, k)
+        t: (k,)
+
+    Returns:
+        (N, k); 0 where there is none.
+    """
     from scipy import special
 
+    def holds(z: Floats) -> np.ndarray:
+        # Logarithms, for far out in the tail both sides are 0.
+        left = special.log_ndtr(a - z) + np.log(t)
+        right = special.log_ndtr(b + z) + MARGIN
+        return np.asarray(left >= right)
+
     low = np.zeros(b.shape)
-    high = np.maximum(
-        0.0, np.maximum(-b, a - special.ndtri(0.5 / t))
-    )  # here 1 / (2 t) lies between the two sides
-    # logarithms, for far out in the tail both sides are 0
-    return bisected(
-        lambda z: (
-            special.log_ndtr(a - z) + np.log(t) >= special.log_ndtr(b + z) + MARGIN
-        ),
-        low,
-        high,
-    )
+    # Here 1 / (2 t) lies between the two sides.
+    high = np.maximum(0.0, np.maximum(-b, a - special.ndtri(0.5 / t)))
+    return bisected(holds, low, high)
 
 
 def draw(
@@ -204,7 +231,7 @@ def draw(
     stream: Stream,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
+    """Return Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
 
     Raises:
         Problem: `stream` is not a `Stream`, such as the number of a seed.

@@ -1,4 +1,4 @@
-"""Gaussian noise with a standard deviation of its own for each coordinate, for features of different scales."""
+"""Gaussian noise with a standard deviation for each coordinate, for features of any scale."""
 
 from __future__ import annotations
 
@@ -16,29 +16,38 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth.contents import array_header, check_array_holds
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, NotFound, Problem, WrongFile
-from randsmooth.noise.base import Floats, Noise, below, in_place
+from randsmooth.noise.base import Noise, in_place
 from randsmooth.noise.gaussian import Gaussian
 from randsmooth.noise.norms import LENGTHS, check_length
+from randsmooth.noise.radii import Floats, below
 from randsmooth.noise.streams import Stream, fill
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+# The noise in units of its own standard deviations.
 UNIT = Gaussian(1.0)
+
 # After the number of standard deviations that a user writes.
 STD = "std"
-MOST_COORDINATES = 2**20  # of an input; the header of a table holds a number for each
+
+# Of an input; the header of a table holds a number for each.
+MOST_COORDINATES = 2**20
+
+# How a file of standard deviations is made.
+WAY = "write one by np.save, a standard deviation for each coordinate"
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianPerCoordinate(Noise):
     """x + N(0, diag(std^2)): radii are those of delta / std in L2, in standard deviations of the noise.
 
-    In units of its own standard deviation each coordinate has Gaussian noise of sigma 1. `PerFeature` counts radii in
-    standard deviations of the features instead.
+    In units of its own standard deviation each coordinate has Gaussian noise of sigma 1.
+    `PerFeature` counts radii in standard deviations of the features instead.
 
     Attributes:
-        std: float32, of the shape of an input, or with ones in it: (C, 1, 1) is one for each channel.
+        std: float32, of the shape of an input, or with ones in it: (C, 1, 1) is one for
+            each channel.
 
     Raises:
         Problem: a standard deviation is no number from 1e-6 to 1e6, or there is none.
@@ -58,16 +67,22 @@ class GaussianPerCoordinate(Noise):
     norm: ClassVar[str] = "ellipsoid"
     usage: ClassVar[str] = "gaussian-per-coordinate=FILE.npy"
     summary: ClassVar[str] = (
-        "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of std, the noise's own."
+        "x + N(0, diag(std^2)), std being FILE.npy's: L2 in units of std, the noise's "
+        "own."
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("l2", "l1", "linf")
-    scale = 1.0  # a standard deviation of the noise
+
+    # A standard deviation of the noise.
+    scale = 1.0
 
     @property
     def unit(self) -> NDArray[np.floating[Any]]:
-        """What a change of each coordinate is divided by before its L2 norm is taken, of the shape of `std`."""
+        """What a change of each coordinate is divided by before its L2 norm is taken.
+
+        It has the shape of `std`.
+        """
         return self.std
 
     @property
@@ -77,9 +92,8 @@ class GaussianPerCoordinate(Noise):
 
     def __post_init__(self) -> None:
         try:
-            with np.errstate(
-                over="ignore"
-            ):  # what is too large for float32 is refused below
+            # What is too large for float32 is refused below.
+            with np.errstate(over="ignore"):
                 std = np.array(self.std, np.float32)
         except (TypeError, ValueError):
             raise BadValue(
@@ -89,9 +103,13 @@ class GaussianPerCoordinate(Noise):
             ) from None
         bad = np.argwhere(~((std >= LENGTHS[0]) & (std <= LENGTHS[1]))).tolist()
         if not std.ndim or not std.size or bad:
-            told = f"{std[tuple(bad[0])]:g} at {bad[0]}" if bad else repr(self.std)
-            said = f"std must have a number from {LENGTHS[0]:g} to {LENGTHS[1]:g} for each coordinate; got {told}"
-            raise BadValue(f"{said}. Leave out coordinates that never vary")
+            got = repr(self.std)
+            if bad:
+                got = f"{std[tuple(bad[0])]:g} at {bad[0]}"
+            raise BadValue(
+                f"std must have a number from {LENGTHS[0]:g} to {LENGTHS[1]:g} for each "
+                f"coordinate; got {got}. Leave out coordinates that never vary"
+            )
         std.flags.writeable = False
         object.__setattr__(self, "std", std)
 
@@ -118,51 +136,48 @@ class GaussianPerCoordinate(Noise):
 
     @classmethod
     def parse(cls, value: str) -> GaussianPerCoordinate:
-        """From the array in an .npy file, which is mapped: its header may announce any number of numbers.
+        """Return the noise whose standard deviations the array in an .npy file holds.
 
         Raises:
-            Problem: there is no such file, or it holds something else than standard deviations.
+            Problem: there is no such file, or it holds something else.
         """
-        path, way = (
-            Path(value),
-            "write one by np.save, a standard deviation for each coordinate",
-        )
-        if not path.is_file():  # nor a pipe, which may have no end
-            raise NotFound(f"no file at {shown(repr(value))}: {way}")
+        name = shown(repr(value))
+        path = Path(value)
+        # Nor a pipe, which may have no end.
+        if not path.is_file():
+            raise NotFound(f"no file at {name}: {WAY}")
         try:
-            with path.open("rb") as file:
-                header = array_header(file)
-            if header is not None:
-                size = path.stat().st_size
-                check_array_holds(shown(repr(value)), *header, size)
-            with warnings.catch_warnings(action="ignore"):  # of files of Python 2
-                std = np.load(path, mmap_mode="r", allow_pickle=False)
+            std = _mapped(path, name)
         except Problem:
             raise
-        except (
-            Exception
-        ) as error:  # a damaged header makes NumPy raise whatever Python's parser does
-            said = f"{shown(repr(value))} cannot be read as an array ({shown(error) or type(error).__name__})"
-            raise WrongFile(f"{said}: {way}") from error
-        if not isinstance(std, np.ndarray) or std.dtype.kind not in "iuf":
-            held = std.dtype if isinstance(std, np.ndarray) else "several arrays"
+        # A damaged header makes NumPy raise whatever Python's parser does.
+        except Exception as error:
+            reason = shown(error) or type(error).__name__
             raise WrongFile(
-                f"{shown(repr(value))} holds {shown(held)}; expected numbers: {way}"
-            )
+                f"{name} cannot be read as an array ({reason}): {WAY}"
+            ) from error
+
+        if not isinstance(std, np.ndarray):
+            raise WrongFile(f"{name} holds several arrays; expected numbers: {WAY}")
+        if std.dtype.kind not in "iuf":
+            raise WrongFile(f"{name} holds {shown(std.dtype)}; expected numbers: {WAY}")
         if std.size > MOST_COORDINATES:
             raise WrongFile(
-                f"{shown(repr(value))} holds {std.size:,} numbers; expected at most {MOST_COORDINATES:,}"
+                f"{name} holds {std.size:,} numbers; expected at most "
+                f"{MOST_COORDINATES:,}"
             )
         return cls(np.asarray(std))
 
     def of(self, shape: Sequence[int]) -> GaussianPerCoordinate:
         super().of(shape)
-        own = self.std.shape
-        if len(own) != len(shape) or any(
-            mine not in (1, their) for mine, their in zip(own, shape, strict=True)
-        ):
+        fits = len(self.std.shape) == len(shape)
+        if fits:
+            sides = zip(self.std.shape, shape, strict=True)
+            fits = all(own in (1, of_input) for own, of_input in sides)
+        if not fits:
             raise BadValue(
-                f"std has the shape {own} and an input {tuple(shape)}: give one for each coordinate"
+                f"std has the shape {self.std.shape} and an input {tuple(shape)}: "
+                "give one for each coordinate"
             )
         return replace(self, std=np.broadcast_to(self.std, tuple(shape)))
 
@@ -173,7 +188,8 @@ class GaussianPerCoordinate(Noise):
             >>> import torch
             >>> from randsmooth.noise import Stream
             >>> noisy = torch.empty(10_000, 2)
-            >>> GaussianPerCoordinate(np.array([0.5, 20.0])).draw(noisy, torch.zeros(2), Stream(0, "example"))
+            >>> noise = GaussianPerCoordinate(np.array([0.5, 20.0]))
+            >>> noise.draw(noisy, torch.zeros(2), Stream(0, "example"))
             >>> noisy.std(dim=0).round(decimals=1).tolist()
             [0.5, 20.0]
         """
@@ -183,25 +199,25 @@ class GaussianPerCoordinate(Noise):
         noisy += in_place(x)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """R = (Phi^-1(1 - q) - Phi^-1(q_next)) / 2, in standard deviations."""
+        """Return R = (Phi^-1(1 - q) - Phi^-1(q_next)) / 2, in standard deviations."""
         return UNIT.radius(q, q_next)
 
     def tail(self, radius: ArrayLike) -> Floats:
-        """q = Phi(-radius)."""
+        """Return q = Phi(-radius)."""
         return UNIT.tail(radius)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
         """As `Noise.convert`: the largest balls in the ellipsoid.
 
-        Those of L2 and L1 touch it where std is smallest, the L-infinity one in its corners, all of the same length.
+        Those of L2 and L1 touch it where std is smallest, the L-infinity one in its
+        corners, all of the same length.
         """
         r = super().convert(norm, r)
         if norm == self.norm:
             return r
         if norm == "linf":
-            return below(
-                r / math.sqrt(np.sum(self.of(shape).unit.astype(np.float64) ** -2.0))
-            )
+            unit = self.of(shape).unit.astype(np.float64)
+            return below(r / math.sqrt(np.sum(unit**-2.0)))
         return below(r * float(self.unit.min()))
 
     def _key(self) -> tuple[Any, ...]:
@@ -215,8 +231,9 @@ class GaussianPerCoordinate(Noise):
 class PerFeature(GaussianPerCoordinate):
     """Noise of `times` the standard deviation of each feature: radii are in standard deviations of the features.
 
-    That is the unit that a user has, whatever the noise: under 0.25 and under 0.5 of the deviations, a radius of 1 lets
-    one feature move by its whole deviation. It is `times` the radius in standard deviations of the noise.
+    That is the unit that a user has, whatever the noise: under 0.25 and under 0.5 of the
+    deviations, a radius of 1 lets one feature move by its whole deviation. It is `times`
+    the radius in standard deviations of the noise.
 
     Attributes:
         std: of the noise, as in `GaussianPerCoordinate`.
@@ -226,7 +243,8 @@ class PerFeature(GaussianPerCoordinate):
         Problem: as of `GaussianPerCoordinate`, or `times` is no number from 1e-6 to 1e6.
 
     Example:
-        >>> noise = PerFeature(np.array([0.5, 10.0]), times=0.25)  # of features that deviate by 2 and by 40
+        >>> # Of features that deviate by 2 and by 40.
+        >>> noise = PerFeature(np.array([0.5, 10.0]), times=0.25)
         >>> noise.unit.tolist(), noise.radius(0.1587).round(3).tolist()
         ([2.0, 40.0], 0.25)
     """
@@ -258,12 +276,30 @@ class PerFeature(GaussianPerCoordinate):
         return {**super().facts(), "times": self.times}
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """R = times / 2 (Phi^-1(1 - q) - Phi^-1(q_next)), in standard deviations of the features."""
+        """Return R = times / 2 (Phi^-1(1 - q) - Phi^-1(q_next)).
+
+        It is in standard deviations of the features.
+        """
         return self.times * UNIT.radius(q, q_next)
 
     def tail(self, radius: ArrayLike) -> Floats:
-        """q = Phi(-radius / times)."""
+        """Return q = Phi(-radius / times)."""
         return UNIT.tail(np.asarray(radius, np.float64) / self.times)
 
     def _key(self) -> tuple[Any, ...]:
         return *super()._key(), self.times
+
+
+def _mapped(path: Path, name: str) -> Any:
+    """Return what NumPy reads of a file, mapped: its header may announce any number of numbers.
+
+    Raises:
+        Problem: the file is shorter than its header says; `name` is what to call it.
+    """
+    with path.open("rb") as file:
+        header = array_header(file)
+    if header is not None:
+        check_array_holds(name, *header, path.stat().st_size)
+    # Of files of Python 2.
+    with warnings.catch_warnings(action="ignore"):
+        return np.load(path, mmap_mode="r", allow_pickle=False)

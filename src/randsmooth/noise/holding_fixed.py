@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from randsmooth.errors import BadValue
 from randsmooth.escape import printable
-from randsmooth.noise.base import Floats, Noise, in_place
+from randsmooth.noise.base import Noise, in_place
+from randsmooth.noise.radii import Floats
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 class HoldingFixed(Noise):
     """`noise` on all features of a row but those at `held`, of which every copy has the row's own.
 
-    For fixed values of those it is the smoothing of a classifier of the others, so a certificate is about changes of
-    these others alone, in the norm and the units of `noise`. It says nothing of a row that differs in a held one.
+    For fixed values of those it is the smoothing of a classifier of the others, so a
+    certificate is about changes of these others alone, in the norm and the units of
+    `noise`. It says nothing of a row that differs in a held one.
 
     Attributes:
         noise: what is drawn for the other features.
@@ -31,12 +33,14 @@ class HoldingFixed(Noise):
         columns: their names.
 
     Raises:
-        Problem: no feature is held, positions are not ascending, or there is not one name for each.
+        Problem: no feature is held, positions are not ascending, or there is not one name
+            for each.
 
     Example:
         >>> import torch
         >>> from randsmooth.noise import Gaussian, Stream
-        >>> noise, copies = HoldingFixed(Gaussian(0.5), (1,), ("city",)), torch.empty(4, 3)
+        >>> noise = HoldingFixed(Gaussian(0.5), (1,), ("city",))
+        >>> copies = torch.empty(4, 3)
         >>> noise.draw(copies, torch.tensor([1.0, 7.0, 2.0]), Stream(0, "example"))
         >>> copies[:, 1].tolist(), noise.text
         ([7.0, 7.0, 7.0, 7.0], 'gaussian=0.5, with city held fixed')
@@ -47,8 +51,10 @@ class HoldingFixed(Noise):
     columns: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        # JSON has lists only.
         object.__setattr__(self, "held", tuple(self.held))
         object.__setattr__(self, "columns", tuple(self.columns))
+
         whole = all(type(place) is int and place >= 0 for place in self.held)
         if not whole or not self.held or list(self.held) != sorted(set(self.held)):
             raise BadValue(
@@ -56,9 +62,8 @@ class HoldingFixed(Noise):
                 value=self.held,
                 expected="must be positions of features, ascending, and at least one",
             )
-        if len(self.columns) != len(self.held) or not all(
-            isinstance(name, str) for name in self.columns
-        ):
+        texts = all(isinstance(name, str) for name in self.columns)
+        if not texts or len(self.columns) != len(self.held):
             raise BadValue(
                 field="columns",
                 value=self.columns,
@@ -78,11 +83,11 @@ class HoldingFixed(Noise):
     proves_apart = property(lambda self: self.noise.proves_apart)
     domain = property(lambda self: self.noise.domain)
     additive = property(lambda self: self.noise.additive)
+    width = property(lambda self: self.noise.width)
     scale = property(lambda self: self.noise.scale)
     step = property(lambda self: self.noise.step)
-    ready = property(lambda self: self.noise.ready)
-    width = property(lambda self: self.noise.width)
     unit = property(lambda self: self.noise.unit)
+    ready = property(lambda self: self.noise.ready)
 
     @property
     def known_shape(self) -> tuple[int, ...]:
@@ -110,11 +115,15 @@ class HoldingFixed(Noise):
         return [place for place in range(d) if place not in self.held]
 
     def of(self, shape: Sequence[int]) -> Noise:
-        if len(shape) != 1 or self.held[-1] >= shape[0] or not self.free(shape[0]):
-            said = f"features {self.held} are held fixed, and an input has the shape {tuple(shape)}"
-            raise BadValue(f"{said}: expected a row (d,) with these and others")
-        inner = self.noise.of((len(self.free(shape[0])),))
-        if inner.shape((len(self.free(shape[0])),)) != (len(self.free(shape[0])),):
+        is_row = len(shape) == 1
+        if not is_row or self.held[-1] >= shape[0] or not self.free(shape[0]):
+            raise BadValue(
+                f"features {self.held} are held fixed, and an input has the shape "
+                f"{tuple(shape)}: expected a row (d,) with these and others"
+            )
+        free = (len(self.free(shape[0])),)
+        inner = self.noise.of(free)
+        if inner.shape(free) != free:
             raise BadValue(
                 f"{self.noise.text} adds marks to an input: it cannot hold columns fixed"
             )
@@ -146,10 +155,16 @@ class HoldingFixed(Noise):
 
 
 def holding(facts: Mapping[str, Any], noise: Noise) -> HoldingFixed:
-    """The noise whose `HoldingFixed.facts` these are, `noise` being the one within. Problem where they are none."""
-    held, columns = facts.get("held"), facts.get("columns")
+    """Return the noise whose `HoldingFixed.facts` these are, `noise` being the one within.
+
+    Raises:
+        Problem: they are of none.
+    """
+    held = facts.get("held")
+    columns = facts.get("columns")
     if not isinstance(held, list | tuple) or not isinstance(columns, list | tuple):
         raise BadValue(
-            f"held={held!r:.100} and columns={columns!r:.100} must be lists: of positions, and of names"
+            f"held={held!r:.100} and columns={columns!r:.100} must be lists: "
+            "of positions, and of names"
         )
     return HoldingFixed(noise, tuple(held), tuple(columns))

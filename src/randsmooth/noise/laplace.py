@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.noise.base import Floats, Noise, below, both, in_place
+from randsmooth.noise.base import Noise, in_place
 from randsmooth.noise.fine import add_and_round, in_parts
 from randsmooth.noise.norms import check_length
+from randsmooth.noise.radii import Floats, below, both
 from randsmooth.noise.streams import Stream
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Laplace(Noise):
     norm: ClassVar[str] = "l1"
     usage: ClassVar[str] = "laplace=B"
     summary: ClassVar[str] = (
-        "x + noise of mean absolute value B and density exp(-|z| / B), which certifies in L1."
+        "x + noise of mean absolute value B and density exp(-|z| / B), which certifies "
+        "in L1."
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
@@ -49,9 +51,10 @@ class Laplace(Noise):
         check_length("b", self.b)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`: noise is the difference of two exponential numbers; x + noise is rounded to a grid.
+        """As `Noise.draw`: the noise is the difference of two exponential numbers.
 
-        The grid does not depend on x (see `randsmooth.noise.fine`).
+        x + noise is rounded to a grid that does not depend on x (see
+        `randsmooth.noise.fine`).
 
         Example:
             >>> import torch
@@ -62,23 +65,23 @@ class Laplace(Noise):
             0.5
         """
         others = replace(stream, name=f"{stream.name}/others")
-        pairs = zip(
-            in_parts(out, stream, "exponential"),
-            in_parts(out, others, "exponential"),
-            strict=True,
-        )
-        for (rows, numbers), (_, less) in pairs:
-            noise = in_place(numbers)
-            noise -= in_place(less)
+        minuends = in_parts(out, stream, "exponential")
+        subtrahends = in_parts(out, others, "exponential")
+        for (rows, minuend), (_, subtrahend) in zip(minuends, subtrahends, strict=True):
+            noise = in_place(minuend)
+            noise -= in_place(subtrahend)
             noise *= self.b
-            add_and_round(rows, numbers, x, self.b)
+            add_and_round(rows, minuend, x, self.b)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """The larger of -b log(q + q_next) and b/2 log((1 - q) / q_next); with q alone -b log(2 q).
+        """Return the larger of -b log(q + q_next) and b/2 log((1 - q) / q_next).
 
-        At distance R in L1 no set is more than e^(R/b) times as likely as before. So the class is left with more than
-        1 - e^(R/b) q, and with e^(-R/b) (1 - q), while no other one gets more than e^(R/b) q_next. With q alone the
-        first is never the smaller one, for 4 q (1 - q) <= 1.
+        With q alone it is -b log(2 q).
+
+        At distance R in L1 no set is more than e^(R/b) times as likely as before. So
+        the class is left with more than 1 - e^(R/b) q, and with e^(-R/b) (1 - q), while
+        no other one gets more than e^(R/b) q_next. With q alone the first is never the
+        smaller one, for 4 q (1 - q) <= 1.
 
         Source: Teng et al. 2020, theorem 1.
 
@@ -86,18 +89,18 @@ class Laplace(Noise):
             >>> float(Laplace(0.5).radius(0.6, 0.2).round(3))  # -b log(0.8) would be 0.112
             0.173
         """
-        with np.errstate(
-            divide="ignore"
-        ):  # infinite where no noise leads to another class
-            least = -np.log(both(q, q_next))
+        # Infinite where no noise leads to another class.
+        with np.errstate(divide="ignore"):
+            by_what_is_left = -np.log(both(q, q_next))
             if q_next is None:
-                return below(self.b * least)
+                return below(self.b * by_what_is_left)
             q = np.asarray(q, np.float64)
             other = np.minimum(np.asarray(q_next, np.float64), q)
-            ratio = (np.log1p(-q) - np.log(other)) / 2.0
-        return below(self.b * np.where(q >= 1.0, 0.0, np.maximum(least, ratio)))
+            by_ratio = (np.log1p(-q) - np.log(other)) / 2.0
+        larger = np.maximum(by_what_is_left, by_ratio)
+        return below(self.b * np.where(q >= 1.0, 0.0, larger))
 
     def tail(self, radius: ArrayLike) -> Floats:
-        """q = exp(-radius / b) / 2."""
+        """Return q = exp(-radius / b) / 2."""
         r = np.asarray(radius, np.float64)
         return np.asarray(np.where(r <= 0.0, 0.5, below(np.exp(-r / self.b) / 2.0)))

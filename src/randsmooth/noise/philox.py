@@ -1,7 +1,10 @@
-"""The counter-based generator Philox4x64-10, whose words are a function of key and counter: the same on every device.
+"""The counter-based generator Philox4x64-10, whose words are the same on every device.
 
-Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3". On the CPU the words come from NumPy's
-`Philox`; on other devices they are computed in torch, in whole numbers, and are the same to the last bit.
+They are a function of key and counter. On the CPU the words come from NumPy's `Philox`;
+on other devices they are computed in torch, in whole numbers, and are the same to the
+last bit.
+
+Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3".
 """
 
 from __future__ import annotations
@@ -15,18 +18,29 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from torch import Tensor
 
-LANES = 4  # words of a counter
+# Words of a counter.
+LANES = 4
 ROUNDS = 10
+
+# The lower 32 bits of a word.
 HALF = 0xFFFFFFFF
+
+# What the two even words of a counter are multiplied by in a round.
 FACTORS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
-GROWTH = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)  # of the key, from round to round
+
+# What the words of the key grow by from round to round.
+GROWTH = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 
 
 class Philox(NamedTuple):
-    """A stream of 64-bit words: its two words of key, and the two upper words of each of its counters.
+    """A stream of 64-bit words.
 
-    The lowest word of a counter counts from 1 on, as NumPy does; the one above it is the `part` of the stream, so that
-    parts have no word in common.
+    The lowest word of a counter counts from 1 on, as NumPy does; the one above it is the
+    `part` of the stream, so that parts have no word in common.
+
+    Attributes:
+        key0, key1: the two words of its key.
+        upper0, upper1: the two upper words of each of its counters.
     """
 
     key0: int
@@ -35,84 +49,105 @@ class Philox(NamedTuple):
     upper1: int
 
     def words(self, part: int, count: int, start: int = 0) -> NDArray[np.uint64]:
-        """`count` words of a part, from the word numbered `start`; computed on the CPU."""
-        held, skipped = _held(), start % LANES
-        counter = np.array([start // LANES, part, self.upper0, self.upper1], np.uint64)
-        state = {"counter": counter, "key": np.array([self.key0, self.key1], np.uint64)}
-        full: Any = {
+        """Return `count` words of a part, from the word numbered `start`; computed on the CPU."""
+        counter = [start // LANES, part, self.upper0, self.upper1]
+        state: Any = {
             "bit_generator": "Philox",
-            "state": state,
+            "state": {
+                "counter": np.array(counter, np.uint64),
+                "key": np.array([self.key0, self.key1], np.uint64),
+            },
             "has_uint32": 0,
             "uinteger": 0,
-        }
-        held.state = full | {
+            # Nothing is left in the buffer.
             "buffer": np.zeros(LANES, np.uint64),
             "buffer_pos": LANES,
-        }  # nothing is left in it
-        drawn: NDArray[np.uint64] = held.random_raw(skipped + count)
+        }
+        generator = _generator_of_thread()
+        generator.state = state
+        skipped = start % LANES
+        drawn: NDArray[np.uint64] = generator.random_raw(skipped + count)
         return drawn[skipped:]
 
     def signed(self) -> list[int]:
-        """Its four words as the int64 numbers that have the same bits."""
+        """Return its four words as the int64 numbers that have the same bits."""
         return [signed(word) for word in self]
 
 
-_own = threading.local()
+_of_thread = threading.local()
 
 
-def _held() -> np.random.Philox:
-    """This thread's generator: to set its state takes a tenth of the time that making another takes."""
-    found: np.random.Philox | None = getattr(_own, "generator", None)
-    if found is None:
-        found = _own.generator = np.random.Philox(0)
-    return found
+def _generator_of_thread() -> np.random.Philox:
+    """Return this thread's generator.
+
+    To set its state takes a tenth of the time that making another takes.
+    """
+    generator: np.random.Philox | None = getattr(_of_thread, "generator", None)
+    if generator is None:
+        generator = np.random.Philox(0)
+        _of_thread.generator = generator
+    return generator
 
 
 def computed_words(streams: Tensor, part: int, places: Tensor) -> Tensor:
-    """(..., 4) the words [4 c, 4 c + 4) of a part of each stream, for c in `places` (...).
+    """Return the words [4 c, 4 c + 4) of a part of each stream, for c in `places`.
 
-    It is not compiled: torch.compile of 2.13 made kernels for CPUs that gave other words at the end of a tensor.
+    It is not compiled: torch.compile of 2.13 made kernels for CPUs that gave other words
+    at the end of a tensor.
 
     Args:
-        streams: (..., 4) `Philox.signed`, with the dimensions of `places` or 1 in their place.
+        streams: (..., 4) `Philox.signed`, with the dimensions of `places` or 1 in their
+            place.
         part: as of `Philox.words`.
-        places: int64, from 0 on.
+        places: (...) int64, from 0 on.
 
     Returns:
-        int64 numbers with the bits of the words.
+        (..., 4) int64 numbers with the bits of the words.
     """
     import torch
 
+    # The paper's letters: k for the key, c for the counter.
     k0, k1, c2, c3 = streams.unbind(-1)
-    c0, c1 = places + 1, torch.full_like(places, part)
+    c0 = places + 1
+    c1 = torch.full_like(places, part)
     for _ in range(ROUNDS):
-        (low0, high0), (low1, high1) = (
-            _product(c0, FACTORS[0]),
-            _product(c2, FACTORS[1]),
-        )
-        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-        k0, k1 = k0 + signed(GROWTH[0]), k1 + signed(GROWTH[1])
+        low0, high0 = _product(c0, FACTORS[0])
+        low1, high1 = _product(c2, FACTORS[1])
+        c0 = high1 ^ c1 ^ k0
+        c1 = low1
+        c2 = high0 ^ c3 ^ k1
+        c3 = low0
+        k0 = k0 + signed(GROWTH[0])
+        k1 = k1 + signed(GROWTH[1])
     return torch.stack([c0, c1, c2, c3], dim=-1)
 
 
 def signed(word: int) -> int:
-    """The int64 with the bits of a 64-bit `word`; sums and products of such numbers wrap as those of the words do."""
+    """Return the int64 with the bits of a 64-bit `word`.
+
+    Sums and products of such numbers wrap as those of the words do.
+    """
     return word - (1 << 64) if word >> 63 else word
 
 
 def _product(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
-    """Lower and upper word of the product of the words `x` and `factor`, by halves of 32 bits."""
-    below, above, f_below, f_above = x & HALF, _upper(x), factor & HALF, factor >> 32
-    low, across, over, high = (
-        below * f_below,
-        above * f_below,
-        below * f_above,
-        above * f_above,
-    )
-    middle = _upper(low) + (across & HALF) + (over & HALF)  # below 3 * 2^32
-    return x * signed(factor), high + _upper(across) + _upper(over) + _upper(middle)
+    """Return the lower and the upper word of the product of the words `x` and `factor`."""
+    # By halves of 32 bits.
+    x_lower = x & HALF
+    x_upper = _upper(x)
+    factor_lower = factor & HALF
+    factor_upper = factor >> 32
+
+    lower = x_lower * factor_lower
+    across = x_upper * factor_lower
+    over = x_lower * factor_upper
+    upper = x_upper * factor_upper
+    # Below 3 * 2^32.
+    middle = _upper(lower) + (across & HALF) + (over & HALF)
+    carried = _upper(across) + _upper(over) + _upper(middle)
+    return x * signed(factor), upper + carried
 
 
 def _upper(x: Tensor) -> Tensor:
-    """The upper 32 bits, as a number from 0 on: torch's shift fills up with the sign."""
+    """Return the upper 32 bits, as a number from 0 on: torch's shift fills up with the sign."""
     return (x >> 32) & HALF

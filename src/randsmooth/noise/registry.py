@@ -1,4 +1,4 @@
-"""Noises by name, ours and those of other packages, and how one is made from what a user or a header says.
+"""Noises by name, and how one is made from what a user or a header says.
 
 Listing them loads neither torch nor SciPy.
 """
@@ -26,10 +26,11 @@ NOISES: Registry[type[Noise]] = Registry(
 
 
 def make_noise(text: str) -> Noise:
-    """The noise that `text` names, such as "gaussian=0.5", "uniform=0.6", "ablation=45" or "gaussian=std.npy".
+    """Return the noise that `text` names, such as "uniform=0.6" or "ablation=45".
 
     Args:
-        text: a name of `NOISES`, and after `=` its width, or how many pixels are kept, or a file.
+        text: a name of `NOISES`, and after `=` its width, or how many pixels are kept, or
+            a file as in "gaussian=std.npy".
 
     Raises:
         Problem: there is no such noise, or what follows its name is missing or wrong.
@@ -40,7 +41,7 @@ def make_noise(text: str) -> Noise:
         >>> make_noise("unifrom=0.6")
         Traceback (most recent call last):
         ...
-        randsmooth.errors.UnknownName: unknown noise 'unifrom': did you mean 'uniform'? Expected one of: ...
+        randsmooth.errors.UnknownName: unknown noise 'unifrom': did you mean 'uniform'? ...
     """
     name, _, value = text.strip().partition("=")
     if name == "gaussian" and value.endswith(".npy"):
@@ -49,7 +50,8 @@ def make_noise(text: str) -> Noise:
     kind = NOISES[name]
     if not value:
         raise MissingValue(
-            f"noise {shown(repr(text))} lacks its number: write {kind.usage}. {kind.summary}"
+            f"noise {shown(repr(text))} lacks its number: write {kind.usage}. "
+            f"{kind.summary}"
         )
     try:
         return kind.parse(value)
@@ -58,7 +60,7 @@ def make_noise(text: str) -> Noise:
 
 
 def noise_from(facts: Mapping[str, Any]) -> Noise:
-    """The noise whose `Noise.facts` these are, equal to the last bit.
+    """Return the noise whose `Noise.facts` these are, equal to the last bit.
 
     Raises:
         Problem: there is no such noise here, or these are not its facts.

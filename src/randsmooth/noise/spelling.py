@@ -1,4 +1,4 @@
-"""How users and files spell a noise, and the one noise that is meant: `sigma=0.25` is `Gaussian(0.25)`."""
+"""How users and files spell a noise: `sigma=0.25` is `Gaussian(0.25)`."""
 
 from __future__ import annotations
 
@@ -232,7 +232,10 @@ class UnderNoise(FrozenRecord):
         return fields
 
     def replace(self, **fields: Any) -> Self:
-        """Return the same with other `fields`, checked like any; `sigma` takes the place of the noise."""
+        """Return the same with other `fields`, checked like any.
+
+        `sigma` takes the place of the noise.
+        """
         if "sigma" in fields:
             sigma = fields.pop("sigma")
             fields["noise"] = self._noise_named(sigma, fields.get("noise"))

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-SEED_BITS = 53  # JSON readers that know only floats keep integers up to this size
-LAWS = {  # -> what draws it in NumPy, and in torch
+# Of a seed: readers of JSON that know only floats keep integers up to this size.
+SEED_BITS = 53
+
+# Law of random numbers -> the methods that draw it in NumPy, and in torch.
+LAWS = {
     "normal": ("standard_normal", "normal_"),
     "uniform": ("random", "uniform_"),
     "exponential": ("standard_exponential", "exponential_"),
@@ -28,13 +31,13 @@ LAWS = {  # -> what draws it in NumPy, and in torch
 class Stream:
     """A source of random numbers named by (seed, name, position).
 
-    Streams that differ in any part give independent numbers. One stream always gives the same numbers on the same
-    kind of device, those of `philox` on every kind. `Stream(0, "certify").at(address_of(x), block)` is one block of the
-    noise of image x.
+    Streams that differ in any part give independent numbers. One stream always gives the
+    same numbers on the same kind of device, those of `philox` on every kind.
+    `Stream(0, "certify").at(address_of(x), block)` is one block of the noise of image x.
 
     Example:
         >>> stream = Stream(0, "certify").at(7)
-        >>> stream.numpy().integers(0, 100, 3).tolist() == stream.numpy().integers(0, 100, 3).tolist()
+        >>> stream.numpy().random() == stream.numpy().random()
         True
         >>> stream.at(1) == stream.at(2)
         False
@@ -45,52 +48,62 @@ class Stream:
     position: tuple[int, ...] = ()
 
     def at(self, *position: int) -> Stream:
-        """The stream at a position below this one."""
+        """Return the stream at a position below this one."""
         return replace(self, position=self.position + position)
 
     def digest(self) -> bytes:
-        """The whole address, hashed to 32 bytes: different addresses give different hashes."""
-        address = repr((int(self.seed), self.name, tuple(map(int, self.position))))
+        """Return the whole address, hashed to 32 bytes: different addresses give different hashes."""
+        position = tuple(map(int, self.position))
+        address = repr((int(self.seed), self.name, position))
         return blake2b(address.encode(), digest_size=32).digest()
 
     def sequence(self) -> np.random.SeedSequence:
-        """The digest as entropy."""
+        """Return the digest as entropy."""
         return np.random.SeedSequence(int.from_bytes(self.digest(), "little"))
 
     def philox(self) -> Philox:
-        """The counter-based generator at this address, which gives the same words on every device."""
+        """Return the counter-based generator at this address, which gives the same words on every device."""
         return Philox(*np.frombuffer(self.digest(), "<u8").tolist())
 
     def uniform(self) -> float:
-        """A number in (0, 1) at this address: of 2^52 equally likely ones, none of them 0 or 1."""
-        return (int.from_bytes(self.digest()[:8], "little") % 2**52 + 0.5) / 2.0**52
+        """Return a number in (0, 1) at this address.
+
+        It is one of 2^52 equally likely ones, none of them 0 or 1.
+        """
+        word = int.from_bytes(self.digest()[:8], "little")
+        return (word % 2**52 + 0.5) / 2.0**52
 
     def numpy(self) -> np.random.Generator:
-        """A NumPy generator, seeded with all 256 bits."""
+        """Return a NumPy generator, seeded with all 256 bits."""
         return np.random.Generator(np.random.SFC64(self.sequence()))
 
     def torch(self, device: torch.device | str = "cpu") -> torch.Generator:
-        """A torch generator on `device`.
+        """Return a torch generator on `device`.
 
-        On the CPU torch keeps 32 bits of a seed, which is enough for shuffling and augmentation. The noise of
-        certification comes from `numpy` there, whose state is seeded in full.
+        On the CPU torch keeps 32 bits of a seed, which is enough for shuffling and
+        augmentation. The noise of certification comes from `numpy` there, whose state is
+        seeded in full.
         """
         import torch
 
-        return torch.Generator(device).manual_seed(
-            int(self.sequence().generate_state(1, np.uint64)[0])
-        )
+        seed = int(self.sequence().generate_state(1, np.uint64)[0])
+        return torch.Generator(device).manual_seed(seed)
 
 
 def fill(out: Tensor, stream: Stream, law: str) -> None:
-    """Fill `out`, contiguous float32 or float64 of any shape, with numbers of `stream` that have one of LAWS.
+    """Fill `out` with numbers of `stream` that have one of LAWS.
 
-    On the CPU the numbers come from NumPy, which leaves torch's own threads alone and lets other threads draw at the
-    same time. There, a shorter `out` holds the first numbers of a longer one.
+    On the CPU the numbers come from NumPy, which leaves torch's own threads alone and
+    lets other threads draw at the same time. There, a shorter `out` holds the first
+    numbers of a longer one.
+
+    Args:
+        out: contiguous float32 or float64 of any shape.
 
     Example:
         >>> import torch
-        >>> long, short = torch.empty(6), torch.empty(2)
+        >>> long = torch.empty(6)
+        >>> short = torch.empty(2)
         >>> fill(long, Stream(0, "example"), "normal")
         >>> fill(short, Stream(0, "example"), "normal")
         >>> torch.equal(short, long[:2])
@@ -102,7 +115,10 @@ def fill(out: Tensor, stream: Stream, law: str) -> None:
 def filled_by(
     stream: Stream, law: str, device: torch.device
 ) -> Callable[[Tensor], None]:
-    """What fills one tensor on `device` after the other with numbers of `stream`, see `fill`; all are different."""
+    """Return what fills one tensor on `device` after the other, as `fill` does.
+
+    All numbers are different ones of `stream`.
+    """
     in_numpy, in_torch = LAWS[law]
     if device.type != "cpu":
         generator = stream.torch(device)
@@ -117,7 +133,7 @@ def filled_by(
 
 
 def fresh_seed() -> int:
-    """A seed from the operating system, which nobody can know before it is drawn.
+    """Return a seed from the operating system, which nobody can know before it is drawn.
 
     Example:
         >>> 0 <= fresh_seed() < 2**53
@@ -127,11 +143,12 @@ def fresh_seed() -> int:
 
 
 def address_of(x: Tensor) -> int:
-    """A 256-bit number that identifies an image (C, H, W): the BLAKE2b hash of its shape and its pixels.
+    """Return a 256-bit number that identifies an image (C, H, W).
 
-    The pixels are hashed as little-endian float32 numbers in C order, with -0.0 as 0.0, so that the device, the memory
-    layout and the machine do not matter. Equal images have the same address; images that differ in one bit of one
-    pixel have unrelated ones.
+    It is the BLAKE2b hash of its shape and its pixels. The pixels are hashed as
+    little-endian float32 numbers in C order, with -0.0 as 0.0, so that the device, the
+    memory layout and the machine do not matter. Equal images have the same address;
+    images that differ in one bit of one pixel have unrelated ones.
 
     Example:
         >>> import torch
@@ -141,7 +158,8 @@ def address_of(x: Tensor) -> int:
         >>> address_of(x) == address_of(x.flip(-1))
         False
     """
-    pixels = x.detach().float().cpu().numpy() + np.float32(0.0)  # which makes -0.0 0.0
+    # The sum makes -0.0 0.0.
+    pixels = x.detach().float().cpu().numpy() + np.float32(0.0)
     digest = blake2b(repr(pixels.shape).encode(), digest_size=32)
     digest.update(np.ascontiguousarray(pixels, "<f4").data)
     return int.from_bytes(digest.digest(), "little")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.noise.base import Floats, Noise, below, both, check_shape, in_place
+from randsmooth.noise.base import Noise, check_shape, in_place
 from randsmooth.noise.fine import add_and_round, in_parts
 from randsmooth.noise.norms import check_length
+from randsmooth.noise.radii import Floats, below, both
 from randsmooth.noise.streams import Stream
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OfShares(Noise):
-    """Noise under which inputs |delta|_1 apart have all but a share of |delta|_1 / (2 lam) of their copies in common.
+    """Noise under which near inputs have most of their copies in common.
 
-    The class loses at most that share, and another one gains at most as much.
+    Inputs |delta|_1 apart have all but a share of |delta|_1 / (2 lam). The class loses at
+    most that share, and another one gains at most as much.
     """
 
     lam: float
@@ -33,15 +35,15 @@ class OfShares(Noise):
         check_length("lam", self.lam)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
-        """R = lam (1 - q - q_next); with q alone lam (1 - 2 q).
+        """Return R = lam (1 - q - q_next); with q alone lam (1 - 2 q).
 
         Source: Yang et al. 2020, table 1 (uniform, L1).
         """
-        s = both(q, q_next)
-        return self.lam * np.asarray(np.where(s <= 0.0, 1.0, below(1.0 - s)))
+        lost = both(q, q_next)
+        return self.lam * np.asarray(np.where(lost <= 0.0, 1.0, below(1.0 - lost)))
 
     def tail(self, radius: ArrayLike) -> Floats:
-        """q = (1 - radius / lam) / 2."""
+        """Return q = (1 - radius / lam) / 2."""
         r = np.asarray(radius, np.float64) / self.lam
         return np.asarray(np.where(r <= 0.0, 0.5, below((1.0 - r) / 2.0)))
 
@@ -49,8 +51,8 @@ class OfShares(Noise):
 class Uniform(OfShares):
     """x + U[-lam, lam]^d, which certifies in L1 (Lee et al. 2019; Yang et al. 2020).
 
-    Two cubes of side 2 lam, `delta` apart, have all but a share of 1 - prod(1 - |delta_i| / (2 lam)) in common, which
-    is at most |delta|_1 / (2 lam).
+    Two cubes of side 2 lam, `delta` apart, have all but a share of
+    1 - prod(1 - |delta_i| / (2 lam)) in common, which is at most |delta|_1 / (2 lam).
 
     Attributes:
         lam: half the side of the cube, in the units of the input.
@@ -60,7 +62,8 @@ class Uniform(OfShares):
 
     Example:
         >>> noise = Uniform(0.6)
-        >>> noise.radius([0.0, 0.25, 0.5]).round(3).tolist()  # the cubes may be lam apart, and no farther
+        >>> # The cubes may be lam apart, and no farther.
+        >>> noise.radius([0.0, 0.25, 0.5]).round(3).tolist()
         [0.6, 0.3, 0.0]
         >>> noise.tail([0.0, 0.3, 0.7]).round(3).tolist()
         [0.5, 0.25, 0.0]
@@ -69,7 +72,8 @@ class Uniform(OfShares):
     name: ClassVar[str] = "uniform"
     usage: ClassVar[str] = "uniform=LAM"
     summary: ClassVar[str] = (
-        "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies in L1."
+        "x + noise that is uniform in [-LAM, LAM] for each coordinate, which certifies "
+        "in L1."
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
@@ -77,7 +81,9 @@ class Uniform(OfShares):
     proves_apart: ClassVar[tuple[str, ...]] = ("linf",)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`; x + noise is rounded to a grid that does not depend on x (see `randsmooth.noise.fine`).
+        """As `Noise.draw`; x + noise is rounded to a grid that does not depend on x.
+
+        See `randsmooth.noise.fine`.
 
         Example:
             >>> import torch
@@ -94,9 +100,10 @@ class Uniform(OfShares):
             add_and_round(rows, numbers, x, self.lam)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
-        """As `Noise.convert`; in L-infinity 2 lam (1 - (1 - h)^(1/d)) for h = r / (2 lam) = (1 - q - q_next) / 2.
+        """As `Noise.convert`; in L-infinity 2 lam (1 - (1 - h)^(1/d)) for h = r / (2 lam).
 
-        Of two cubes that lie t apart in each of d coordinates a share of (1 - t / (2 lam))^d is in both.
+        h is (1 - q - q_next) / 2. Of two cubes that lie t apart in each of d coordinates
+        a share of (1 - t / (2 lam))^d is in both.
 
         Source: Yang et al. 2020, table 1 (uniform, L-infinity).
         """
@@ -104,8 +111,6 @@ class Uniform(OfShares):
         if norm != "linf":
             return r
         check_shape(shape)
-        return below(
-            -2.0
-            * self.lam
-            * np.expm1(np.log1p(-r / (2.0 * self.lam)) / math.prod(shape))
-        )
+        d = math.prod(shape)
+        side = 2.0 * self.lam
+        return below(-2.0 * self.lam * np.expm1(np.log1p(-r / side) / d))

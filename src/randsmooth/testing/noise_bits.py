@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.errors import Problem
-from randsmooth.noise import Noise, Stream
+from randsmooth.noise import NORMS, Noise, Stream
 from randsmooth.testing.contract import require
 from randsmooth.testing.noise_samples import (
     COPIES_AT_ONCE,
@@ -62,7 +62,7 @@ def _values_to_hide(noise: Noise) -> Iterator[tuple[float, float]]:
     They differ in sign, in being finite or in the payload of a NaN.
     """
     pairs: tuple[tuple[float, float], ...] = FINITE_VALUES
-    if noise.norm == "l0":
+    if NORMS[noise.norm].whole:
         # In the other norms no radius reaches so far.
         pairs = (*FINITE_VALUES, *VALUES_AT_ANY_DISTANCE)
     for before, after in pairs:
@@ -78,7 +78,7 @@ def _changed(noise: Noise, x: Tensor, after: float, radius: float) -> Tensor:
 
     All numbers of `x` are equal.
     """
-    if noise.norm == "l0":
+    if NORMS[noise.norm].whole:
         pixels = math.prod(x.shape[1:]) if x.dim() > 1 else x.numel()
         channels = x.clone().reshape(-1, pixels)
         channels[:, : math.ceil(radius)] = after

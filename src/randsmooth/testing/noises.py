@@ -80,7 +80,7 @@ def check_noise(noise: str | Noise, *, shape: Sequence[int] | None = None) -> No
         _check_describes_itself(made)
 
         if not shape:
-            shape = SHAPE_OF_L0 if made.norm == "l0" else SHAPE
+            shape = SHAPE_OF_L0 if NORMS[made.norm].whole else SHAPE
         _check_noise_of_shape(made, tuple(shape))
 
 
@@ -116,7 +116,7 @@ def _check_noise_of_shape(noise: Noise, shape: tuple[int, ...]) -> None:
     _check_next_class_helps(completed)
     _check_tails_invert_radii(completed)
     check_draws(completed, shape)
-    if completed.norm == "l0":
+    if NORMS[completed.norm].whole:
         check_few_pixels(completed, shape)
     else:
         check_half_spaces(completed, shape)
@@ -211,7 +211,7 @@ def _check_tails_invert_radii(noise: Noise) -> None:
         tails.shape == radii.shape and np.all(np.diff(tails) >= 0.0),
         "has tails that do not fall as radii grow",
     )
-    if noise.norm == "l0":
+    if NORMS[noise.norm].whole:
         _check_tails_of_whole_radii(noise, q, tails)
     else:
         worst = int(np.argmax(np.abs(tails / q - 1.0)))
