@@ -103,6 +103,7 @@ def are_features(x: Array) -> bool:
     """
     if x.dtype == np.uint8:
         return False
+    # Signals (N, C, T) and grey images (N, H, W) have the same axes.
     if x.ndim == 3:
         return x.dtype.kind == "f" and bool((x < 0).any())
     return x.ndim == 2 or x.ndim > 4

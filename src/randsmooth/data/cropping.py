@@ -89,6 +89,7 @@ def _window(size: tuple[int, int], draws: Sequence[float]) -> tuple[int, int]:
         if 0 < width <= full_width and 0 < height <= full_height:
             return width, height
 
+    # Of an image that is longer than any window, no drawn one may fit.
     widest = max(1, min(full_width, round(full_height * most_ratio)))
     tallest = max(1, min(full_height, round(widest / least_ratio)))
     return widest, tallest

@@ -190,6 +190,7 @@ def paired(
     """
     own_images = _images_in(taken, asked)
     own_labels = _labels_in(taken)
+    # Both are there, or neither is, which is told where columns are looked for.
     if bool(own_images) == bool(own_labels):
         return taken
 
@@ -204,6 +205,7 @@ def paired(
         for label in labels
         if lengths[image] is not None and lengths[image] == lengths[label]
     ]
+    # Labels of another split must never be taken for those of these images.
     pair = _only_pair(pairs, {*own_images, *own_labels})
     if pair is None:
         listed = [

@@ -107,8 +107,10 @@ class DiffusionDenoiser(nn.Module):
         x_t = signal * (2.0 * noisy - 1.0)
         predicted = self._prediction(x_t)
         if self.prediction == "epsilon":
+            # x_t = signal * x + noise * epsilon
             x = (x_t - noise * predicted) / signal
         elif self.prediction == "v_prediction":
+            # v = signal * epsilon - noise * x, and signal^2 + noise^2 = 1
             x = signal * x_t - noise * predicted
         else:
             x = predicted

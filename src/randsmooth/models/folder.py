@@ -367,6 +367,7 @@ def check_folder(folder: Path | str) -> str:
 configuration and weights are as they were saved'
     """
     stored = read(folder)
+    # Of the room, as the modules of these classes import this one.
     kind = pkgutil.resolve_name(f"randsmooth.models:{stored.kind.capitalize()}")
     model = kind.rebuilt(stored)
     numbers = sum(tensor.numel() for tensor in stored.weights.values())

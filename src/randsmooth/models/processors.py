@@ -133,7 +133,7 @@ def _setting(settings: Mapping[str, Any], name: str) -> Any:
 def _filter(number: Any) -> str:
     """Return the interpolation that Pillow has under a number."""
     if number not in FILTERS:
-        known = " or ".join(f"{known} ({name})" for known, name in FILTERS.items())
+        known = " or ".join(f"{key} ({name})" for key, name in FILTERS.items())
         raise WrongModel(
             f"resample={shown(repr(number))}; expected {known}",
             field="resample",
