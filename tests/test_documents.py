@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from models.refusing import refusal
+from models.refusing import problem_of, refusal
 from randsmooth.documents import (
     MOST_BYTES,
     MOST_DEPTH,
@@ -14,6 +14,8 @@ from randsmooth.documents import (
     parse_yaml,
     read_file,
 )
+from randsmooth.errors import WrongFile
+from values import Refusal
 
 JSON: list[tuple[str | bytes, str]] = [
     ("[" * 100_000, "nested deeper"),
@@ -100,8 +102,8 @@ def test_documents_mean_what_they_say() -> None:
 def test_only_files_of_a_size_are_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1234")
     assert read_file(tmp_path / "a", most=4) == b"1234"
-    said = refusal(read_file, tmp_path / "a", most=3)
-    assert "a is 4 bytes" in said and "at most 3" in said
+    problem = problem_of(read_file, tmp_path / "a", most=3)
+    Refusal(WrongFile).check(problem)
     others = [tmp_path, tmp_path / "none"]
     if os.name == "posix":
         os.mkfifo(tmp_path / "pipe")

@@ -109,8 +109,8 @@ def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
     Refusal(BadValue, "seconds=0", field="seconds").check(problem_of(Limits, seconds=0))
     denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), served.model)
     behind = Served.of(denoised, "denoised", sigma=0.25, dataset="digits")
-    said = refusal(next, behind.watched(torch.zeros(1, 8, 8), 0.5, 200))
-    assert "this model is for gaussian=0.25 alone" in said
+    problem = problem_of(next, behind.watched(torch.zeros(1, 8, 8), 0.5, 200))
+    Refusal(BadValue, "gaussian=0.25", field="sigma").check(problem)
 
 
 def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:

@@ -405,8 +405,8 @@ def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
         0.25 * norm.ppf(0.01**1e-5), rel=1e-6
     )
     for taken in (infer, lambda table, _, sigma: table.assuming(sigma=sigma)):
-        said = refusal(taken, table, path, sigma=0.25)
-        assert "0.07 to 0.25: leave sigma out" in said
+        problem = problem_of(taken, table, path, sigma=0.25)
+        Refusal(WrongTable, "0.07", "0.25").check(problem)
     Refusal(WrongTable).check(problem_of(write_tsv, table, tmp_path / "out.tsv"))
     Refusal(WrongTable).check(problem_of(metrics.acr_at, table, n=1000))
     Refusal(WrongTable).check(problem_of(lambda: table.noise))
@@ -455,12 +455,8 @@ def test_bounds_on_p_a_that_a_log_states_are_used_and_contradict_a_wrong_sigma(
     )
     assert metrics.p_a(table).share(0.99).value == 5 / 6
     assert infer(read(path), path, sigma=0.5).header.sigma == 0.5
-    said = refusal(infer, read(path), path, sigma=1.0)
-    assert (
-        "image 0 has radius 1.905" in said
-        and "pABar" in said
-        and "give the sigma" in said
-    )
+    problem = problem_of(infer, read(path), path, sigma=1.0)
+    Refusal(BadValue, "1.905", "pABar").check(problem)
     path.write_text(with_columns([0.4] * 6, pABar=[0.4] * 6))
     Refusal(WrongFile, "line 2: pABar='0.4'").check(problem_of(read, path))
     path.write_text(with_columns([0.4] * 6, pABar=[1.4] * 6))

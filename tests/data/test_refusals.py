@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
 
 from data.making import DIGITS, png, refuses, tar, write_folder, write_parquet
-from models.refusing import problem_of, refusal
+from models.refusing import problem_of
 from randsmooth import data
 from randsmooth.errors import MissingValue, NotFound, UnknownName, WrongData, WrongFile
 from values import Refusal
@@ -204,8 +204,8 @@ def test_items() -> None:
     late = [X[0] / 255.0] * 100
     late[77] = late[77] * 255
     images = data.load(late)
-    said = refusal(lambda: images.batch(torch.tensor([77])))
-    assert "item 77 of the list" in said and "[0, 2" in said
+    problem = problem_of(lambda: images.batch(torch.tensor([77])))
+    Refusal(WrongData, "77", "[0, 2").check(problem)
 
 
 def test_what_of_datasets_is_refused() -> None:

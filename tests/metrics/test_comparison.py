@@ -12,10 +12,10 @@ from scipy import special
 
 from metrics.conftest import Make
 from metrics.skewed import near_unseen
-from models.refusing import problem_of, refusal
+from models.refusing import problem_of
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, from_radii
-from randsmooth.errors import NotComparable
+from randsmooth.errors import BadValue, NotComparable
 from randsmooth.metrics.pairing import gains
 from randsmooth.metrics.reach import NearerEnd, ParticularRadii, reach
 from randsmooth.noise import Gaussian
@@ -190,10 +190,10 @@ def test_pairs_over_other_images_make_one_family() -> None:
 
 def test_a_delta_must_be_a_share_and_no_pair_makes_no_comparison(counted: Make) -> None:
     for delta in (0.0, -0.1, 1.0, float("nan")):
-        told = refusal(
+        problem = problem_of(
             partial(metrics.verdict, counted([900]), counted([800]), delta=delta)
         )
-        assert f"delta={delta}" in told
+        Refusal(BadValue, f"delta={delta}", field="delta").check(problem)
     assert metrics.compare([]) == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import randsmooth as rs
-from models.refusing import check_refusals, refusal
+from models.refusing import check_refusals, problem_of
 from randsmooth.errors import BadValue, WrongModel
 from values import Refusal
 
@@ -69,9 +69,8 @@ def test_code_that_ends_the_program_is_named_and_our_command_line_comes_back(
 ) -> None:
     ours = [*sys.argv]
     script.write_text(SCRIPT.format(more=", required=True"))
-    message = refusal(rs.load_model, f"{script}:make")
-    assert "exit status 2" in message
-    assert "argv:NAME=" in message
+    problem = problem_of(rs.load_model, f"{script}:make")
+    Refusal(WrongModel, "argv:NAME=").check(problem)
     assert "usage: net.py" in capfd.readouterr().err
     assert outputs(f"{script}:make", **{"argv:classes": 5}) == 5
     check_refusals(
@@ -101,9 +100,8 @@ def test_a_module_that_was_imported_is_not_taken_for_one_with_other_options(
     (script.parent / "read_once.py").write_text(SCRIPT.format(more=""))
     for _ in range(2):
         assert outputs("read_once:make", **{"argv:classes": 5}) == 5
-    other = refusal(lambda: outputs("read_once:make", **{"argv:classes": 6}))
-    assert "--classes=5" in other
-    assert "start anew" in other
+    problem = problem_of(lambda: outputs("read_once:make", **{"argv:classes": 6}))
+    Refusal(WrongModel, "classes=5").check(problem)
     check_refusals(
         [(lambda: rs.load_model("read_once:make"), Refusal(WrongModel, "classes=5"))]
     )

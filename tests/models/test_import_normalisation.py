@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.refusing import check_refusals, problem_of, refusal
+from models.refusing import check_refusals, problem_of
 from randsmooth.data import DATASETS
 from randsmooth.errors import WrongFile
 from randsmooth.models import build, import_checkpoint
@@ -30,8 +30,8 @@ def test_a_data_set_without_images_asks_for_the_layer(
         build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(),
         tmp_path / "a.pth",
     )
-    message = refusal(lambda: import_checkpoint(tmp_path / "a.pth", "cifar10-jpeg"))
-    assert "no images are there to find it out" in message and "normalise" in message
+    problem = problem_of(lambda: import_checkpoint(tmp_path / "a.pth", "cifar10-jpeg"))
+    Refusal(WrongFile, "normalise", field="normalise").check(problem)
 
 
 def trial(right: list[list[bool]], guess: float = 0.1) -> Trial:

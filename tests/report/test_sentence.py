@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from models.refusing import problem_of, refusal
+from models.refusing import problem_of
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.errors import NotComparable
@@ -181,5 +181,5 @@ def test_what_cannot_be_compared_is_refused(make: Make) -> None:
     )
     one = make("one")
     one = replace(one, header=one.header.replace(rule="radius=0.25"))
-    said = refusal(lambda: what_acr_hides(make(), one))
-    assert "r = 0.25 only" in said and "one" in said and "ACR is not known" in said
+    problem = problem_of(lambda: what_acr_hides(make(), one))
+    Refusal(NotComparable, "0.25").check(problem)
