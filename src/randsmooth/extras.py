@@ -176,7 +176,8 @@ def install_command(extra: str) -> str:
     kind, address = installed_from()
     if kind == "clone":
         return f"pip install -e {shlex.quote(f'{address}[{extra}]')}"
-    return f"pip install 'randsmooth[{extra}]{f' @ {address}' if address else ''}'"
+    source = f" @ {address}" if address else ""
+    return f"pip install 'randsmooth[{extra}]{source}'"
 
 
 def requirement(extra: str) -> str:
@@ -189,6 +190,8 @@ def requirement(extra: str) -> str:
     from randsmooth import __version__
 
     _, address = installed_from()
-    return f"randsmooth[{extra}]" + (
-        f" @ {address}" if "+" in address.partition("://")[0] else f"=={__version__}"
-    )
+    version = f"=={__version__}"
+    # Of a repository, which another machine reaches too.
+    if "+" in address.partition("://")[0]:
+        version = f" @ {address}"
+    return f"randsmooth[{extra}]{version}"

@@ -50,11 +50,10 @@ class _Shown(Reporter):
     def advance(self, steps: int, info: str = "") -> None:
         self.done, self.info = self.done + steps, info or self.info
         per_second = self.done / max(1e-9, time.monotonic() - self.start)
-        self.show(
-            steps,
-            per_second,
-            f"{per_second:,.{0 if per_second >= 10 else 1}f} {self.unit}/s",
-        )
+        figure = f"{per_second:,.1f}"
+        if per_second >= 10:
+            figure = f"{per_second:,.0f}"
+        self.show(steps, per_second, f"{figure} {self.unit}/s")
 
     def skip(self, steps: int) -> None:
         self.skipped += steps

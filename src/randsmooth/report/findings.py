@@ -21,6 +21,20 @@ from randsmooth.metrics import Comparison, Difference, Verdict
 # print two different figures alike.
 FEWEST_DECIMALS, MOST_DECIMALS = 3, 7
 
+# What a finding says of the two ACRs.
+ACR_DIFFERS = "{whose} ACR is {order} than {others} ({acr} against {other_acr})"
+ACR_IS_THE_SAME = "{first} and {second} have the same ACR ({acr})"
+ACR_IS_UNDECIDED = (
+    "Which of {first} and {second} has the higher ACR ({acr} and {other_acr}) cannot be "
+    "told with {images:,} images"
+)
+
+# What ACR hides, at one radius.
+HIDDEN = (
+    "ACR hides that {count} images are certified {where} under {name} "
+    "({share:.1f}% against {other_share:.1f}%)"
+)
+
 
 class FindingKind(Enum):
     """How the curves of certified accuracy stand to the order of the two ACRs.
@@ -248,19 +262,22 @@ def _hidden_difference(
 
 def _acr_clause(finding: Finding) -> str:
     """Say whose ACR is higher, if that is shown."""
-    first, second = _distinct_figures(finding.acr_first, finding.acr_second)
+    acr, other_acr = _distinct_figures(finding.acr_first, finding.acr_second)
     if finding.acr_shown:
-        order = "higher" if finding.acr_shown > 0 else "lower"
-        return (
-            f"{_possessive(finding.first)} ACR is {order} "
-            f"than {_possessive(finding.second)} ({first} against {second})"
+        return ACR_DIFFERS.format(
+            whose=_possessive(finding.first),
+            order="higher" if finding.acr_shown > 0 else "lower",
+            others=_possessive(finding.second),
+            acr=acr,
+            other_acr=other_acr,
         )
-    if first == second:
-        names = f"{finding.first} and {finding.second}"
-        return f"{names} have the same ACR ({first})"
-    return (
-        f"Which of {finding.first} and {finding.second} has the higher ACR "
-        f"({first} and {second}) cannot be told with {finding.images:,} images"
+    wording = ACR_IS_THE_SAME if acr == other_acr else ACR_IS_UNDECIDED
+    return wording.format(
+        first=finding.first,
+        second=finding.second,
+        acr=acr,
+        other_acr=other_acr,
+        images=finding.images,
     )
 
 
@@ -295,11 +312,12 @@ def _conclusion(finding: Finding) -> str:
 
 
 def _hidden_words(hidden: HiddenDifference, name: str) -> str:
-    count = "fewer" if hidden.fewer else "more"
-    return (
-        f"ACR hides that {count} images are certified "
-        f"{_radii_words(hidden.radius, hidden.radius)} under {name} "
-        f"({100.0 * hidden.first:.1f}% against {100.0 * hidden.second:.1f}%)"
+    return HIDDEN.format(
+        count="fewer" if hidden.fewer else "more",
+        where=_radii_words(hidden.radius, hidden.radius),
+        name=name,
+        share=100.0 * hidden.first,
+        other_share=100.0 * hidden.second,
     )
 
 

@@ -19,6 +19,12 @@ FOREIGN = (
 UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not known"
 UNJUDGED = "No verdicts: nothing says which table is the baseline; name it (baseline)."
 
+# How many samples a rule that may stop before n has taken.
+CERTIFIED_BY_RULE = (
+    "{name} was certified by rule {rule} with {samples:,.0f} samples per image on "
+    "average, of at most {most:,}"
+)
+
 # Two shares that are more of the largest standard errors apart hardly differ by chance.
 SURE_STANDARD_ERRORS = 4.0
 
@@ -332,11 +338,11 @@ def _rule_remark(table: Certificates) -> str:
             f"{table.name}: all {header.n:,} noisy copies of an image were counted; "
             "its certificates are certain."
         )
-    most = (header.n0 or 0) + (header.n or 0)
-    sentence = (
-        f"{table.name} was certified by rule {header.rule} "
-        f"with {table.samples.mean():,.0f} samples per image on average, "
-        f"of at most {most:,}"
+    sentence = CERTIFIED_BY_RULE.format(
+        name=table.name,
+        rule=header.rule,
+        samples=table.samples.mean(),
+        most=(header.n0 or 0) + (header.n or 0),
     )
     if header.rule.partition("=")[0] in STOPPING_RULES:
         sentence += (

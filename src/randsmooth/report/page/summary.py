@@ -11,6 +11,13 @@ from randsmooth.report.grouping import gathered
 from randsmooth.report.remarks import UNJUDGED, budget_remarks
 from randsmooth.report.sheet import Sheet
 
+# Which of the tables has the highest ACR.
+HAS_HIGHEST_ACR = "{which}, {name} has the {highest} ACR ({figure})."
+HIGHEST_ACR_IS_UNDECIDED = (
+    "{which}, it cannot be told with {images:,} images which has the {highest} ACR "
+    "({tied})."
+)
+
 
 def sentences(sheet: Sheet) -> list[str]:
     """Say what was found.
@@ -112,13 +119,15 @@ def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
         if unpaired:
             which += " that can be paired"
         highest = "higher" if tested == 2 else "highest"
-        if len(tied) == 1:
-            yield f"{which}, {first.name} has the {highest} ACR ({figure})."
-        else:
-            yield (
-                f"{which}, it cannot be told with {len(first):,} images "
-                f"which has the {highest} ACR ({', '.join(tied)})."
-            )
+        wording = HAS_HIGHEST_ACR if len(tied) == 1 else HIGHEST_ACR_IS_UNDECIDED
+        yield wording.format(
+            which=which,
+            name=first.name,
+            highest=highest,
+            figure=figure,
+            images=len(first),
+            tied=", ".join(tied),
+        )
     if unpaired:
         yield (
             f"ACR is not compared between {tied[0]} and {', '.join(unpaired)}: "
