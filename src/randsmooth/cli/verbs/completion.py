@@ -6,6 +6,7 @@ from typing import Literal
 
 from click.shell_completion import get_completion_class
 
+from randsmooth.cli.main import app
 from randsmooth.cli.settings import Argument, Unsaved, option
 from randsmooth.escape import say
 
@@ -45,8 +46,6 @@ def run(settings: Completion) -> None:
 
     Example: eval "$(randsmooth completion bash)"
     """
-    from randsmooth.cli.main import app
-
     kind = get_completion_class(settings.shell)
     assert kind is not None, settings.shell
     script = kind(app, {}, "randsmooth", VARIABLE).source()

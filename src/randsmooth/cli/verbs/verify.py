@@ -13,6 +13,7 @@ from randsmooth import certificates, models
 from randsmooth.atomic import is_scrap
 from randsmooth.certificates import looks_like_log
 from randsmooth.certificates.files import LOGS, UNOPENED
+from randsmooth.cli.command import settings_of
 from randsmooth.cli.config_files import read_config, read_document
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import FAILURE
@@ -273,9 +274,6 @@ def check_teacher(path: Path) -> str:
 
 def check_configuration(path: Path) -> str:
     """Check that the file names a verb, and settings that this verb takes."""
-    # This would be a circle: the command asks this module to run.
-    from randsmooth.cli.command import settings_of
-
     verb = verb_named(str(read_document(path).get("verb")))
     validate(settings_of(verb.load()), verb.name, read_config(path, verb.name))
     return (
