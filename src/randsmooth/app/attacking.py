@@ -46,11 +46,11 @@ def attempt(
     x = x.cpu().float()
     reporter = reporter or Silent()
     alpha = smoothed.settings.alpha
-    none = (torch.zeros(0, *x.shape), torch.zeros(0, dtype=torch.int64))
+    no_images = (torch.zeros(0, *x.shape), torch.zeros(0, dtype=torch.int64))
     search = make_search(
         smoothed,
         tuple(x.shape),
-        lambda: elsewhere or none,
+        lambda: elsewhere or no_images,
         steps=STEPS_OF_SEARCH,
         m=None,
         restarts=1,
@@ -73,8 +73,8 @@ def attempt(
     inside = search_ball(radius)
     outside = None
     farthest = OUTWARDS[-1] * radius
-    for times in OUTWARDS:
-        larger = search_ball(times * radius)
+    for factor in OUTWARDS:
+        larger = search_ball(factor * radius)
         if larger.predict not in (y, ABSTAIN):
             outside = larger
             farthest = larger.eps

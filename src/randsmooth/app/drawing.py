@@ -242,6 +242,7 @@ def ruler(radius: float, distances: Sequence[tuple[str, float]]) -> dict[str, An
     return {
         "centre": round(centre, 2),
         "radius": unit * radius,
+        # Room for the ball, and for its edge above and below.
         "height": max(LEAST_HEIGHT, 2.0 * unit * radius + 2.0),
         "marks": marks,
         "ticks": [(centre + unit * value, text) for value, text in ticks(farthest)],

@@ -53,6 +53,9 @@ READABLE = (
     "upload_progress",
     "user",
 )
+# The ends of the slider of sigma, unless the model is for one beyond them.
+LEAST_SIGMA = 0.05
+LARGEST_SIGMA = 2.0
 # Bytes of a call, and of what stands around an uploaded file.
 MOST_BYTES = 2**16
 # Digits of the size that a request says.
@@ -311,7 +314,7 @@ def sigmas(served: Served) -> tuple[float, float]:
     usual = served.usual
     if not isinstance(served.noise, Gaussian):
         return usual, usual
-    return min(0.05, usual), max(2.0, 2 * usual)
+    return min(LEAST_SIGMA, usual), max(LARGEST_SIGMA, 2 * usual)
 
 
 def is_address(name: str) -> bool:

@@ -58,6 +58,8 @@ def serve(
             "name))"
         )
     check_address(host, port)
+    # Here, since Gradio takes seconds to load and may not be installed; it brings
+    # Starlette.
     from randsmooth.app.web_app import gradio, make_app
 
     gr = gradio()
@@ -67,11 +69,11 @@ def serve(
     uploads = folder_of_uploads()
     app = make_app(served)
     forget = app.upload_file_set.difference_update
-    around = {
+    server_options = {
         "middleware": [Middleware(Guard, uploads, served, names)],
         "lifespan": emptying(uploads, forget),
     }
-    _launch(app, gr, served, host=host, port=port, around=around)
+    _launch(app, gr, served, host=host, port=port, server_options=server_options)
     if wait:
         app.block_thread()
     return app
@@ -84,9 +86,9 @@ def _launch(
     *,
     host: str,
     port: int | None,
-    around: dict[str, Any],
+    server_options: dict[str, Any],
 ) -> None:
-    """Start the server, with what stands around the app."""
+    """Start the server, whose options say what stands around the app."""
     limits = served.limits
     app.launch(
         server_name=host,
@@ -108,7 +110,7 @@ def _launch(
         ),
         # app.css is in the colours of Gradio's theme.
         css=web.asset(__package__, "page.css") + web.asset(__package__, "app.css"),
-        app_kwargs=around,
+        app_kwargs=server_options,
     )
 
 

@@ -110,8 +110,8 @@ class Consistency(Method):
         log_mean = log_p.logsumexp(dim=0) - math.log(m)  # (B, K)
         mean = log_mean.exp()
         if self.form == "mse":
-            # The mean over the pairs i < j of |p_i - p_j|^2, by the distances to the
-            # mean.
+            # The mean over the m (m - 1) / 2 pairs i < j of |p_i - p_j|^2: their sum is
+            # m times the sum of |p_i - mean|^2.
             squares = (log_p.exp() - mean).square()
             of_pairs = 2.0 / (m - 1) * squares.sum(dim=(0, 2))  # (B,)
             return self.lbd * of_pairs.mean(), log_p.new_zeros(())

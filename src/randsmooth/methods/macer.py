@@ -68,6 +68,7 @@ class Macer(Method):
         self.check_noise(x, noise)
         sigma = inputs.given("sigma")
         logits = noisy_logits(model, x, noise)  # (k, B, K)
+        # Algorithm 1 has beta in this term too, the paper's experiments have not.
         beta = self.beta if self.beta_in == "both" else 1.0
         log_z = (beta * logits).log_softmax(dim=-1)
         log_mean = log_z.logsumexp(dim=0) - math.log(len(noise))  # (B, K)

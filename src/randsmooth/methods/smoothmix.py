@@ -81,6 +81,8 @@ class SmoothMix(Method):
         """Return x0, the images to mix from, and the attacked ones to mix with."""
         if self.start == 0.0:
             return x, pgd(model, x, y, noise, steps=self.T, step=self.alpha)
+        # The image after one step, but nearer, takes the place of the clean one; the
+        # attack goes on from there.
         first = pgd(model, x, y, noise, steps=1, step=self.alpha)
         x0 = x + within_ball(first.points - x, self.start)
         if self.T == 1:

@@ -43,9 +43,10 @@ class Stability(Method):
         clean = at_least_float32(model(x))  # (B, K)
         noisy = noisy_logits(model, x, noise)  # (m, B, K)
         log_p_noisy = noisy.log_softmax(dim=-1)
-        agreement = -(clean.softmax(dim=-1) * log_p_noisy).sum(dim=-1).mean()
+        # CE(softmax(clean), noisy)
+        instability = -(clean.softmax(dim=-1) * log_p_noisy).sum(dim=-1).mean()
         return Loss.of(
             p_a_shares(noisy.argmax(dim=-1) == y),
             cross_entropy=F.cross_entropy(clean, y),
-            stability=self.lbd * agreement,
+            stability=self.lbd * instability,
         )

@@ -1,4 +1,4 @@
-"""What certificates say, each number with the images it rests on and an interval. No torch here."""
+"""What certificates say, each number with its images and an interval. No torch here."""
 
 from randsmooth.extras import attach_room
 

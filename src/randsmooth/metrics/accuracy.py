@@ -87,8 +87,8 @@ def accuracy_curve(
     """Return certified accuracy at every radius, which is a staircase.
 
     Returns:
-        radii: (M,) ascending, from 0: the certified radii of right images.
-        shares: (M,) certified accuracy at each of these; it drops just after each radius.
+        radii: (M,) ascending, from 0: the certified radii of right images. shares: (M,)
+        certified accuracy at each of these; it drops just after each radius.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -135,8 +135,8 @@ def abstention(table: CertificatesLike) -> Estimate:
 def acr(table: CertificatesLike) -> Estimate:
     """Return the average certified radius: the mean of radius * correct over all images.
 
-    ACR is known to reward giving up on hard images (Sun et al. 2025): read it beside the
-    p_A curve.
+    ACR is known to reward giving up on hard images (Sun et al. 2025): read it beside
+    the p_A curve.
 
     Source: Zhai et al. 2020.
 
@@ -158,10 +158,10 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     over these radii.
 
     What can game it: below `up_to` it is ACR and pays for the same thing, radius on
-    images that are certified already rather than a first radius on a hard one; only what
-    lies beyond `up_to` no longer counts. And `up_to` itself, chosen after the curves were
-    seen: state it beforehand, for what the application must withstand, and report where
-    the curves cross.
+    images that are certified already rather than a first radius on a hard one; only
+    what lies beyond `up_to` no longer counts. And `up_to` itself, chosen after the
+    curves were seen: state it beforehand, for what the application must withstand, and
+    report where the curves cross.
 
     Args:
         table: with labels.

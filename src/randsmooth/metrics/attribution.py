@@ -1,5 +1,6 @@
-"""Which images a difference comes from: those given up and won, and the parts of an ACR by
-how easy an image was.
+"""Which images a difference comes from.
+
+It comes from images given up and won, and an ACR has parts by how easy an image was.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +28,8 @@ class GivenUp:
 
     Attributes:
         r: radius, in units of pixels in [0, 1].
-        lost: idx of the images that the reference certifies at r and the method does not.
+        lost: idx of the images that the reference certifies at r and the method does
+            not.
         won: idx of those that the method certifies at r and the reference does not.
         classes: (C,) labels that occur, ascending.
         images: (C,) images of each.
@@ -105,7 +107,7 @@ def given_up(
 
 @dataclass(frozen=True)
 class Waterfall:
-    """ACR of `a` and of `b`, split by the p_A that the reference gives to an image's label.
+    """The ACR of `a` and of `b`, split by the reference's p_A of an image's label.
 
     Bin i holds the images with edges[i] < p_A <= edges[i + 1], the first bin those with
     p_A = 0 too.
@@ -113,11 +115,11 @@ class Waterfall:
     Attributes:
         edges: (M + 1,) from 0 to 1.
         images: (M,) how many images fall in each bin.
-        a, b: (M,) sum of radius * correct over the bin's images, divided by the number of
-            *all* images. They sum to the ACR of each table; b is 0 where a table was split
-            alone.
-        easy_difference: the part of the difference from images with p_A above EASY, easy
-            for the reference already.
+        a, b: (M,) sum of radius * correct over the bin's images, divided by the number
+            of *all* images. They sum to the ACR of each table; b is 0 where a table was
+            split alone.
+        easy_difference: the part of the difference from images with p_A above EASY,
+            easy for the reference already.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -136,12 +138,12 @@ class Waterfall:
 
     @property
     def difference(self) -> Floats:
-        """(M,) part of `a` minus part of `b`; they sum to the difference of the ACRs."""
+        """Return (M,) the parts of `a` minus those of `b`, which sum to that of the ACRs."""
         return np.asarray(self.a - self.b)
 
     @property
     def easy_share(self) -> float:
-        """Share of the difference that comes from images with p_A above EASY.
+        """Return the share of the difference from images with p_A above EASY.
 
         It is NaN where there is no difference, above 1 where the other images pull the
         other way, and below 0 where the easy ones do.
@@ -157,14 +159,15 @@ def waterfall(
 ) -> Waterfall:
     """Return where the difference in ACR between `a` and `b` comes from.
 
-    The bins, EDGES, are of the reference's p_A on an image's own label (see `p_a`). A log
-    determines it for right images only, from 1/2 upward: the others fall in the first bin,
-    which ends there.
+    The bins, EDGES, are of the reference's p_A on an image's own label (see `p_a`). A
+    log determines it for right images only, from 1/2 upward: the others fall in the
+    first bin, which ends there.
 
     Args:
         a: the table that is split.
         b: the table that it is compared with; None splits the ACR of `a` alone.
-        reference: by whose p_A the images are split; by default `b`, and without it `a`.
+        reference: by whose p_A the images are split; by default `b`, and without it
+            `a`.
 
     Raises:
         Problem: the tables are not about the same images (see `pair`), hold none, or

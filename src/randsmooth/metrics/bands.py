@@ -23,8 +23,9 @@ from randsmooth.metrics.reach import Reach, reach
 # How many times random signs are drawn.
 DRAWS = 1000
 
-# The quantile of the largest |t| over the draws. It is more than 0.95 since random signs
-# reach the tail of |t| less often than chance does: 0.95 would fail in 5.8%, 500 images.
+# The quantile of the largest |t| over the draws. It is more than 0.95 since random
+# signs reach the tail of |t| less often than chance does: 0.95 would fail in 5.8%, 500
+# images.
 QUANTILE = 0.97
 
 # The most numbers that are held at a time: 4 MiB, which stay in a processor's cache.
@@ -49,14 +50,16 @@ class Difference:
         value, low, high: (M,) the difference and the ends of its band, shares of the
             images.
         only_a, only_b: (M,) how many images only the one or only the other certifies.
-        whole: whether the radii are so fine that the difference is known at every radius
-            up to the last.
+        whole: whether the radii are so fine that the difference is known at every
+            radius up to the last.
 
     Example:
         >>> radii = np.array([0.0, 0.5, 1.0])
         >>> value = np.array([0.10, 0.00, -0.10])
         >>> counts = np.zeros(3, np.int64)
-        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> difference = Difference(
+        ...     radii, value, value - 0.05, value + 0.05, counts, counts, whole=True
+        ... )
         >>> difference.above.tolist(), difference.below.tolist()
         ([True, False, False], [False, False, True])
     """
@@ -71,12 +74,12 @@ class Difference:
 
     @property
     def above(self) -> NDArray[np.bool_]:
-        """(M,) whether the difference is shown to be above 0."""
+        """Return (M,) whether the difference is shown to be above 0."""
         return np.asarray(self.low > 0.0)
 
     @property
     def below(self) -> NDArray[np.bool_]:
-        """(M,) whether the difference is shown to be below 0."""
+        """Return (M,) whether the difference is shown to be below 0."""
         return np.asarray(self.high < 0.0)
 
 
@@ -84,7 +87,8 @@ class Difference:
 class PairScores:
     """One pair's scores x at each radius, whose mean is a difference of accuracies.
 
-    The score of an image is 1 where only `a` certifies it, -1 where only `b` does, else 0.
+    The score of an image is 1 where only `a` certifies it, -1 where only `b` does, else
+    0.
 
     Attributes:
         a, b: the tables, of N images.
@@ -138,12 +142,12 @@ class PairScores:
 
     @property
     def figures(self) -> int:
-        """How many differences are judged: one a radius, and that of ACR."""
+        """Count the differences that are judged: one a radius, and that of ACR."""
         return len(self.reach.radii) + (self.gain is not None)
 
     @cached_property
     def sums(self) -> Floats:
-        """(figures,) sum of the scores x of each difference, ACR last."""
+        """Return (figures,) the sum of the scores x of each difference, ACR last."""
         of_radii = self.only_a - self.only_b
         if self.gain is None:
             return of_radii.astype(np.float64)
@@ -151,7 +155,7 @@ class PairScores:
 
     @cached_property
     def sums_of_squares(self) -> Floats:
-        """(figures,) sum of x^2 of each difference, ACR last."""
+        """Return (figures,) the sum of x^2 of each difference, ACR last."""
         of_radii = self.only_a + self.only_b
         if self.gain is None:
             return of_radii.astype(np.float64)
@@ -219,7 +223,8 @@ def _sums_at_each(
     """Return (M, D) sums of values over the images that are certified at each radius.
 
     Args:
-        certified_radii: (N,) at how many radii, the first ones, each image is certified.
+        certified_radii: (N,) at how many radii, the first ones, each image is
+            certified.
         values: (N, D) of the images.
         radii: how many there are.
     """

@@ -26,8 +26,8 @@ from randsmooth.metrics.radii import check_radius
 from randsmooth.noise import Noise
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
-# How far from the mode a hypergeometric count is looked at, in standard deviations and in
-# counts: what lies beyond has a chance of less than 1e-15.
+# How far from the mode a hypergeometric count is looked at, in standard deviations and
+# in counts: what lies beyond has a chance of less than 1e-15.
 WINDOW_DEVIATIONS = 9.0
 WINDOW_COUNTS = 20
 
@@ -80,15 +80,15 @@ def expected_radius(
 ) -> Floats:
     """Return (N,) expected radius * correct of each image, in the table's norm.
 
-    Of the stored samples a random n, without replacement, hold k of the picked class with
-    the hypergeometric probability; each k certifies the radius of q_upper(k, n, alpha),
-    which is 0 where the bound is 1/2 or less. The picked class stays that of the n0
-    samples.
+    Of the stored samples a random n, without replacement, hold k of the picked class
+    with the hypergeometric probability; each k certifies the radius of q_upper(k, n,
+    alpha), which is 0 where the bound is 1/2 or less. The picked class stays that of
+    the n0 samples.
 
     A log holds no counts. For its right images n_A is recovered from the radius, as in
     `p_a`; an image on which it abstained counts as radius 0, though fewer samples might
-    have certified it by chance. A log's radii are rounded, so at its own n and alpha the
-    results differ from its figures in the fourth digit.
+    have certified it by chance. A log's radii are rounded, so at its own n and alpha
+    the results differ from its figures in the fourth digit.
 
     Args:
         table: the certificates.
@@ -97,8 +97,8 @@ def expected_radius(
 
     Raises:
         Problem: no image, n above the stored n or too small for alpha, alpha outside
-            (0, 1), noise, n or alpha unknown, or a table that does not hold n samples of
-            every image judged by Clopper-Pearson.
+            (0, 1), noise, n or alpha unknown, or a table that does not hold n samples
+            of every image judged by Clopper-Pearson.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -166,7 +166,8 @@ class StoredSamples(NamedTuple):
 
         Args:
             worth: what bounds on q (K,) are worth, (K,); it falls as q grows.
-            known: expectations by n_A, which are not computed again; new ones are added.
+            known: expectations by n_A, which are not computed again; new ones are
+                added.
         """
         different, place = np.unique(self.successes, return_inverse=True)
         new = [n_A for n_A in different.tolist() if n_A not in known]

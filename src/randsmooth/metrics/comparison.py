@@ -88,7 +88,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         outcome = self.verdict or f"compared {self.limit}"
-        return f"Comparison({self.a!r} against {self.b!r}: {self.images:,} images, {outcome})"
+        return (
+            f"Comparison({self.a!r} against {self.b!r}: {self.images:,} images, "
+            f"{outcome})"
+        )
 
     def __str__(self) -> str:
         """Return the verdict, and what restricts its radii, as every report prints it."""
@@ -123,7 +126,7 @@ class Comparison:
 
     @property
     def acr_shown(self) -> int:
-        """-1 if the ACR of `a` is shown to be lower, 1 if higher, 0 otherwise."""
+        """Return -1 if the ACR of `a` is shown to be lower, 1 if higher, 0 otherwise."""
         if self.acr is None:
             return 0
         return int(self.acr.low > 0.0) - int(self.acr.high < 0.0)
@@ -139,17 +142,17 @@ def compare(
 ) -> list[Comparison]:
     """Compare the first table of each pair with the second.
 
-    What is compared is certified accuracy at every radius, and ACR. Every difference is a
-    mean over images of x_i (1, 0 or -1 at a radius; a difference of radii for ACR). Each
-    draw gives every image a random sign e_i, the same in all pairs and at all radii, so
-    that dependences are preserved. The critical value z of all intervals is the 97%
-    quantile, over the draws, of the largest
-    |sum e_i (x_i - mean)| / sqrt(sum (x_i - mean)^2) of all differences, or that of
-    |sum e_i x_i| / sqrt(sum x_i^2) if it is larger. For a single radius the latter is
-    McNemar's exact test: nothing is claimed that this test does not find at 5%, however
-    few images differ. The intervals are `paired_shares` and, for ACR, `mean_interval` at
-    z. As certified accuracies change at the radii of the tables only, what is shown at all
-    of these holds in between.
+    What is compared is certified accuracy at every radius, and ACR. Every difference is
+    a mean over images of x_i (1, 0 or -1 at a radius; a difference of radii for ACR).
+    Each draw gives every image a random sign e_i, the same in all pairs and at all
+    radii, so that dependences are preserved. The critical value z of all intervals is
+    the 97% quantile, over the draws, of the largest |sum e_i (x_i - mean)| / sqrt(sum
+    (x_i - mean)^2) of all differences, or that of |sum e_i x_i| / sqrt(sum x_i^2) if it
+    is larger. For a single radius the latter is McNemar's exact test: nothing is
+    claimed that this test does not find at 5%, however few images differ. The intervals
+    are `paired_shares` and, for ACR, `mean_interval` at z. As certified accuracies
+    change at the radii of the tables only, what is shown at all of these holds in
+    between.
 
     Args:
         pairs: tables over the same images in the same order (see `pair`), usually of
@@ -194,8 +197,8 @@ def verdict(
 ) -> Verdict:
     """Return where the certified accuracy of `a` is above or below that of `b`.
 
-    All radii and ACR are judged together. To judge several methods, use `compare`, which
-    corrects for their number.
+    All radii and ACR are judged together. To judge several methods, use `compare`,
+    which corrects for their number.
 
     Raises:
         Problem: as `compare`, or there is no radius at which the two can be compared.

@@ -29,10 +29,10 @@ class Envelope:
     Attributes:
         radii: (M,) those asked for.
         share: (M,) share of images that the best table certifies at each radius.
-        low, high: (M,) pointwise 95% interval of the largest of the tables' true shares,
-            corrected for the number of tables, since the largest of several estimates is
-            too high on average. It is exact (see `share_interval`), also where few images
-            are certified.
+        low, high: (M,) pointwise 95% interval of the largest of the tables' true
+            shares, corrected for the number of tables, since the largest of several
+            estimates is too high on average. It is exact (see `share_interval`), also
+            where few images are certified.
         best: (M,) which table has the largest share, the first of equals; -1 where none
             certifies an image.
 
@@ -56,9 +56,9 @@ def envelope(
 ) -> Envelope:
     """Return the best certified accuracy at each radius among tables of the same images.
 
-    The tables are usually at several widths of noise. Sun et al. (2025, section 7) propose
-    to report it beside certified accuracy at fixed radii, since a model and its sigma may
-    be tuned for one radius.
+    The tables are usually at several widths of noise. Sun et al. (2025, section 7)
+    propose to report it beside certified accuracy at fixed radii, since a model and its
+    sigma may be tuned for one radius.
 
     Args:
         tables: one or more.

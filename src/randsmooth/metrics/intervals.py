@@ -16,8 +16,8 @@ LEVEL = 0.95
 # The critical value of one two-sided interval at LEVEL: 1.96.
 CRITICAL = float(special.ndtri(0.5 + LEVEL / 2.0))
 
-# Values that lie nearer to each other than this share of the distance between their bounds
-# are the same, apart from rounding.
+# Values that lie nearer to each other than this share of the distance between their
+# bounds are the same, apart from rounding.
 SMALLEST_SPREAD = 1e-12
 
 
@@ -30,12 +30,12 @@ def mean_interval(
     """Return an interval for the expectation of values between two bounds.
 
     The N values are drawn independently. To them one is added that was not seen: the
-    upper bound for the upper end and the lower bound for the lower one. The upper end is
-    the quantile of level Phi(z) of the weighted mean of all N + 1, their weights uniform
-    on the simplex (of Dirichlet's distribution with parameters 1). Nothing is assumed of
-    the distribution but its bounds: each end fails with probability at most Phi(-z),
-    however few values there are and however far those lie that none of them resembles.
-    The order of the values does not matter.
+    upper bound for the upper end and the lower bound for the lower one. The upper end
+    is the quantile of level Phi(z) of the weighted mean of all N + 1, their weights
+    uniform on the simplex (of Dirichlet's distribution with parameters 1). Nothing is
+    assumed of the distribution but its bounds: each end fails with probability at most
+    Phi(-z), however few values there are and however far those lie that none of them
+    resembles. The order of the values does not matter.
 
     Of values that are 0 or 1 these are Clopper and Pearson's ends; of paired shares the
     interval contains 0 exactly where McNemar's exact test does not reject.
@@ -53,9 +53,9 @@ def mean_interval(
     Source: Gaffke 2005, "Three test statistics for a nonparametric one-sided hypothesis
         on the mean of a nonnegative variable", who conjectured that its level holds for
         every distribution. A proof is announced (Vlassis & Thomas 2026, "An exact
-        distribution-free test for means of nonnegative random variables"), known here by
-        citation only; `tests/metrics/test_intervals.py` enumerates populations of three
-        values. The quantile: see `metrics.weighted_means`.
+        distribution-free test for means of nonnegative random variables"), known here
+        by citation only; `tests/metrics/test_intervals.py` enumerates populations of
+        three values. The quantile: see `metrics.weighted_means`.
 
     Example:
         >>> low, high = mean_interval([0.0, 0.5, 1.0, 1.5], (0.0, 2.0), 1.96)
@@ -130,8 +130,8 @@ def share_interval(
 ) -> tuple[Floats, Floats]:
     """Return both ends of Clopper and Pearson's interval, for many shares at once.
 
-    It holds the true share with probability `level` or more, whatever that share is, also
-    near 0 and 1. Each end alone fails with probability (1 - level) / 2 at most.
+    It holds the true share with probability `level` or more, whatever that share is,
+    also near 0 and 1. Each end alone fails with probability (1 - level) / 2 at most.
 
     Args:
         successes, n: counts with 0 <= successes <= n and n >= 1, shapes that broadcast.

@@ -24,7 +24,8 @@ ROUNDING = 1e-9
 # The facts of a header in which the two passes of one question differ.
 FACTS_OF_A_PASS = ("rule", "guarantee", "notes", "selection", "data")
 
-# What a header says of the images that it is about, which are others in the second pass.
+# What a header says of the images that it is about, which are others in the second
+# pass.
 OWN_IMAGES = "own images"
 
 
@@ -38,8 +39,9 @@ class MeasuredAccuracy:
             right class.
         low, high: the ends of an interval for that share, which holds with probability
             `level`.
-        assured: with probability `level`, at least this share of the images is classified
-            rightly and robust within `radius`, false certificates allowed for.
+        assured: with probability `level`, at least this share of the images is
+            classified rightly and robust within `radius`, false certificates allowed
+            for.
         level: 0.95 unless another was asked for.
         images: N.
         left_open: how many the first pass left open: all, where there was none.
@@ -48,7 +50,9 @@ class MeasuredAccuracy:
         inputs: what to call several of the N: "images", or "rows" of features.
 
     Example:
-        >>> measured = MeasuredAccuracy(0.5, 0.41, 0.401, 0.419, 0.4, 0.95, 10_000, 800, 62, 1_500_000)
+        >>> measured = MeasuredAccuracy(
+        ...     0.5, 0.41, 0.401, 0.419, 0.4, 0.95, 10_000, 800, 62, 1_500_000
+        ... )
         >>> print(measured)
         certified accuracy at r = 0.5 of 10,000 images: 0.410 (0.401 to 0.419)
     """
@@ -86,17 +90,17 @@ def measured_accuracy(
 
     The first is over all images and the second over some of those left open. What is
     measured is the share of the images that the rule `radius=R`, with the same n0, n,
-    alpha and seed, certifies with the right class: the figure that its table of all images
-    would show. The noise of each image is fixed by its pixels and the seed, so that this
-    share is a fixed number, and only the choice of the images of the second pass is left to
-    chance. C images were certified in the first pass; of the U left open, B would be by the
-    second, of which `bounds.finite_share_interval` tells from the chosen ones. The share is
-    (C + B) / N.
+    alpha and seed, certifies with the right class: the figure that its table of all
+    images would show. The noise of each image is fixed by its pixels and the seed, so
+    that this share is a fixed number, and only the choice of the images of the second
+    pass is left to chance. C images were certified in the first pass; of the U left
+    open, B would be by the second, of which `bounds.finite_share_interval` tells from
+    the chosen ones. The share is (C + B) / N.
 
-    That every certificate may be false is allowed for in `assured`: of N certificates at
-    alpha, of whatever different images, at most w are false with probability at least
-    1 - (1 - level) / 2 (see `bounds.assured_accuracy`), and w / N is subtracted from the
-    lower end, which fails with probability at most (1 - level) / 2.
+    That every certificate may be false is allowed for in `assured`: of N certificates
+    at alpha, of whatever different images, at most w are false with probability at
+    least 1 - (1 - level) / 2 (see `bounds.assured_accuracy`), and w / N is subtracted
+    from the lower end, which fails with probability at most (1 - level) / 2.
 
     Args:
         screened: all images under the rule `screen=R`, label-aware.
@@ -105,14 +109,22 @@ def measured_accuracy(
         level: probability with which the interval is to hold.
 
     Raises:
-        Problem: other rules; tables of different classifiers, settings or noise; or images
-            in the second that the first did not leave open, or that were not chosen by
-            `to_resolve`.
+        Problem: other rules; tables of different classifiers, settings or noise; or
+            images in the second that the first did not leave open, or that were not
+            chosen by `to_resolve`.
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="screen=0.5", label_aware=True)
-        >>> easy, hard = [32, 64, 96], [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]
+        >>> header = Header(
+        ...     sigma=0.5,
+        ...     n0=0,
+        ...     n=100_000,
+        ...     alpha=0.001,
+        ...     rule="screen=0.5",
+        ...     label_aware=True,
+        ... )
+        >>> easy = [32, 64, 96]
+        >>> hard = [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]
         >>> table = from_evidence(
         ...     header,
         ...     idx=np.arange(2),
@@ -122,7 +134,8 @@ def measured_accuracy(
         ...     seconds=np.zeros(2),
         ...     paths=[np.array(easy), np.array(hard)],
         ... )
-        >>> print(measured_accuracy(table))  # one certified, one left open and not resolved
+        >>> # One is certified, and one was left open and not resolved.
+        >>> print(measured_accuracy(table))
         certified accuracy at r = 0.5 of 2 images: 0.750 (0.500 to 1.000)
     """
     rule = rule_of_pass(screened, Screen)
@@ -150,8 +163,8 @@ def measured_accuracy(
 def sampled_accuracy(sample: Certificates, images: int) -> MeasuredAccuracy:
     """Return certified accuracy at R of `images` images, from those chosen by chance.
 
-    It is as if all had been left open. That takes fewer samples than two passes where the
-    answer may be coarse, so that few images suffice.
+    It is as if all had been left open. That takes fewer samples than two passes where
+    the answer may be coarse, so that few images suffice.
 
     Args:
         sample: images under the rule `radius=R`, label-aware, chosen by
@@ -163,7 +176,14 @@ def sampled_accuracy(sample: Certificates, images: int) -> MeasuredAccuracy:
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="radius=0.5", label_aware=True)
+        >>> header = Header(
+        ...     sigma=0.5,
+        ...     n0=0,
+        ...     n=100_000,
+        ...     alpha=0.001,
+        ...     rule="radius=0.5",
+        ...     label_aware=True,
+        ... )
         >>> table = from_evidence(
         ...     header,
         ...     idx=np.arange(50),

@@ -136,8 +136,8 @@ def _unit(table: Certificates) -> Floats:
 def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:
     """Return which field shows that the tables are about different images.
 
-    It is "dataset" or "split", or "" if neither does. Tables whose headers hold the same
-    hash of images and labels are about the same images, whatever their names.
+    It is "dataset" or "split", or "" if neither does. Tables whose headers hold the
+    same hash of images and labels are about the same images, whatever their names.
 
     Example:
         >>> from randsmooth.certificates import from_radii, infer
@@ -284,9 +284,9 @@ def mcnemar(only_a: int, only_b: int) -> float:
 def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     """Return (only_a - only_b) / images with a 95% interval, over fresh images.
 
-    It is that of the mean of N numbers that are 1, -1 or 0 (see `paired_shares`), and it
-    contains 0 exactly where `mcnemar` gives 0.05 or more. It allows for another number of
-    discordant pairs in another sample.
+    It is that of the mean of N numbers that are 1, -1 or 0 (see `paired_shares`), and
+    it contains 0 exactly where `mcnemar` gives 0.05 or more. It allows for another
+    number of discordant pairs in another sample.
 
     Raises:
         Problem: a count below 0, no image, or more pairs than images.

@@ -1,7 +1,7 @@
 """The distribution of p_A over the images of one table.
 
-Sun et al. (2025) put the curve of p_A, the probability that the base classifier gives the
-label under noise, in the place of ACR: every image weighs the same in it.
+Sun et al. (2025) put the curve of p_A, the probability that the base classifier gives
+the label under noise, in the place of ACR: every image weighs the same in it.
 """
 
 import math
@@ -33,14 +33,14 @@ PLACE_DECIMALS = 9
 class ImageProbabilities:
     """The p_A of each image: the share of its noisy samples that got its label.
 
-    A log determines it for right images only. Those of the others lie below 1/2, so that
-    the curve is known from there. So do counts of the picked class alone, if the others
-    cannot have got their label in half of the samples.
+    A log determines it for right images only. Those of the others lie below 1/2, so
+    that the curve is known from there. So do counts of the picked class alone, if the
+    others cannot have got their label in half of the samples.
 
     Attributes:
         values: (N,) the shares; NaN where they are unknown.
-        known_from: the smallest x at which the share of images with p_A >= x is known: 0
-            with all counts, else 1/2.
+        known_from: the smallest x at which the share of images with p_A >= x is known:
+            0 with all counts, else 1/2.
 
     Example:
         >>> measured = ImageProbabilities(np.array([0.2, 0.7, 0.95]), known_from=0.0)
@@ -53,7 +53,7 @@ class ImageProbabilities:
 
     @property
     def unknown_first(self) -> Floats:
-        """(N,) the values, with UNKNOWN_FIRST where they are unknown."""
+        """Return (N,) the values, with UNKNOWN_FIRST where they are unknown."""
         return np.nan_to_num(self.values, nan=UNKNOWN_FIRST)
 
     def share(self, x: float) -> Estimate:
@@ -93,7 +93,7 @@ class UnknownProbabilities:
 
     @property
     def reason(self) -> str:
-        """What keeps p_A unknown, in words."""
+        """Return what keeps p_A unknown, in words."""
         match self.kind:
             case "no labels":
                 return "the images have no labels"
@@ -109,7 +109,7 @@ class UnknownProbabilities:
 
     @property
     def remedy(self) -> str:
-        """What would make it known, in words; empty where nothing would."""
+        """Return what would make it known, in words; empty where nothing would."""
         match self.kind:
             case "no labels":
                 return "certify images with labels"
@@ -146,7 +146,8 @@ def p_a_unknown(table: CertificatesLike) -> UnknownProbabilities | None:
     if table.rule.sequential or table.header.gives_up_others:
         return UnknownProbabilities("stopped early")
 
-    # What was not counted by itself may be the label in half of the samples, or in more.
+    # What was not counted by itself may be the label in half of the samples, or in
+    # more.
     _, counts = table.evidence()
     uncounted = counts[:, -1]
     maybe_label = 2 * uncounted >= counts.sum(axis=1)
@@ -181,13 +182,15 @@ def _label_uncounted(table: Certificates) -> NDArray[np.bool_]:
 def knows_p_a(table: CertificatesLike) -> bool:
     """Return whether `table` determines p_A.
 
-    Its counts do, unless the samples stopped as soon as a question was answered, for some
-    images after very few. So does a log whose sigma, n and alpha are known.
+    Its counts do, unless the samples stopped as soon as a question was answered, for
+    some images after very few. So does a log whose sigma, n and alpha are known.
 
     Example:
         >>> from randsmooth.certificates import from_radii
-        >>> knows_p_a(from_radii([0.3])), knows_p_a(from_radii([0.3], sigma=0.5, n=1000, alpha=0.001))
-        (False, True)
+        >>> knows_p_a(from_radii([0.3]))
+        False
+        >>> knows_p_a(from_radii([0.3], sigma=0.5, n=1000, alpha=0.001))
+        True
     """
     return p_a_unknown(table) is None
 
@@ -214,7 +217,8 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
     if unknown is not None:
         raise WrongTable(f"{table.name or 'this table'}: {unknown}")
 
-    n, alpha = table.header.n, table.header.alpha
+    n = table.header.n
+    alpha = table.header.alpha
     if table.is_log and n and alpha:
         values = np.where(table.correct, logged_successes(table, n, alpha) / n, np.nan)
         return ImageProbabilities(values, known_from=0.5)
@@ -258,9 +262,9 @@ def p_a_curve(table: CertificatesLike, x: ArrayLike) -> Floats:
 def p_a_band(table: CertificatesLike, x: ArrayLike) -> tuple[Floats, Floats]:
     """Return a 95% band around `p_a_curve` at `x` (M,).
 
-    It covers the population's whole curve at once. It is about fresh images whose p_A is
-    measured with as many samples. That two bands overlap does not mean that two tables
-    over the same images do not differ: for that, see `compare`.
+    It covers the population's whole curve at once. It is about fresh images whose p_A
+    is measured with as many samples. That two bands overlap does not mean that two
+    tables over the same images do not differ: for that, see `compare`.
 
     Returns:
         low, high: (M,) both ends; NaN where the curve is unknown.
@@ -289,18 +293,18 @@ def p_a_band(table: CertificatesLike, x: ArrayLike) -> tuple[Floats, Floats]:
 def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Estimate]:
     """Return the p_A that a share `q` of the images does not exceed, for each q.
 
-    The value is the order statistic ceil(q N). Its 95% interval is exact: it runs between
-    two other order statistics and covers the population's quantile with 95% or more,
-    whatever the distribution, since how many images lie below it is binomial. A log
-    determines p_A for right images only: a value or an end that it does not determine is
-    NaN. An end beyond the sample is 0 or 1.
+    The value is the order statistic ceil(q N). Its 95% interval is exact: it runs
+    between two other order statistics and covers the population's quantile with 95% or
+    more, whatever the distribution, since how many images lie below it is binomial. A
+    log determines p_A for right images only: a value or an end that it does not
+    determine is NaN. An end beyond the sample is 0 or 1.
 
-    What can game them: a quantile sees one point of the curve. A method that gives up all
-    images below the lowest quantile reported loses nothing, and one that lifts the images
-    just below a quantile over it wins all; the highest ones are 1 as soon as all n samples
-    agree, and hide what lies between there and certainty. So report low quantiles too,
-    several and the same ones always, beside the clean accuracy. Only tables under one
-    noise compare.
+    What can game them: a quantile sees one point of the curve. A method that gives up
+    all images below the lowest quantile reported loses nothing, and one that lifts the
+    images just below a quantile over it wins all; the highest ones are 1 as soon as all
+    n samples agree, and hide what lies between there and certainty. So report low
+    quantiles too, several and the same ones always, beside the clean accuracy. Only
+    tables under one noise compare.
 
     Args:
         table: one that determines p_A.
@@ -337,8 +341,8 @@ def _quantile(ascending: Floats, q: float) -> Estimate:
 
     place = max(0, math.ceil(round(q * images, PLACE_DECIMALS)) - 1)
 
-    # X_(i) exceeds the quantile if fewer than i images lie at or below it, and misses it
-    # if i or more lie under it.
+    # X_(i) exceeds the quantile if fewer than i images lie at or below it, and misses
+    # it if i or more lie under it.
     low_place = int(stats.binom.ppf(half_level, images, q))
     high_place = int(stats.binom.isf(half_level, images, q)) + 1
     low = ascending[low_place - 1] if low_place >= 1 else 0.0

@@ -75,7 +75,8 @@ class ParticularRadii:
         if len(self.radii) == 1:
             where = f"r = {self.radii[0]:g}"
         else:
-            first, last = self.radii[0], self.radii[-1]
+            first = self.radii[0]
+            last = self.radii[-1]
             where = f"{len(self.radii)} radii from {first:g} to {last:g}"
         return f"at {where} only, all that the samples of {names} answer"
 
@@ -103,13 +104,13 @@ class Reach:
 def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reach:
     """Return the radii from 0 through the farthest that the n of both tables allow.
 
-    All radii of both tables are among them: certified accuracies change nowhere else, so
-    that what holds at all of these radii holds at every radius in between.
+    All radii of both tables are among them: certified accuracies change nowhere else,
+    so that what holds at all of these radii holds at every radius in between.
 
     Beyond the nearer of the two ends one table can certify nothing, whatever its
-    classifier: a smaller n or less noise would be called worse there for what it was not
-    asked. A table whose samples answered particular radii only (--rule radius or grid) is
-    compared at those; between them its radii are lower bounds.
+    classifier: a smaller n or less noise would be called worse there for what it was
+    not asked. A table whose samples answered particular radii only (--rule radius or
+    grid) is compared at those; between them its radii are lower bounds.
 
     Args:
         a: one table.
@@ -122,11 +123,11 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     check_radius(*asked)
     end = min(farthest(a), farthest(b))
 
-    particular = [
-        (table.name, np.round(radii, RADIUS_DECIMALS))
-        for table in (a, b)
-        if (radii := asked_radii(table)) is not None
-    ]
+    particular = []
+    for table in (a, b):
+        radii_of_table = asked_radii(table)
+        if radii_of_table is not None:
+            particular.append((table.name, np.round(radii_of_table, RADIUS_DECIMALS)))
     if particular:
         return _reach_of_particular_radii(particular, end)
 
@@ -141,7 +142,8 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
 
 def _nearer_end(a: Certificates, b: Certificates) -> NearerEnd | None:
     """Return which table reaches less far; None if both reach equally far."""
-    end_a, end_b = farthest(a), farthest(b)
+    end_a = farthest(a)
+    end_b = farthest(b)
     if end_a == end_b:
         return None
 

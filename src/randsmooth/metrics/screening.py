@@ -43,8 +43,16 @@ def left_open(screened: Certificates) -> Ints:
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="screen=0.5", label_aware=True)
-        >>> hard = [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]  # about as often as the radius needs
+        >>> header = Header(
+        ...     sigma=0.5,
+        ...     n0=0,
+        ...     n=100_000,
+        ...     alpha=0.001,
+        ...     rule="screen=0.5",
+        ...     label_aware=True,
+        ... )
+        >>> # About as often as the radius needs.
+        >>> hard = [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]
         >>> table = from_evidence(
         ...     header,
         ...     idx=np.arange(2),
@@ -69,8 +77,8 @@ def to_resolve(screened: Certificates, within: float) -> Ints:
     """Return which of the images left open to certify to the end.
 
     Then certified accuracy is known to `within`. Their number depends on how many were
-    left open and on `within` alone, and they are chosen by a hash of the header's seed and
-    their positions, which has nothing to do with the noise: so the interval of
+    left open and on `within` alone, and they are chosen by a hash of the header's seed
+    and their positions, which has nothing to do with the noise: so the interval of
     `measured_accuracy` holds without a correction. (Choosing anew until the result
     pleases, by other seeds or an ever smaller `within`, would break it.) They are the
     first of one order: a smaller `within` adds others.
@@ -88,7 +96,14 @@ def to_resolve(screened: Certificates, within: float) -> Ints:
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="screen=0.5", label_aware=True)
+        >>> header = Header(
+        ...     sigma=0.5,
+        ...     n0=0,
+        ...     n=100_000,
+        ...     alpha=0.001,
+        ...     rule="screen=0.5",
+        ...     label_aware=True,
+        ... )
         >>> hard = [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]
         >>> table = from_evidence(
         ...     header,

@@ -1,5 +1,6 @@
-"""What a band around a difference shows: who is ahead, at which radii, and where the curves
-cross.
+"""What a band around a difference shows.
+
+It shows who is ahead, at which radii, and where the curves cross.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Stretch:
     gaps: bool
 
     def __str__(self) -> str:
-        low, high = rounded_down(self.low), rounded_down(self.high)
+        low = rounded_down(self.low)
+        high = rounded_down(self.high)
         if self.low == self.high:
             return f"at r = {low:g}"
         if self.gaps:
@@ -58,12 +60,12 @@ class Crossing:
     """A change of the lead.
 
     Attributes:
-        radius: the estimated first radius of the new lead: of all radii between `low` and
-            `high`, the one at which the sum of the differences before it minus their sum
-            from it on is extreme.
+        radius: the estimated first radius of the new lead: of all radii between `low`
+            and `high`, the one at which the sum of the differences before it minus
+            their sum from it on is extreme.
         low, high: with the confidence of the band, the lead changes between these: the
-            last radius at which the old lead is shown, and the first at which the new one
-            is.
+            last radius at which the old lead is shown, and the first at which the new
+            one is.
         ahead: whether the compared table is ahead beyond it.
 
     Example:
@@ -78,7 +80,7 @@ class Crossing:
 
     @property
     def rounded(self) -> tuple[float, float, float]:
-        """`low` rounded down, `high` rounded up, and `radius`, as they are printed.
+        """Return `low` rounded down, `high` rounded up, and `radius`, as printed.
 
         The step is a tenth of the first digit of `high - low`.
         """
@@ -105,9 +107,9 @@ class Verdict:
     Attributes:
         outcome: CROSSES if the table is shown ahead at some radii and behind at others;
             AHEAD or BEHIND if it is shown so at some radii and the contrary at none;
-            AHEAD_EVERYWHERE if moreover the band lies above -delta at every radius up to
-            `end`, and BEHIND_EVERYWHERE if it lies below delta; NO_DIFFERENCE if nothing
-            is shown.
+            AHEAD_EVERYWHERE if moreover the band lies above -delta at every radius up
+            to `end`, and BEHIND_EVERYWHERE if it lies below delta; NO_DIFFERENCE if
+            nothing is shown.
         stretches: of radii at which one sign is shown, ascending.
         crossings: one between each two neighbouring stretches, whose signs differ.
         delta: the share of the images that "everywhere" leaves open.
@@ -118,7 +120,9 @@ class Verdict:
         >>> radii = np.array([0.0, 0.5, 1.0])
         >>> value = np.array([0.10, 0.00, -0.10])
         >>> counts = np.zeros(3, np.int64)
-        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> difference = Difference(
+        ...     radii, value, value - 0.05, value + 0.05, counts, counts, whole=True
+        ... )
         >>> judge(difference).outcome
         'crosses'
     """
@@ -188,7 +192,9 @@ def judge(difference: Difference, delta: float = DELTA) -> Verdict:
         >>> radii = np.array([0.0, 0.5, 1.0])
         >>> value = np.array([0.10, 0.00, -0.10])
         >>> counts = np.zeros(3, np.int64)
-        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> difference = Difference(
+        ...     radii, value, value - 0.05, value + 0.05, counts, counts, whole=True
+        ... )
         >>> print(judge(difference))
         ahead up to r = 0, behind from 1 (the curves cross near 0.5)
     """
@@ -215,9 +221,11 @@ def _outcome(difference: Difference, stretches: Sequence[Stretch], delta: float)
         return CROSSES
     if stretches[0].ahead:
         within_delta = np.all(difference.low > -delta)
-        return AHEAD_EVERYWHERE if difference.whole and within_delta else AHEAD
+        everywhere = difference.whole and within_delta
+        return AHEAD_EVERYWHERE if everywhere else AHEAD
     within_delta = np.all(difference.high < delta)
-    return BEHIND_EVERYWHERE if difference.whole and within_delta else BEHIND
+    everywhere = difference.whole and within_delta
+    return BEHIND_EVERYWHERE if everywhere else BEHIND
 
 
 def _places_of_stretches(difference: Difference) -> list[list[int]]:
@@ -229,7 +237,8 @@ def _places_of_stretches(difference: Difference) -> list[list[int]]:
 
 def _stretch(difference: Difference, places: Sequence[int]) -> Stretch:
     """Return the stretch that is shown at `places` among the radii."""
-    first, last = places[0], places[-1]
+    first = places[0]
+    last = places[-1]
     return Stretch(
         low=float(difference.radii[first]),
         high=float(difference.radii[last]),
@@ -247,7 +256,8 @@ def _crossing(difference: Difference, last: int, first: int) -> Crossing:
         first: the first place of the next.
     """
     ahead = bool(difference.above[first])
-    # The lead of the table that is overtaken: the curves cross where its sum is largest.
+    # The lead of the table that is overtaken: the curves cross where its sum is
+    # largest.
     old_lead = difference.value[last:first]
     if ahead:
         old_lead = -old_lead

@@ -1,7 +1,8 @@
 """Quantiles of means under random weights, by the saddlepoint approximation.
 
-The weights are uniform on the simplex (of Dirichlet's distribution with parameters 1), so
-that they are E_i / sum E_i for exponential E_i. With values y_i that occur c_i times,
+The weights are uniform on the simplex (of Dirichlet's distribution with parameters 1),
+so that they are E_i / sum E_i for exponential E_i. With values y_i that occur c_i
+times,
 
     P(weighted mean > m) = P(S > 0)  where  S = sum over i of c_i terms E (y_i - m).
 
@@ -10,8 +11,8 @@ K is the logarithm of the moment generating function of S,
     K(s) = - sum c_i log(1 - s (y_i - m)),
 
 and s with K'(s) = 0 its saddlepoint. For each *tilt* t between 0 and 1 the mean m under
-the weights c_i / (1 - t y_i) has its saddlepoint at s = t / (1 - t m): so the tilt, from
-which all else follows without a search, is what the functions here speak of.
+the weights c_i / (1 - t y_i) has its saddlepoint at s = t / (1 - t m): so the tilt,
+from which all else follows without a search, is what the functions here speak of.
 
 Source: Lugannani & Rice 1980, in Barndorff-Nielsen's form, corrected by the inversion
     integral that it approximates.

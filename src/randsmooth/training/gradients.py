@@ -91,6 +91,7 @@ def gradient_norms(
         )
     chosen = torch.as_tensor(indices)
     network = copy.deepcopy(model).eval()
+    # At 0 for the estimate of p_A, at 1 for the noises whose gradients are taken.
     stream = Stream(seed, "gradients")
     probe = ModelProbe(
         model=network,

@@ -336,15 +336,16 @@ class Trainer:
         copies_per_image = PASSES_PER_TRAINED_COPY * self.schedule.method.m
         copies = 0
         reported_images = 0
-        here = f"epoch {epoch + 1}/{self.recipe.epochs}"
+        progress = f"epoch {epoch + 1}/{self.recipe.epochs}"
 
         def report(copies_of_this_rank: int) -> None:
             nonlocal copies, reported_images
+            # The ranks share the copies evenly.
             copies += copies_of_this_rank * self.ranks.number
             images = min(expected_images, copies // copies_per_image)
             self.reporter.advance(
                 images - reported_images,
-                f"{here}  asking which images are easy: {copies:,} noisy copies",
+                f"{progress}  asking which images are easy: {copies:,} noisy copies",
             )
             reported_images = images
 
@@ -359,9 +360,11 @@ class Trainer:
         )
         figures = self.schedule.advance(epoch, len(self.images), probe)
         if expected_images:
-            self.reporter.advance(expected_images - reported_images, here)
+            # Fewer copies may be asked about than expected; the work is done
+            # nevertheless.
+            self.reporter.advance(expected_images - reported_images, progress)
         if self.schedule.remark:
-            self.reporter.say(f"{here}: {self.schedule.remark}")
+            self.reporter.say(f"{progress}: {self.schedule.remark}")
         return figures
 
     def _images_in(self, step: int) -> int:
@@ -383,6 +386,7 @@ class Trainer:
         parts = [whole[self.ranks.rows(len(whole))] for whole in whole_batches]
 
         def draws_of(step: int) -> Draws:
+            """Return the batch's random numbers, from this rank's part on."""
             total = len(whole_batches[step])
             generator = self._stream("augment", epoch, step).torch(self.fabric.device)
             return Draws(generator, self.ranks.rows(total).start, total)

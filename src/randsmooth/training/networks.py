@@ -85,6 +85,7 @@ def other_models(recipe: Recipe, spec: DatasetSpec) -> dict[str, Classifier | De
                     "model made for it"
                 )
         if whose_noise == "of the model":
+            # It predicts under that noise, so it must record one.
             _recorded_noise(which, model)
         elif whose_noise == "of the run":
             _check_noise(which, model, recipe)

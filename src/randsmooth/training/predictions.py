@@ -131,11 +131,13 @@ class ModelProbe:
         enough: int | None,
         stream: Stream,
     ) -> Tensor:
-        """Count (B,) the noisy copies of x (B, C, H, W), of m, that are labelled y (B,)."""
+        """Count (B,) the copies of x (B, C, H, W), of m, that are labelled y (B,)."""
         right = torch.zeros(len(x), dtype=torch.int64, device=self.device)
         undecided = torch.arange(len(x), device=self.device)
         for copy in range(m):
             if enough is not None:
+                # Open is whose right answers are not enough yet, and can still become
+                # so.
                 wrong = copy - right
                 is_open = (right < enough) & (wrong <= m - enough)
                 undecided = is_open.nonzero()[:, 0]
@@ -218,7 +220,7 @@ class SmoothedTeacher:
 
     @torch.inference_mode()
     def _count(self, model: Classifier, image: int, n: int, augmented: bool) -> Tensor:
-        """Count (K,) the noisy copies of an image, of n, that are put into each class."""
+        """Count (K,) the copies of an image, of n, that are put into each class."""
         crop = None
         if augmented:
             stream = self._stream("teacher-augment", image)
