@@ -67,7 +67,8 @@ class Prepared:
         shape: of an input, such as (C, H, W).
         seen: the shape of a noisy copy of it.
         workers: the threads that draw, ask and count.
-        batch: how many samples the model is asked about in one call, which is fewer only where it is called in Python.
+        batch: how many samples the model is asked about in one call, which is fewer
+            only where it is called in Python.
         size: samples that are drawn together.
         mixes: whether images may share a batch.
         classes: K.
@@ -85,29 +86,34 @@ class Prepared:
 class Engine:
     """Counts the classes that a base classifier gives to noisy copies of images.
 
-    The noise depends on the seed, the image's pixels (`noise.address_of`), the purpose and, unless `sound`, the kind of
-    device only: equal images share it, and others have none in common. Every batch has the same shape, and images share
-    one where the rows of an answer do not depend on each other to the last bit, which is tried out: so the counts of an
-    image do not depend on its neighbours or on the order. Memory is that of one batch, for small images on a CPU of one
-    per thread.
+    The noise depends on the seed, the image's pixels (`noise.address_of`), the purpose
+    and, unless `sound`, the kind of device only: equal images share it, and others have
+    none in common.
+
+    Every batch has the same shape, and images share one where the rows of an answer do
+    not depend on each other to the last bit, which is tried out. So the counts of an
+    image do not depend on its neighbours or on the order. Memory is that of one batch,
+    for small images on a CPU of one per thread.
 
     Args:
-        model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
-        settings: those that decide how samples are drawn and answered: noise, sound, backend, precision, batch (of a
-            network at least 128, of large images 32) and seed (None: 0). Or as keywords.
+        model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted
+            cannot change meanwhile.
+        settings: those that decide how samples are drawn and answered: noise, sound,
+            backend, precision, batch (of a network at least 128, of large images 32)
+            and seed (None: 0). Or as keywords.
         device: where to draw and to answer.
 
     Attributes:
         noise: of the samples.
-        prepared: what is known once the base classifier was tried out: its size, batch, mixes, classes and workers are
-            the engine's.
+        prepared: what is known once the base classifier was tried out: its size, batch,
+            mixes, classes and workers are the engine's.
         rates: samples a second of what "auto" has tried.
 
     Raises:
         Problem: a setting that cannot be used, or no noise.
 
     Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
         >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"), batch=256)
         >>> engine.prepare((1, 2, 2)).name, engine.size, engine.classes
         ('torch', 256, 2)
@@ -189,12 +195,12 @@ class Engine:
 
         Args:
             shape: of the inputs, such as (C, H, W).
-            samples: how many are to be counted, at most: for so few that a trial does not pay, the usual backend and
-                precision are taken.
+            samples: how many are to be counted, at most: for so few that a trial does
+                not pay, the usual backend and precision are taken.
 
         Raises:
-            Problem: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small, or
-                too large for the device's memory.
+            Problem: it refuses the shape, gives no logits, or not the same ones twice;
+                or the batch is too small, or too large for the device's memory.
         """
         shape = tuple(shape)
         if self._prepared is not None and self._prepared.shape == shape:
@@ -203,7 +209,7 @@ class Engine:
             if self._backend is None:
                 self._become_fastest(shape, samples)
             else:
-                self._prepared = self._tried_out(shape)
+                self._prepared = self._prepare_backend(shape)
         except torch.OutOfMemoryError as error:
             batch = self._batch_for(shape)
             raise TooLarge(
@@ -214,11 +220,8 @@ class Engine:
             ) from error
         return self.backend
 
-    def _tried_out(self, shape: tuple[int, ...]) -> Prepared:
-        """Try the backend out on a batch of inputs of `shape`.
-
-        A CPU has as many workers as the backend wants: for small images one for each thread and the spare ones.
-        """
+    def _prepare_backend(self, shape: tuple[int, ...]) -> Prepared:
+        """Try the backend out on a batch of inputs of `shape`."""
         if is_image(shape):
             self.noise.check_for_pixels()
         if self.settings.sound and not is_image(shape):
@@ -237,17 +240,11 @@ class Engine:
                 "stream",
             )
 
-        small = self.device.type == "cpu" and math.prod(shape) <= LARGE
         backend.size = batch
-        backend.workers = 1
-        number = 1
-        if small and backend.parallel:
-            backend.workers = torch.get_num_threads()
-            number = backend.workers + backend.spare
-        workers = WorkerPool(number)
-
+        workers = self._start_workers(shape)
         seen = tuple(self.noise.shape(shape))
-        try_out = partial(self._try_out, (batch, *seen))
+        # By a worker, since that computes with other threads than the caller.
+        try_out = partial(self._answer_trial, (batch, *seen))
         try:
             ((mixes, classes),) = workers.map(try_out, [shape])
         except Problem as error:
@@ -262,10 +259,21 @@ class Engine:
             classes=classes,
         )
 
-    def _refusal_by_noise(self, error: Problem, shape: tuple[int, ...]) -> Problem:
-        """Return `error`, and why, where the noise shows a network other inputs than
-        its training did.
+    def _start_workers(self, shape: tuple[int, ...]) -> WorkerPool:
+        """Start as many workers as the backend wants for inputs of `shape`.
+
+        For small images on a CPU that is one for each thread, and the spare ones.
         """
+        backend = self.backend
+        small = self.device.type == "cpu" and math.prod(shape) <= LARGE
+        if not (small and backend.parallel):
+            backend.workers = 1
+            return WorkerPool(1)
+        backend.workers = torch.get_num_threads()
+        return WorkerPool(backend.workers + backend.spare)
+
+    def _refusal_by_noise(self, error: Problem, shape: tuple[int, ...]) -> Problem:
+        """Return `error`, and why, where a network sees other inputs than in training."""
         now = self.noise
         sees = {now.text: tuple(now.shape(shape))}
         trained = recorded_noise(provenance_of(self.model))
@@ -287,11 +295,16 @@ class Engine:
         return self.settings.batch or usual_batch(self.device, shape)
 
     @torch.inference_mode()
-    def _try_out(
+    def _answer_trial(
         self, batch: tuple[int, ...], shape: tuple[int, ...]
     ) -> tuple[bool, int]:
-        """Return whether the rows of a `batch` stand alone, and how many classes there
-        are.
+        """Ask about a batch of noisy copies of images of `shape` that are made up.
+
+        Args:
+            batch: the shape of the batch.
+
+        Returns:
+            Whether its rows stand alone, and how many classes there are.
         """
         trial = torch.empty(batch, device=self.device)
         images = made_up(shape)
@@ -303,8 +316,9 @@ class Engine:
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
     def _become_fastest(self, shape: tuple[int, ...], samples: float) -> None:
-        """Take the backend that counts fastest; the usual one where a trial does not
-        pay.
+        """Take the backend that counts fastest.
+
+        The usual one is taken where a trial does not pay.
         """
         usual, *others = self.choices
         engines = {usual: self._with_backend(usual, shape)}
@@ -312,7 +326,7 @@ class Engine:
         trial_samples = trials * (1 + ROUNDS) * engines[usual].samples_a_round
         if samples >= TRIALS_A_RUN * trial_samples:
             for choice in others:
-                # It may be one that cannot run this model, or not in batches of this size.
+                # It may be one that cannot run this model, or no batch of this size.
                 with suppress(Problem):
                     engines[choice] = self._with_backend(choice, shape)
         best = usual
@@ -368,12 +382,12 @@ class Engine:
         """Return (B, K) logits, on the CPU, of one batch that noisy copies of images
         fill.
 
-        The batch is answered as it is in counting. Neither the seed nor the kind of device
-        decides the noise, but `name` and the image alone.
+        The batch is answered as it is in counting. Neither the seed nor the kind of
+        device decides the noise, but `name` and the image alone.
 
         Args:
-            images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the shape
-                that is prepared.
+            images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the
+                shape that is prepared.
             name: of the stream of noise.
         """
         noisy = torch.empty(self.batch, *self.prepared.seen)
@@ -438,12 +452,13 @@ class Engine:
         """Draw the n samples that `batch` names, and ask the model about them.
 
         A padded backend always sees a batch of the same shape, so that it always rounds
-        alike. Rows that `batch` does not fill keep older samples, or are set to zero where
-        the rows of a batch could influence each other. Another backend is asked about no
-        image that is not counted.
+        alike. Rows that `batch` does not fill keep older samples, or are set to zero
+        where the rows of a batch could influence each other. Another backend is asked
+        about no image that is not counted.
 
         Returns:
-            The samples (n, *seen), which the next batch overwrites, and their logits (n, K).
+            The samples (n, *seen), which the next batch overwrites, and their logits
+            (n, K).
         """
         shape = (self.size, *self.prepared.seen)
         noisy = self.workers.buffer(shape, self.device)

@@ -1,4 +1,6 @@
-"""A model and images brought together by the names that both know: of the columns, and of the classes."""
+"""A model and images brought together by the names that both know: of the columns, and
+of the classes.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,12 @@ M = TypeVar("M", bound=BaseClassifier)
 
 
 def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Images]:
-    """Return the model, told the names of the images' columns and classes, and the images in the classes of both.
+    """Return the model, told the names of the images' columns and classes, and the
+    images in the classes of both.
 
-    Classes are the images' own, in their order, where the model can answer for these. Where the model knows more
-    classes, or numbers them otherwise and cannot be told, the images' labels become the model's numbers.
+    Classes are the images' own, in their order, where the model can answer for these.
+    Where the model knows more classes, or numbers them otherwise and cannot be told,
+    the images' labels become the model's numbers.
 
     Raises:
         Problem: the model is not for these images, or only one side has names.
@@ -42,8 +46,10 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
     Example:
         >>> from randsmooth import data
         >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> cats = KNeighborsClassifier(1).fit([[0.0], [1.0], [2.0]], ["ant", "bee", "cat"])
-        >>> model, images = matched(models.adapt(cats), data.load(([[2.0], [0.0]], ["cat", "ant"]), "test"))
+        >>> x = [[0.0], [1.0], [2.0]]
+        >>> cats = KNeighborsClassifier(1).fit(x, ["ant", "bee", "cat"])
+        >>> images = data.load(([[2.0], [0.0]], ["cat", "ant"]), "test")
+        >>> model, images = matched(models.adapt(cats), images)
         >>> images.spec.classes, images.labels.tolist()
         (('ant', 'bee', 'cat'), [2, 0])
     """
@@ -61,9 +67,11 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
 
 
 def classes_known(model: object) -> tuple[str, ...] | None:
-    """Return the names of the classes that a model knows, in the order of its logits; None where it says none.
+    """Return the names of the classes that a model knows, in the order of its logits;
+    None where it says none.
 
-    Another's attribute `classes` may mean something else, so only models of ours, or adapted ones, are asked.
+    Another's attribute `classes` may mean something else, so only models of ours, or
+    adapted ones, are asked.
     """
     if isinstance(model, Around) and getattr(model, "classes", None) is None:
         known = {classes_known(part) for part in model.answers()}
@@ -75,7 +83,9 @@ def classes_known(model: object) -> tuple[str, ...] | None:
 
 
 def unnamed_features(model: object) -> Iterator[Note]:
-    """Yield in which order features without names are taken, by a model that was fitted with names."""
+    """Yield in which order features without names are taken, by a model that was fitted
+    with names.
+    """
     for estimator in _estimators(model):
         if estimator.columns is None and estimator.feature_names is not None:
             first = ", ".join(estimator.feature_names[:3])
@@ -83,7 +93,8 @@ def unnamed_features(model: object) -> Iterator[Note]:
 
 
 def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
-    """Return `noise` on the columns of numbers alone, where some of the columns hold categories.
+    """Return `noise` on the columns of numbers alone, where some of the columns hold
+    categories.
 
     Raises:
         Problem: the noise holds other columns fixed.
@@ -95,13 +106,16 @@ def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
             return noise
         theirs = f"the columns of {spec.name} that hold no numbers are {shown(', '.join(names)) or 'none'}"
         raise NotComparable(
-            f"the noise holds {shown(', '.join(noise.columns))} fixed, and {theirs}: give the same columns"
+            f"the noise holds {shown(', '.join(noise.columns))} fixed, and {theirs}: "
+            "give the same columns"
         )
     return HoldingFixed(noise, held, names) if held else noise
 
 
 def deviations_of_numbers(images: Images) -> NDArray[np.float64]:
-    """Return the standard deviation of each coordinate over all inputs, but for columns that hold categories."""
+    """Return the standard deviation of each coordinate over all inputs, but for columns
+    that hold categories.
+    """
     found = data.deviations(images)
     return (
         np.delete(found, [column.place for column in images.spec.held])
@@ -111,7 +125,9 @@ def deviations_of_numbers(images: Images) -> NDArray[np.float64]:
 
 
 def questions(model: object, images: Images) -> Iterator[Note]:
-    """Yield what a user should look at where classes of one side are taken for those of the other."""
+    """Yield what a user should look at where classes of one side are taken for those of
+    the other.
+    """
     spec = images.spec
     for estimator in _estimators(model):
         if spec.open_ended or {*estimator.names} <= {*spec.classes}:
@@ -135,7 +151,9 @@ def _estimators(model: object) -> list[EstimatorModel]:
 
 
 def _check_numbers(model: object, images: Images) -> None:
-    """Raise Problem where labels are numbers, and an estimator knows names, which no number stands for."""
+    """Raise Problem where labels are numbers, and an estimator knows names, which no
+    number stands for.
+    """
     for estimator in _estimators(model):
         if not estimator.numbered:
             known = shown(", ".join(estimator.names))
@@ -150,7 +168,9 @@ def _check_numbers(model: object, images: Images) -> None:
 
 
 def _check_names(model: object, images: Images) -> None:
-    """Raise Problem where labels are names without an order, and the model does not know all of them."""
+    """Raise Problem where labels are names without an order, and the model does not
+    know all of them.
+    """
     spec = images.spec
     # WordNet ids in the order of the alphabet are numbered as ImageNet's labels.
     if _goes_by_names(model, spec.classes) or all(
@@ -172,7 +192,9 @@ def _check_names(model: object, images: Images) -> None:
 
 
 def _goes_by_names(model: object, classes: Sequence[str]) -> bool:
-    """Whether the model, or each model that answers in it, finds these classes by their names, or refuses them."""
+    """Whether the model, or each model that answers in it, finds these classes by their
+    names, or refuses them.
+    """
     if isinstance(model, ForeignPart):
         return _goes_by_names(model.model, classes)
     known = classes_known(model)
@@ -187,7 +209,9 @@ def _goes_by_names(model: object, classes: Sequence[str]) -> bool:
 
 
 def _in_known_classes(model: object, images: Images) -> Images:
-    """The images, with labels as the model numbers them where it cannot answer in their own numbers."""
+    """The images, with labels as the model numbers them where it cannot answer in their
+    own numbers.
+    """
     own, theirs = classes_known(model), images.spec.classes
     if own is None or own == theirs or not {*theirs} <= {*own}:
         return images
@@ -197,7 +221,9 @@ def _in_known_classes(model: object, images: Images) -> Images:
 
 
 def _all_fit(model: object, classes: Sequence[str]) -> bool:
-    """Whether all that a model may answer is among `classes`, so that it can be told these."""
+    """Whether all that a model may answer is among `classes`, so that it can be told
+    these.
+    """
     estimators = _estimators(model)
     names = (
         {name for each in estimators for name in each.names}

@@ -36,7 +36,8 @@ class OpeningOptions(ReadingOptions, total=False):
 class CertifiedModelOptions(TypedDict, total=False):
     """How a model and images are opened that a table of certificates is about.
 
-    The table itself says the split, the classes, and how the images are brought to size.
+    The table itself says the split, the classes, and how the images are brought to
+    size.
 
     Attributes:
         image_column: the column, array or extension that holds the images.

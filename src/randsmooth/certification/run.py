@@ -3,8 +3,8 @@
     RunSpec -> open() -> OpenRun -> certify(indices)
 
 A `RunSpec` holds objects and settings, and can be sent to another process. `open` goes
-through the model, the images, the noise and the engine in this order, and then writes the
-header: from there on nothing is left to be found out.
+through the model, the images, the noise and the engine in this order, and then writes
+the header: from there on nothing is left to be found out.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ Chosen = tuple[tuple[int, ...], str]
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec:
-    """What is to be certified, as it was asked for: model, images and settings. Nothing of it is open yet.
+    """What is to be certified, as it was asked for: model, images and settings.
+
+    Nothing of it is open yet.
 
     It can be pickled if the model and the data set can; their names always can.
 
@@ -78,23 +80,31 @@ class RunSpec:
         model, dataset, settings: as in `certify`.
         split: train, validation or test. Without a test split, the validation split is
             taken for it, and the header says validation.
-        image_column, label_column, resize, crop: as for `data.load`. Images are resized and cropped before any noise is
-            added, and certificates are about the images that result; the header says how. Without resize and crop,
-            data that are named are brought to size as the model's were in training, if it says how.
-        take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
-        only: positions of the images, and how they were chosen in words, in place of take and skip.
-        shard: certify a share of these images only, such as "3/16": the third of every sixteen. It goes to a file of
-            its own beside `out`, `something-3-of-16.parquet` (or `out`, if it is named so already), and `merge` makes
-            one table of all shards.
-        command: the words of the command line that certifies a shard, but for --shard and --out, for `merge` to repeat.
+        image_column, label_column, resize, crop: as for `data.load`. Images are resized
+            and cropped before any noise is added, and certificates are about the images
+            that result; the header says how. Without resize and crop, data that are
+            named are brought to size as the model's were in training, if it says how.
+        take, skip: certify `take` images evenly spread over the file, or every
+            `skip`-th; default: all.
+        only: positions of the images, and how they were chosen in words, in place of
+            take and skip.
+        shard: certify a share of these images only, such as "3/16": the third of every
+            sixteen. It goes to a file of its own beside `out`,
+            `something-3-of-16.parquet` (or `out`, if it is named so already), and
+            `merge` makes one table of all shards.
+        command: the words of the command line that certifies a shard, but for --shard
+            and --out, for `merge` to repeat.
         device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
-        identity: a name, given to no other model of yours, for a model that cannot be known by its weights, such as a
-            function (see `models.lacks_weights`).
-        num_classes: K, for a function that answers with labels; default: the number of classes of the data set.
-        model_args: arguments of what opens or makes the model that is named (see `load_model`).
+        identity: a name, given to no other model of yours, for a model that cannot be
+            known by its weights, such as a function (see `models.lacks_weights`).
+        num_classes: K, for a function that answers with labels; default: the number of
+            classes of the data set.
+        model_args: arguments of what opens or makes the model that is named (see
+            `load_model`).
 
     Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> run = RunSpec.of(model, "digits", sigma=0.5, n=100, take=3).open()
         >>> run.indices
         (0, 121, 242)
@@ -132,7 +142,8 @@ class RunSpec:
         command: Sequence[str] | None = None,
         **options: Unpack[RunOptions],
     ) -> Self:
-        """Return what is asked for by `options`: attributes of a run, and fields of its settings.
+        """Return what is asked for by `options`: attributes of a run, and fields of its
+        settings.
 
         Raises:
             Problem: an option that is unknown or cannot be used.
@@ -159,7 +170,9 @@ class RunSpec:
         )
 
     def like(self, header: Header | None) -> RunSpec:
-        """Return this with backend, precision and batch of a run that was begun, where its settings leave them open."""
+        """Return this with backend, precision and batch of a run that was begun, where
+        its settings leave them open.
+        """
         if header is None or header.backend is None:
             return self
         begun: dict[str, Any] = {"backend": header.backend, "batch": header.batch}
@@ -175,11 +188,15 @@ class RunSpec:
     def on(
         self, settings: CertificationSettings, only: Chosen | None = None
     ) -> RunSpec:
-        """Return this under other `settings`, on the images that `only` says; default: all."""
+        """Return this under other `settings`, on the images that `only` says; default:
+        all.
+        """
         return replace(self, settings=settings, only=only, take=None, skip=None)
 
     def choose(self, total: int) -> Chosen:
-        """Return the positions of the images of all shards, of `total`, and how they were chosen, in words."""
+        """Return the positions of the images of all shards, of `total`, and how they
+        were chosen, in words.
+        """
         return self.only or choose(total, self.take, self.skip)
 
     def share(self, chosen: Chosen) -> tuple[int, ...]:
@@ -192,13 +209,15 @@ class RunSpec:
         return opened(self.model, self.model_args, self.num_classes)
 
     def open_inputs(self, model: models.BaseClassifier | None = None) -> Inputs:
-        """Open the model and the images, and bring them together; the model is asked nothing.
+        """Open the model and the images, and bring them together; the model is asked
+        nothing.
 
         Args:
             model: what `open_model` returned, where it is open already.
 
         Raises:
-            Problem: what can be known to be unusable without a GPU and without long work.
+            Problem: what can be known to be unusable without a GPU and without long
+                work.
         """
         model = self.open_model() if model is None else model
         trained = models.provenance_of(model)
@@ -213,7 +232,9 @@ class RunSpec:
         return Inputs(model, images, trained, dataset, reading)
 
     def smoothed(self, inputs: Inputs) -> SmoothedClassifier:
-        """Return what certifies: the model under the noise of the settings, on the device."""
+        """Return what certifies: the model under the noise of the settings, on the
+        device.
+        """
         return SmoothedClassifier(
             inputs.model,
             inputs.complete(self.settings),
@@ -225,10 +246,12 @@ class RunSpec:
         """Open what is to be certified, and try the model out.
 
         Args:
-            inputs: what `open_inputs` returned, where model and images are open already.
+            inputs: what `open_inputs` returned, where model and images are open
+                already.
 
         Raises:
-            Problem: the model is not for these images or needs an `identity`, or the settings need labels.
+            Problem: the model is not for these images or needs an `identity`, or the
+                settings need labels.
         """
         inputs = self.open_inputs() if inputs is None else inputs
         images = inputs.images
@@ -236,7 +259,8 @@ class RunSpec:
         settings = smoothed.settings
         if settings.label_aware and not images.labelled:
             raise WrongData(
-                "label-aware certification and certified accuracy need images with labels"
+                "label-aware certification and certified accuracy need images with "
+                "labels"
             )
         chosen = self.choose(len(images))
         about_model = self._about_model(inputs.model)
@@ -262,7 +286,9 @@ class RunSpec:
         return _opened_run(self, inputs, smoothed, chosen, facts)
 
     def _about_model(self, model: models.BaseClassifier) -> dict[str, Any]:
-        """Return what the header says of the model; of code, or of what was given arguments, how it was opened."""
+        """Return what the header says of the model; of code, or of what was given
+        arguments, how it was opened.
+        """
         facts = headers.describe_model(model, self.identity)
         if not isinstance(self.model, str | Path):
             return facts
@@ -277,7 +303,9 @@ class RunSpec:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The model and the images of a run, open and brought together. The model was asked nothing yet.
+    """The model and the images of a run, open and brought together.
+
+    The model was asked nothing yet.
 
     Attributes:
         model: the base classifier, told the columns and the classes of the images.
@@ -287,7 +315,8 @@ class Inputs:
         reading: how its images are read, as for `data.load`.
 
     Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> inputs = RunSpec.of(model, "digits", sigma=0.5).open_inputs()
         >>> len(inputs.images), inputs.dataset
         (364, 'digits')
@@ -300,14 +329,18 @@ class Inputs:
     reading: Mapping[str, Any]
 
     def split(self, name: str) -> data.Images:
-        """Return another split of the data set, as it is read; its classes are the data set's own."""
+        """Return another split of the data set, as it is read; its classes are the data
+        set's own.
+        """
         return load_split(self.dataset, name, self.reading)
 
     def complete(self, settings: CertificationSettings) -> CertificationSettings:
-        """Return `settings` with what they leave open taken from the model and the images; the seed is 0.
+        """Return `settings` with what they leave open taken from the model and the
+        images; the seed is 0.
 
         Raises:
-            Problem: neither they nor the model say the noise, or it is not for these images.
+            Problem: neither they nor the model say the noise, or it is not for these
+                images.
         """
         spec = self.images.spec
         noise = settings.noise or trained_noise(self.trained)
@@ -327,7 +360,8 @@ class Inputs:
 
 @dataclass(frozen=True)
 class OpenRun:
-    """A run whose model, images and engine are open and tried out, and whose header says everything.
+    """A run whose model, images and engine are open and tried out, and whose header
+    says everything.
 
     Attributes:
         spec: what was asked for.
@@ -337,10 +371,12 @@ class OpenRun:
         facts: of the header, those that are the same for every shard.
         indices: positions of the images of this shard, in the order of the table.
         hashes: of the pixels of each image, of which the header's `data` is made.
-        header: of the table. A resumed run is compared by it with the one that was begun.
+        header: of the table. A resumed run is compared by it with the one that was
+            begun.
 
     Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> run = RunSpec.of(model, "digits", sigma=0.5, n=100, take=4).open()
         >>> run.header.selection, run.of_shard(Shard(2, 2)).indices
         ('take 4 of 364', (91, 273))
@@ -366,22 +402,28 @@ class OpenRun:
         return self.smoothed.engine
 
     def of_shard(self, shard: Shard) -> OpenRun:
-        """Return a shard of this run, with a header of its own; nothing is opened again."""
+        """Return a shard of this run, with a header of its own; nothing is opened
+        again.
+        """
         spec = replace(self.spec, shard=shard)
         return _opened_run(spec, self.inputs, self.smoothed, self.chosen, self.facts)
 
     def check_model(self, table: Certificates) -> None:
-        """Raise Problem for a model that is another than the one that the certificates in `table` are about."""
+        """Raise Problem for a model that is another than the one that the certificates
+        in `table` are about.
+        """
         headers.check_same(self.inputs.model, table, self.spec.identity)
 
     def certify(self, indices: Iterable[int]) -> Iterator[JournalRow]:
-        """Yield the evidence of the images at `indices`, one after the other in whatever order they are decided.
+        """Yield the evidence of the images at `indices`, one after the other in
+        whatever order they are decided.
 
-        A position is taken off `indices` when there is room for its image, and all are counted to the end once it is
-        exhausted.
+        A position is taken off `indices` when there is room for its image, and all are
+        counted to the end once it is exhausted.
 
         Raises:
-            Problem: what `Scheduler.run` raises, or an image is no longer what the header is about.
+            Problem: what `Scheduler.run` raises, or an image is no longer what the
+                header is about.
         """
         header = self.header
         machine = None if header.shard is None else Machine.here(header)
@@ -415,9 +457,9 @@ class OpenRun:
         for index, (x, y) in zip(positions, batches, strict=True):
             job = Job(index, x[0], steps(int(y[0])))
             if job.address != self.hashes[index]:
-                changed = f"{self.images.name_of(index)} has other pixels than when this run began"
                 raise OutputExists(
-                    f"{changed}: put it back and resume, or certify into another file"
+                    f"{self.images.name_of(index)} has other pixels than when this run "
+                    "began: put it back and resume, or certify into another file"
                 )
             yield job
 
@@ -474,7 +516,8 @@ def some_of(indices: Sequence[int], most: int) -> list[int]:
 
 
 def spread(indices: Sequence[int]) -> list[int]:
-    """Return the `indices` in an order of which every beginning is spread evenly over all, whatever that of classes.
+    """Return the `indices` in an order of which every beginning is spread evenly over
+    all, whatever that of classes.
 
     Example:
         >>> spread(range(0, 80, 10))
@@ -485,7 +528,9 @@ def spread(indices: Sequence[int]) -> list[int]:
 
 
 def choose(total: int, take: int | None, skip: int | None) -> Chosen:
-    """Return positions of the images to certify, of `total`, and how they were chosen, in words."""
+    """Return positions of the images to certify, of `total`, and how they were chosen,
+    in words.
+    """
     if take is not None and skip is not None:
         raise Conflict(
             f"take={take} and skip={skip} choose images in two ways: give one of them"

@@ -1,4 +1,6 @@
-"""What a table says of its classifier, its samples and its images, and whether a model is the one that it is about."""
+"""What a table says of its classifier, its samples and its images, and whether a model
+is the one that it is about.
+"""
 
 import hashlib
 import re
@@ -59,10 +61,12 @@ def made_with(
     shape: tuple[int, ...],
     **facts: Any,
 ) -> Header:
-    """The header of a certification by `settings` on `engine` of images of `shape`: equal headers give equal counts.
+    """The header of a certification by `settings` on `engine` of images of `shape`:
+    equal headers give equal counts.
 
     Args:
-        facts: about the images and the model, as in `Header`; absolute paths in `dataset` and `model` are cut.
+        facts: about the images and the model, as in `Header`; absolute paths in
+            `dataset` and `model` are cut.
 
     Raises:
         Problem: the model refuses the shape, or the settings cannot be used.
@@ -81,7 +85,9 @@ def made_with(
 
 
 def _arithmetic(engine: Engine) -> dict[str, Any]:
-    """The arithmetic that the base classifier is defined by, and what it is done with, of a prepared engine."""
+    """The arithmetic that the base classifier is defined by, and what it is done with,
+    of a prepared engine.
+    """
     by = engine.backend
     facts = {
         "backend": by.name,
@@ -104,7 +110,8 @@ def _drawn(engine: Engine, rule: Rule, shape: tuple[int, ...]) -> str:
 
 
 def without_places(value: Any) -> Any:
-    """`value` with every absolute path in it, at any depth, cut to its name: tables are passed on, and name no folders.
+    """`value` with every absolute path in it, at any depth, cut to its name: tables are
+    passed on, and name no folders.
 
     Example:
         >>> without_places({"source": "/home/me/zoo.py:net", "arguments": {"weights": "hf:/home/me/vit", "depth": 20}})
@@ -123,9 +130,11 @@ def without_places(value: Any) -> Any:
 
 
 def runnable_here(word: str) -> str:
-    """A word of a command without absolute paths: of one in the current folder the rest, of others the name.
+    """A word of a command without absolute paths: of one in the current folder the
+    rest, of others the name.
 
-    Before that stands SOME_FOLDER, so that it is not taken for what has that name in the current folder.
+    Before that stands SOME_FOLDER, so that it is not taken for what has that name in
+    the current folder.
     """
     found = ABSOLUTE.fullmatch(word)
     if found is None:
@@ -138,14 +147,16 @@ def runnable_here(word: str) -> str:
 def describe_model(
     model: BaseClassifier, identity: str | None = None
 ) -> dict[str, Any]:
-    """What a base classifier is known by, beside its answers, and, where it is known, how it was trained.
+    """What a base classifier is known by, beside its answers, and, where it is known,
+    how it was trained.
 
     Args:
         model: as `models.adapt` makes it.
         identity: what its user calls it.
 
     Raises:
-        Problem: it has no weights that it could be known by and no name, or the name is none.
+        Problem: it has no weights that it could be known by and no name, or the name is
+            none.
     """
     if identity is None and (why := models.lacks_weights(model)):
         raise WrongModel(
@@ -157,7 +168,8 @@ def describe_model(
         isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST
     ):
         raise BadValue(
-            f"identity={identity!r:.{LONGEST}} must be some words, at most {LONGEST} characters"
+            f"identity={identity!r:.{LONGEST}} must be some words, "
+            f"at most {LONGEST} characters"
         )
     called = (
         model.called
@@ -198,10 +210,11 @@ def describe_model(
 def behaviour(
     engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()
 ) -> dict[str, str]:
-    """Hashes of the logits of an engine, to the last bit, for made-up images and for some of a run's own, of `shape`.
+    """Hashes of the logits of an engine, to the last bit, for made-up images and for
+    some of a run's own, of `shape`.
 
-    Made-up images can be checked without the data set. The run's own distinguish models that give equal logits for all
-    the made-up ones, as two decision trees may.
+    Made-up images can be checked without the data set. The run's own distinguish models
+    that give equal logits for all the made-up ones, as two decision trees may.
     """
     engine.prepare(shape)
     found = {}
@@ -217,9 +230,11 @@ def behaviour(
 
 
 def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
-    """What the noise of each of the images at `indices` depends on (see `noise.address_of`).
+    """What the noise of each of the images at `indices` depends on (see
+    `noise.address_of`).
 
-    A few images are in memory at a time. Those of a streamed split are decoded for this, and again to be certified.
+    A few images are in memory at a time. Those of a streamed split are decoded for
+    this, and again to be certified.
 
     Example:
         >>> from randsmooth import data
@@ -241,9 +256,11 @@ def fingerprint(
     labels: bool = True,
     hashes: Mapping[int, int] | None = None,
 ) -> str:
-    """A hash of the labels and the pixels of the images at `indices`, which tells two data sets of one name apart.
+    """A hash of the labels and the pixels of the images at `indices`, which tells two
+    data sets of one name apart.
 
-    Images without labels, or all of them where `labels` is False, are hashed with NO_LABEL.
+    Images without labels, or all of them where `labels` is False, are hashed with
+    NO_LABEL.
     """
     of = (
         images.labels_at(torch.tensor(indices))
@@ -255,13 +272,14 @@ def fingerprint(
 
 
 def certified_as(table: Certificates) -> CertificationSettings:
-    """The settings that the certified classifier depends on: noise, sound, backend, precision and batch.
+    """The settings that the certified classifier depends on: noise, sound, backend,
+    precision and batch.
 
     And rule and seed, where all copies were counted: they decide which these are.
 
     Raises:
-        Problem: the header lacks one of them or the model (as that of a TSV log does), or names an unknown
-            precision.
+        Problem: the header lacks one of them or the model (as that of a TSV log does),
+            or names an unknown precision.
 
     Example:
         >>> from torch import nn
@@ -282,7 +300,8 @@ def certified_as(table: Certificates) -> CertificationSettings:
     for name, value in recorded.items():
         if value is None:
             raise WrongTable(
-                f"{called(table)} does not say its {name} (a TSV log?): give what `certify` wrote"
+                f"{called(table)} does not say its {name} (a TSV log?): "
+                "give what `certify` wrote"
             )
     exact = ("rule", "seed") if header.alpha == 0.0 else ()
     facts: dict[str, Any] = {
@@ -296,10 +315,12 @@ def certified_as(table: Certificates) -> CertificationSettings:
 def check_same(model: object, table: Certificates, identity: str | None = None) -> None:
     """Check that `model` has the same name and weights as the table's base classifier.
 
-    It is quick, and meant to come before long work; `check_answers` compares outputs too.
+    It is quick, and meant to come before long work; `check_answers` compares outputs
+    too.
 
     Raises:
-        Problem: it is another model, or it needs the `identity` under which it was certified.
+        Problem: it is another model, or it needs the `identity` under which it was
+            certified.
 
     Example:
         >>> from torch import nn
@@ -319,10 +340,12 @@ def check_same(model: object, table: Certificates, identity: str | None = None) 
 
 
 def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -> None:
-    """Check that `engine` gives the same outputs as the table's classifier did, for noisy images of `shape`.
+    """Check that `engine` gives the same outputs as the table's classifier did, for
+    noisy images of `shape`.
 
-    Call `check_same` first. On another processor, or with another version of a library, the last bits of the logits
-    may differ, and with them the class of a few samples. Since no evidence is mixed here, that is only a `Note`.
+    Call `check_same` first. On another processor, or with another version of a library,
+    the last bits of the logits may differ, and with them the class of a few samples.
+    Since no evidence is mixed here, that is only a `Note`.
 
     Raises:
         Problem: the outputs differ, and no difference in the arithmetic explains it.
@@ -351,7 +374,8 @@ def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -
 
 def _another(table: Certificates, detail: str) -> Problem:
     return NotComparable(
-        f"{called(table)} is about another model: {detail}. Give the model that was certified"
+        f"{called(table)} is about another model: {detail}. "
+        "Give the model that was certified"
     )
 
 

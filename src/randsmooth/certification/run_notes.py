@@ -23,9 +23,11 @@ from randsmooth.noise import NORMS, Gaussian, recorded_noise
 from randsmooth.notes import Note
 from randsmooth.progress import Progress, Reporter, silent
 
-# Times the smallest standard deviation of a feature, the largest at which one noise suits all.
+# Times the smallest standard deviation of a feature, the largest at which one noise suits
+# all.
 DEVIATIONS_APART = 10
-# Many times what anyone uses, and a quarter of the smallest sigma that is usual in units of 0..255.
+# Many times what anyone uses, and a quarter of the smallest sigma that is usual in units
+# of 0..255.
 LARGE_SIGMA = 8.0
 # Images that a model is asked about without noise, at most.
 IMAGES_ASKED = 256
@@ -40,7 +42,8 @@ class RunNotes(NamedTuple):
 
     Attributes:
         notes: all of it.
-        doubts: those that tell of a likely mistake: who sees no progress is warned of these.
+        doubts: those that tell of a likely mistake: who sees no progress is warned of
+            these.
 
     Example:
         >>> RunNotes(notes=(Note("unlabelled"),), doubts=()).doubts
@@ -52,11 +55,13 @@ class RunNotes(NamedTuple):
 
 
 def notes_of(run: OpenRun) -> RunNotes:
-    """Return what a user should know of a run before it begins; the model is asked about some images without noise.
+    """Return what a user should know of a run before it begins; the model is asked
+    about some images without noise.
 
     Example:
         >>> from randsmooth.certification import RunSpec
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> run = RunSpec.of(model, "digits", sigma=9.0, n=100, take=3).open()
         >>> [doubt.kind for doubt in notes_of(run).doubts]
         ['large_sigma']
@@ -83,7 +88,9 @@ def notes_of(run: OpenRun) -> RunNotes:
 
 
 def tell(run: OpenRun, show: Progress, reporter: Reporter) -> None:
-    """Say the notes where progress is shown; else warn of the doubts, unless it is one of many shards."""
+    """Say the notes where progress is shown; else warn of the doubts, unless it is one
+    of many shards.
+    """
     if show is not silent:
         for note in notes_of(run).notes:
             reporter.say(f"note: {note}")
@@ -121,7 +128,9 @@ def _held_columns(run: OpenRun) -> Iterator[Note]:
 
 
 def _other_training(run: OpenRun) -> Iterator[Note]:
-    """Yield where it is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
+    """Yield where it is not about what the model, or a part of it, was made for:
+    allowed, but seldom meant.
+    """
     header = run.header
     noise = run.engine.noise
     now = {name: getattr(header, name) for name in ("sigma", "resize", "crop")}
@@ -149,7 +158,9 @@ def _other_training(run: OpenRun) -> Iterator[Note]:
 
 
 def _training_noise(trained: Mapping[str, Any]) -> str | None:
-    """Return the noise that a model was `trained` under, as a user writes it; None where nothing is said of it."""
+    """Return the noise that a model was `trained` under, as a user writes it; None
+    where nothing is said of it.
+    """
     try:
         noise = recorded_noise(trained)
     except Problem:
@@ -203,7 +214,9 @@ def _chosen_backend(run: OpenRun) -> Iterator[Note]:
 
 
 def _right_without_noise(run: OpenRun) -> Note:
-    """Return how many images the model is right about without noise; and what to look at if that is guessing."""
+    """Return how many images the model is right about without noise; and what to look
+    at if that is guessing.
+    """
     images = run.images
     asked = torch.tensor(some_of(run.indices, IMAGES_ASKED))
     total = len(asked)
@@ -238,12 +251,16 @@ def _right_without_noise(run: OpenRun) -> Note:
 
 
 def _if_whole(number: object) -> int | None:
-    """Return what a model's folder tells as a number of something; None for anything else."""
+    """Return what a model's folder tells as a number of something; None for anything
+    else.
+    """
     return number if type(number) is int else None
 
 
 def _numbering(spec: data.DatasetSpec) -> str:
-    """Return the first classes of the data with their numbers; empty where they are called by these."""
+    """Return the first classes of the data with their numbers; empty where they are
+    called by these.
+    """
     if spec.classes == tuple(map(str, range(spec.num_classes))):
         return ""
     names = enumerate(spec.classes[:3])

@@ -48,17 +48,20 @@ class Certified:
 
     Attributes:
         predict: (B,) certified class, or ABSTAIN (-1).
-        radius: (B,) radius within which that class cannot change, in the norm and the unit of the noise: L2 in units of
-            pixels in [0, 1], or of features; under "0.25std" standard deviations of each feature.
+        radius: (B,) radius within which that class cannot change, in the norm and the
+            unit of the noise: L2 in units of pixels in [0, 1], or of features; under
+            "0.25std" standard deviations of each feature.
         counts0: (B, K) classes of the n0 samples that picked the class.
         counts: (B, K) classes of the other samples, that bounded its probability.
         paths: for each image, how often the picked class had come out at each look.
         seconds: (B,) time that each image took.
-        settings, engine: how to certify was asked for, and what drew the noise and asked the model.
+        settings, engine: how to certify was asked for, and what drew the noise and
+            asked the model.
 
     Example:
-        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
-        >>> certified = SmoothedClassifier(model, sigma=0.5).certify(torch.ones(1, 1, 2, 2), n0=20, n=500)
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
+        >>> smoothed = SmoothedClassifier(model, sigma=0.5)
+        >>> certified = smoothed.certify(torch.ones(1, 1, 2, 2), n0=20, n=500)
         >>> certified.counts0.sum(axis=1), certified.counts.sum(axis=1)
         (array([20]), array([500]))
     """
@@ -79,27 +82,34 @@ class Certified:
 
 
 class SmoothedClassifier:
-    """g(x) = the class that `model` gives most often to x + N(0, sigma^2 I) (Cohen et al., ICML 2019).
+    """g(x) = the class that `model` gives most often to x + N(0, sigma^2 I) (Cohen et
+    al., ICML 2019).
 
     Args:
-        model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W) in [0, 1]. Any
-            normalisation must be inside it. A copy of it is taken. Or whatever else `models.adapt` makes one of (a
-            `torch.export` program, a scikit-learn estimator, a function), or the name of a model as in `load_model`.
-        settings: how to certify (see `CertificationSettings`); a noise must be among them. Or as keywords, each in
-            place of the one in `settings`. Without a seed each call draws one from the operating system.
+        model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W)
+            in [0, 1]. Any normalisation must be inside it. A copy of it is taken. Or
+            whatever else `models.adapt` makes one of (a `torch.export` program, a
+            scikit-learn estimator, a function), or the name of a model as in
+            `load_model`.
+        settings: how to certify (see `CertificationSettings`); a noise must be among
+            them. Or as keywords, each in place of the one in `settings`. Without a seed
+            each call draws one from the operating system.
         device: where to run; default: where the model is.
         num_classes: K, for a function that answers with labels.
-        shape: of one input, such as (C, T), where the model does not say it and it is neither an image (C, H, W) nor a
-            row of features (d,).
+        shape: of one input, such as (C, T), where the model does not say it and it is
+            neither an image (C, H, W) nor a row of features (d,).
 
     Raises:
-        Problem: a setting that cannot be used, or no noise; or the model is in train mode.
+        Problem: a setting that cannot be used, or no noise; or the model is in train
+            mode.
 
-    The noise of an image depends on the seed, its pixels and the purpose only: under a given seed it gets the same
-    counts alone, in a batch, in any order and on any machine, and equal images share their certificate; others have no
-    noise in common. Certificates hold for images that were chosen without sight of the noise: whoever knows a given
-    seed, or sees answers under it, may search for an image that is certified falsely, and finds it so whenever it is
-    asked about again. So give none where images come from strangers: each call then has noise of its own.
+    The noise of an image depends on the seed, its pixels and the purpose only: under a
+    given seed it gets the same counts alone, in a batch, in any order and on any
+    machine, and equal images share their certificate; others have no noise in common.
+    Certificates hold for images that were chosen without sight of the noise: whoever
+    knows a given seed, or sees answers under it, may search for an image that is
+    certified falsely, and finds it so whenever it is asked about again. So give none
+    where images come from strangers: each call then has noise of its own.
 
     Attributes:
         model: the base classifier, adapted.
@@ -108,7 +118,8 @@ class SmoothedClassifier:
     Example:
         >>> bright = nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False)).eval()
         >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
-        >>> certified = SmoothedClassifier(bright, sigma=0.25, n=1000, seed=0).certify(torch.ones(1, 1, 2, 2))
+        >>> smoothed = SmoothedClassifier(bright, sigma=0.25, n=1000, seed=0)
+        >>> certified = smoothed.certify(torch.ones(1, 1, 2, 2))
         >>> certified.predict, certified.radius.round(2)
         (array([1]), array([0.62]))
     """
@@ -135,7 +146,9 @@ class SmoothedClassifier:
         self.engine = Engine(self.model, of_engine, device=where)
 
     def _input_shape(self) -> tuple[int, ...] | None:
-        """Return the shape of an input as the model says it, unless a noisy copy has another; None where unknown."""
+        """Return the shape of an input as the model says it, unless a noisy copy has
+        another; None where unknown.
+        """
         seen = getattr(self.model, "shape", None)
         if seen is None:
             return None
@@ -150,7 +163,9 @@ class SmoothedClassifier:
 
     @property
     def sigma(self) -> float:
-        """Standard deviation of Gaussian noise, in units of pixels in [0, 1]; Problem under another noise."""
+        """Standard deviation of Gaussian noise, in units of pixels in [0, 1]; Problem
+        under another noise.
+        """
         if not isinstance(self.noise, Gaussian):
             raise BadValue(
                 f"this is for Gaussian noise of one sigma; got {self.noise.text}"
@@ -163,7 +178,8 @@ class SmoothedClassifier:
         return self.settings.seed
 
     def drawing(self, x: Tensor) -> Engine:
-        """Return what draws the noise of one call, about images shaped like `x` (C, H, W).
+        """Return what draws the noise of one call, about images shaped like `x` (C, H,
+        W).
 
         It draws under a new seed if the classifier has none.
         """
@@ -181,24 +197,30 @@ class SmoothedClassifier:
         until: Until | None = None,
         **fields: Unpack[CertificationOptions],
     ) -> Certified:
-        """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with probability <= alpha.
+        """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with
+        probability <= alpha.
 
         Args:
-            x: (B, C, H, W), or one image (C, H, W), in [0, 1]; features (B, d) or (d,), of any scale.
-            settings: in place of the classifier's own, for another n0, n, alpha, rule or bound. Or as keywords.
-            until: stops an image early: asked at every look with the `Claim` so far and the samples behind it, for a
-                rule that holds wherever one stops (all but "fixed").
+            x: (B, C, H, W), or one image (C, H, W), in [0, 1]; features (B, d) or (d,),
+                of any scale.
+            settings: in place of the classifier's own, for another n0, n, alpha, rule
+                or bound. Or as keywords.
+            until: stops an image early: asked at every look with the `Claim` so far and
+                the samples behind it, for a rule that holds wherever one stops (all but
+                "fixed").
 
         Raises:
-            Problem: settings that cannot be used, or of another base classifier or noise; images outside [0, 1] or
-                of the wrong shape; or logits that are not finite.
+            Problem: settings that cannot be used, or of another base classifier or
+                noise; images outside [0, 1] or of the wrong shape; or logits that are
+                not finite.
         """
         settings = self.settings_for(settings, fields)
         images = self.checked(x)
         rule = settings.of(images.shape[1:]).stopping_rule()
         if until is not None and not rule.sequential:
             raise BadValue(
-                f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, dense or radius=R"
+                f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, "
+                "dense or radius=R"
             )
         jobs = [
             Job(i, image, certify_steps(rule, settings.n0, until=until))
@@ -224,10 +246,12 @@ class SmoothedClassifier:
     def settings_for(
         self, settings: CertificationSettings | None, fields: CertificationOptions
     ) -> CertificationSettings:
-        """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
+        """Those of one call: what they leave open is the classifier's, and what makes
+        the classifier must be its own.
 
         Raises:
-            Problem: they are of another base classifier or noise, or label-aware: there are no labels here.
+            Problem: they are of another base classifier or noise, or label-aware: there
+                are no labels here.
         """
         if settings is None:
             settings = self.settings
@@ -246,11 +270,13 @@ class SmoothedClassifier:
                 raise BadValue(
                     field=name,
                     value=wanted,
-                    expected=f"is not this classifier's {own!r}: make another SmoothedClassifier",
+                    expected=f"is not this classifier's {own!r}: "
+                    "make another SmoothedClassifier",
                 )
         if settings.label_aware:
             raise BadValue(
-                "label_aware=True needs labels: certify a data set with `randsmooth.certify`"
+                "label_aware=True needs labels: certify a data set with "
+                "`randsmooth.certify`"
             )
         return settings
 
@@ -259,15 +285,17 @@ class SmoothedClassifier:
     ) -> NDArray[np.int64]:
         """The smoothed class of images, or ABSTAIN (PREDICT of Cohen et al. 2019).
 
-        A class returned is not g(x) with probability <= alpha. Under the rule exact all copies are counted, and neither
-        n nor alpha matters. Arguments and errors as in `certify`.
+        A class returned is not g(x) with probability <= alpha. Under the rule exact all
+        copies are counted, and neither n nor alpha matters. Arguments and errors as in
+        `certify`.
 
         Returns:
             (B,) classes.
 
         Example:
             >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
-            >>> SmoothedClassifier(model, sigma=0.5).predict(torch.ones(3, 1, 2, 2), n=100).shape
+            >>> smoothed = SmoothedClassifier(model, sigma=0.5)
+            >>> smoothed.predict(torch.ones(3, 1, 2, 2), n=100).shape
             (3,)
         """
         if self.settings.counts_all:

@@ -1,4 +1,6 @@
-"""Backends for models that are no torch modules: ONNX Runtime, OpenVINO, and whatever is called in Python."""
+"""Backends for models that are no torch modules: ONNX Runtime, OpenVINO, and whatever
+is called in Python.
+"""
 
 import threading
 import warnings
@@ -42,7 +44,9 @@ HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
 
 
 class Onnx(Backend):
-    """ONNX Runtime on the graph of the file, which itself determines the precision of each layer."""
+    """ONNX Runtime on the graph of the file, which itself determines the precision of
+    each layer.
+    """
 
     name = "onnx"
     runs = "runs ONNX files; export the model with torch.onnx.export and name the file"
@@ -154,7 +158,9 @@ class OpenVINO(Backend):
 
     @property
     def instructions(self) -> str:
-        """What the device lists, which ignores the limits that the environment sets, and those."""
+        """What the device lists, which ignores the limits that the environment sets,
+        and those.
+        """
         listed = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         return f"OpenVINO {' '.join(sorted(listed))}, {cpu_instructions()}"
 
@@ -196,19 +202,25 @@ class OpenVINO(Backend):
                 if isinstance(self.model, GraphFile):
                     graph.reshape(list(shape))
                 made = self.core.compile_model(graph, "CPU", config)
-                # Where the processor lacks the units, OpenVINO takes another format, and does not say so.
+                # Where the processor lacks the units, OpenVINO takes another format, and
+                # does not say so.
                 if (
                     made.get_property("INFERENCE_PRECISION_HINT").get_type_name()
                     != HINTS[self.precision]
                 ):
-                    said = f"precision={self.precision}: OpenVINO lacks {ARITHMETICS[self.precision]} on this processor"
-                    raise WrongModel(f"{said}; use precision 32 or the torch backend")
+                    raise WrongModel(
+                        f"precision={self.precision}: OpenVINO lacks "
+                        f"{ARITHMETICS[self.precision]} on this processor; use precision "
+                        "32 or the torch backend"
+                    )
                 self.compiled[shape] = made
             return self.compiled[shape]
 
     @torch.no_grad()
     def graph_of(self, shape: tuple[int, ...]) -> Any:
-        """The model as OpenVINO has it: a file's own graph, of a module one for inputs of `shape`; -1: any number."""
+        """The model as OpenVINO has it: a file's own graph, of a module one for inputs
+        of `shape`; -1: any number.
+        """
         if isinstance(self.model, GraphFile):
             return self.core.read_model(self.model.path)
         example = torch.zeros([2 if side == -1 else side for side in shape])
@@ -219,10 +231,12 @@ class OpenVINO(Backend):
                 return self.convert(
                     frozen(self.model), example_input=example, input=[shape]
                 )
-        except Exception as error:  # what the converter raises for operators that it does not know has no base class
+        # What the converter raises for operators that it does not know has no base class.
+        except Exception as error:
             self._check_takes(example)
             raise WrongModel(
-                f"OpenVINO cannot convert the model ({shown(error)}); the backend torch runs it"
+                f"OpenVINO cannot convert the model ({shown(error)}); "
+                "the backend torch runs it"
             ) from error
 
     def _check_takes(self, example: Tensor) -> None:
@@ -239,10 +253,15 @@ class OpenVINO(Backend):
 
 
 class Python(Backend):
-    """Calls the model, one batch at a time, in the precision in which it computes itself."""
+    """Calls the model, one batch at a time, in the precision in which it computes
+    itself.
+    """
 
     name = "python"
-    runs = "calls scikit-learn estimators and functions; torch models, ONNX files and OpenVINO IR have their own"
+    runs = (
+        "calls scikit-learn estimators and functions; torch models, ONNX files and "
+        "OpenVINO IR have their own"
+    )
 
     @classmethod
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:

@@ -1,4 +1,6 @@
-"""Why a base classifier failed on a batch: the error that names the cause, and asks about shapes only of these."""
+"""Why a base classifier failed on a batch: the error that names the cause, and asks
+about shapes only of these.
+"""
 
 import re
 
@@ -12,20 +14,24 @@ from randsmooth.models.adapters.foreign_model import GRADIENT
 ARGUMENTS = re.compile(
     r"missing \d+ required|takes (from )?\d+ .*positional arguments? but"
 )
-# Words in what torch, NumPy, ONNX Runtime, OpenVINO and checks of models say of shapes that do not fit.
+# Words in what torch, NumPy, ONNX Runtime, OpenVINO and checks of models say of shapes
+# that do not fit.
 SHAPES = re.compile(
-    r"\b(shapes?|sizes?|mat1|dims?|dimensions?|channels?|height|width|broadcast|aligned|features?|axis|axes|rank"
+    r"\b(shapes?|sizes?|mat1|dims?|dimensions?|channels?|height|width|broadcast|aligned"
+    r"|features?|axis|axes|rank"
     r"|unpack|reshape|got: \d+ expected: \d+)\b",
     re.IGNORECASE,
 )
 
 
 def refused(noisy: Tensor, error: Exception) -> ModelFailed:
-    """The error for inputs that a classifier failed on, with the cause as far as it can be told.
+    """The error for inputs that a classifier failed on, with the cause as far as it can
+    be told.
 
     Args:
         noisy: (B, C, H, W) the images, or other inputs.
-        error: the runtime's own; of TorchScript's the last line says most, of others the first.
+        error: the runtime's own; of TorchScript's the last line says most, of others
+            the first.
 
     Example:
         >>> import torch
@@ -61,5 +67,6 @@ def refused(noisy: Tensor, error: Exception) -> ModelFailed:
     kind = "" if said.startswith(type(error).__name__) else f"{type(error).__name__}: "
     way = f"model(torch.rand({example})) shows where"
     return ModelFailed(
-        f"the model fails on its first batch, inputs of shape {shape} ({kind}{said}): {way}"
+        f"the model fails on its first batch, inputs of shape {shape} ({kind}{said}): "
+        f"{way}"
     )

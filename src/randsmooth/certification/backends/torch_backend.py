@@ -1,4 +1,6 @@
-"""Backends in torch, compiled or not, with batch normalisation folded; one takes parts of other kinds, too."""
+"""Backends in torch, compiled or not, with batch normalisation folded; one takes parts
+of other kinds, too.
+"""
 
 import warnings
 from collections import Counter
@@ -18,11 +20,11 @@ from randsmooth.errors import BadValue, Problem, WrongModel
 from randsmooth.models import Ensemble, ForeignModel, Wrapped, foreign_parts, traceable
 from randsmooth.models.adapters.foreign_model import GRADIENT
 
-FIRST, THEN = nn.Conv2d, nn.BatchNorm2d
-
 
 class Torch(Backend):
-    """A frozen copy of the model, in channels-last memory, with batch normalisation folded into the convolutions."""
+    """A frozen copy of the model, in channels-last memory, with batch normalisation
+    folded into the convolutions.
+    """
 
     name = "torch"
     parallel = True
@@ -30,7 +32,8 @@ class Torch(Backend):
     def __init__(
         self, model: nn.Module, device: torch.device, precision: Precision
     ) -> None:
-        self.device, self.precision = device, precision
+        self.device = device
+        self.precision = precision
         self.dtype = getattr(torch, ARITHMETICS[precision])
         self.layout = (
             torch.contiguous_format
@@ -38,16 +41,20 @@ class Torch(Backend):
             else torch.channels_last
         )
         folded = silent(fold_batch_norm(own_copy(model)))
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # of traces, whose parameters are no leaves
+        # torch warns of traces, whose parameters are no leaves.
+        with warnings.catch_warnings(action="ignore"):
             here = frozen(folded.to(device, self.dtype))
             self.model = here.to(memory_format=self.layout)  # type: ignore[call-overload]
-        self.gradients = False  # whether the model takes some in its forward
+        # Whether the model takes gradients in its forward.
+        self.gradients = False
 
     @property
     def arithmetic(self) -> str:
-        """The number format. On CUDA, torch may round the factors of float32 products to TF32, which is added."""
+        """The number format.
+
+        On CUDA, torch may round the factors of float32 products to TF32, which is
+        added.
+        """
         if self.device.type != "cuda" or self.precision != "32":
             return super().arithmetic
         allowed = {
@@ -55,14 +62,17 @@ class Torch(Backend):
             "products": torch.backends.cuda.matmul.allow_tf32,
         }
         shortened = " and ".join(what for what, allows in allowed.items() if allows)
-        return super().arithmetic + (f" (TF32 {shortened})" if shortened else "")
+        if not shortened:
+            return super().arithmetic
+        return f"{super().arithmetic} (TF32 {shortened})"
 
     def answer(self, noisy: Tensor) -> Any:
         try:
             return self._called(noisy)
         except (torch.OutOfMemoryError, Problem):
             raise
-        except Exception as error:  # torch raises RuntimeErrors where shapes do not fit, a model's own checks others
+        # torch raises RuntimeErrors where shapes do not fit; a model's checks, others.
+        except Exception as error:
             if self.answered or not self._made_plainer(error):
                 raise refused(noisy, error) from error
         return self.answer(noisy)
@@ -76,9 +86,11 @@ class Torch(Backend):
             return answer.detach() if isinstance(answer, Tensor) else answer
 
     def _made_plainer(self, error: Exception) -> bool:
-        """Whether there is a slower way to call the model, which is taken from now on: its first batch failed.
+        """Whether there is a slower way to call the model, which is taken from now on:
+        its first batch failed.
 
-        It may need images row by row, as for a `view`; or take a gradient, for which torch has to record what it does.
+        It may need images row by row, as for a `view`; or take a gradient, for which
+        torch has to record what it does.
         """
         if self.layout == torch.channels_last:
             self.layout = torch.contiguous_format
@@ -91,7 +103,9 @@ class Torch(Backend):
 
 
 class Compiled(Torch):
-    """The same, compiled by torch.compile; on CUDA its kernels are launched as one CUDA graph."""
+    """The same, compiled by torch.compile; on CUDA its kernels are launched as one CUDA
+    graph.
+    """
 
     name = "compile"
     runs = "runs torch modules whose parts are all torch modules"
@@ -111,15 +125,15 @@ class Compiled(Torch):
     def answer(self, noisy: Tensor) -> Any:
         answer = super().answer(noisy)
         # The next run of a CUDA graph overwrites the output of this one.
-        return (
-            answer.clone()
-            if self.device.type == "cuda" and isinstance(answer, Tensor)
-            else answer
-        )
+        if self.device.type == "cuda" and isinstance(answer, Tensor):
+            return answer.clone()
+        return answer
 
 
 class Mixed(Torch):
-    """Runs the module in torch and each part of another kind by its usual backend, all about the same full batches."""
+    """Runs the module in torch and each part of another kind by its usual backend, all
+    about the same full batches.
+    """
 
     name = "mixed"
     runs = "runs modules with parts of other kinds; leave the backend open for others"
@@ -154,22 +168,15 @@ class Mixed(Torch):
     @property
     def processor(self) -> str:
         """Of the networks and of each part."""
-        return "; ".join(
-            dict.fromkeys(
-                [super().processor, *(backend.processor for backend in self.inner)]
-            )
-        )
+        processors = [super().processor]
+        processors += [backend.processor for backend in self.inner]
+        return "; ".join(dict.fromkeys(processors))
 
     @property
     def instructions(self) -> str:
-        return "; ".join(
-            dict.fromkeys(
-                [
-                    super().instructions,
-                    *(backend.instructions for backend in self.inner),
-                ]
-            )
-        )
+        instructions = [super().instructions]
+        instructions += [backend.instructions for backend in self.inner]
+        return "; ".join(dict.fromkeys(instructions))
 
     def answer(self, noisy: Tensor) -> Tensor:
         answer: Tensor = super().answer(noisy)
@@ -180,7 +187,8 @@ class Mixed(Torch):
         }
         if self.votes and rules - {"vote"}:
             raise WrongModel(
-                "a member of the ensemble answers with labels, which have no mean: let the members vote"
+                "a member of the ensemble answers with labels, which have no mean: "
+                "let the members vote"
             )
         return answer
 
@@ -193,19 +201,22 @@ class _Tracer(fx.Tracer):
     """Looks into modules only as far as there is something to fold."""
 
     def is_leaf_module(self, m: nn.Module, qualified_name: str) -> bool:
-        return not any(
-            isinstance(inner, THEN) for inner in m.modules()
-        ) or super().is_leaf_module(m, qualified_name)
+        return not _has_batch_norm(m) or super().is_leaf_module(m, qualified_name)
 
 
 def fold_batch_norm(model: nn.Module) -> nn.Module:
-    """`model` (eval mode; changed in place) with every batch normalisation folded that follows a convolution alone.
+    """Fold every batch normalisation that follows a convolution alone into it.
 
-    The answers are the same up to rounding. A model that torch.fx cannot trace is returned as it is, and so is one with
-    hooks, which a trace would lose. Of our own modules around others, which it cannot trace, those others are folded.
+    The answers are the same up to rounding. A model that torch.fx cannot trace is
+    returned as it is, and so is one with hooks, which a trace would lose. Of our own
+    modules around others, which it cannot trace, those others are folded.
+
+    Args:
+        model: in eval mode; it may be changed.
 
     Example:
-        >>> folded = fold_batch_norm(nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval())
+        >>> layers = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU()
+        >>> folded = fold_batch_norm(nn.Sequential(*layers).eval())
         >>> any(isinstance(module, nn.BatchNorm2d) for module in folded.modules())
         False
     """
@@ -215,46 +226,64 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
     if isinstance(model, Ensemble):
         model.members = nn.ModuleList(map(fold_batch_norm, model.members)).eval()
         return model
-    if _hooked(model) or not any(
-        isinstance(module, THEN) for module in model.modules()
-    ):
+    if _hooked(model) or not _has_batch_norm(model):
         return model
     try:
         graph = _Tracer().trace(model)
-    except (
-        Exception
-    ):  # whatever the model's own code does with a symbol in the place of numbers
+    # The model's own code may do anything with a symbol in the place of numbers.
+    except Exception:
         return model
     traced = fx.GraphModule(model, graph)
-    calls = Counter(node.target for node in graph.nodes if node.op == "call_module")
-    for norm in list(graph.nodes):
-        conv = norm.args[0] if norm.args else None
-        if not (
-            _is(norm, THEN, traced)
-            and isinstance(conv, fx.Node)
-            and _is(conv, FIRST, traced)
-        ):
-            continue
-        first = traced.get_submodule(str(conv.target))
-        then = traced.get_submodule(str(norm.target))
-        computed = any(
-            is_parametrized(each) or _hooked(each) for each in (first, then)
-        )  # as spectral_norm's weights
-        if (
-            len(conv.users) == 1 and calls[conv.target] == 1 and not computed
-        ):  # nobody else sees conv's own output
-            traced.set_submodule(str(conv.target), fuse_conv_bn_eval(first, then))  # type: ignore[type-var, arg-type]
-            norm.replace_all_uses_with(conv)
-            graph.erase_node(norm)
+    _fold_in_graph(traced)
     traced.delete_all_unused_submodules()
     traced.recompile()
     return traced
 
 
-def silent(model: nn.Module) -> nn.Module:
-    """The model, whose traced parts raise their errors, and no longer print them to stderr before, as torch.fx does.
+def _fold_in_graph(traced: fx.GraphModule) -> None:
+    """Fold the batch normalisations of a traced model, as `fold_batch_norm` says."""
+    graph = traced.graph
+    calls = Counter(node.target for node in graph.nodes if node.op == "call_module")
+    for node in list(graph.nodes):
+        norm = _module_of(node, nn.BatchNorm2d, traced)
+        before = node.args[0] if node.args else None
+        conv = _module_of(before, nn.Conv2d, traced)
+        if norm is None or conv is None:
+            continue
+        assert isinstance(before, fx.Node)
+        # Nobody else may see the convolution's own output.
+        alone = len(before.users) == 1 and calls[before.target] == 1
+        if alone and _has_plain_weights(conv) and _has_plain_weights(norm):
+            folded = fuse_conv_bn_eval(conv, norm)  # type: ignore[type-var, arg-type]
+            traced.set_submodule(str(before.target), folded)
+            node.replace_all_uses_with(before)
+            graph.erase_node(node)
 
-    An answer that fails may be asked for in another way. The error, where it is one in the end, says the same.
+
+def _has_batch_norm(model: nn.Module) -> bool:
+    return any(isinstance(module, nn.BatchNorm2d) for module in model.modules())
+
+
+def _has_plain_weights(module: nn.Module) -> bool:
+    """Return whether the weights are not computed anew, as those of spectral_norm are."""
+    return not is_parametrized(module) and not _hooked(module)
+
+
+def _module_of(
+    node: Any, kind: type[nn.Module], traced: fx.GraphModule
+) -> nn.Module | None:
+    """Return the module that a node calls if it is of this kind; else None."""
+    if not isinstance(node, fx.Node) or node.op != "call_module":
+        return None
+    module = traced.get_submodule(str(node.target))
+    return module if isinstance(module, kind) else None
+
+
+def silent(model: nn.Module) -> nn.Module:
+    """Return the model, whose traced parts raise their errors without printing them.
+
+    torch.fx prints them to stderr before. An answer that fails may be asked for in
+    another way. The error, where it is one in the end, says the same.
 
     Example:
         >>> traced = silent(fx.symbolic_trace(nn.Linear(4, 2)))
@@ -264,9 +293,10 @@ def silent(model: nn.Module) -> nn.Module:
         RuntimeError: mat1 and mat2 shapes cannot be multiplied (1x3 and 4x2)
     """
     for module in model.modules():
-        of_this_one = type(module)  # torch.fx makes a class for each traced module
-        if isinstance(module, fx.GraphModule) and "__call__" in vars(of_this_one):
-            del of_this_one.__call__
+        # torch.fx makes a class for each traced module.
+        own_class = type(module)
+        if isinstance(module, fx.GraphModule) and "__call__" in vars(own_class):
+            del own_class.__call__
     return model
 
 
@@ -274,9 +304,3 @@ def _hooked(module: nn.Module) -> bool:
     """Return whether something is called before or after the module's forward."""
     # torch has no public way to ask.
     return bool(module._forward_hooks or module._forward_pre_hooks)  # noqa: SLF001
-
-
-def _is(node: fx.Node, kind: type[nn.Module], within: fx.GraphModule) -> bool:
-    return node.op == "call_module" and isinstance(
-        within.get_submodule(str(node.target)), kind
-    )
