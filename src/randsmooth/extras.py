@@ -16,51 +16,56 @@ import lazy_loader
 
 from randsmooth.errors import Problem
 
-# Packages that report to their makers, and the variable that each reads when it is imported. Processes that are
-# started from here inherit them.
+# Packages that report to their makers, and the variable that each reads when it is imported.
+# Processes that are started from here inherit them. Hugging Face's is asked by transformers,
+# datasets, diffusers and Gradio, too.
 REPORTS_NOTHING = {
-    "ORT_DISABLE_TELEMETRY": "1",  # ONNX Runtime
+    "ORT_DISABLE_TELEMETRY": "1",
     "NNCF_CI": "1",
     "GRADIO_ANALYTICS_ENABLED": "False",
-    "HF_HUB_DISABLE_TELEMETRY": "1",  # which transformers, datasets, diffusers and Gradio ask, too
+    "HF_HUB_DISABLE_TELEMETRY": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 os.environ.update(REPORTS_NOTHING)
-# OpenVINO and NNCF would report each conversion, from a process that may hang: as if what reports were not there.
+
+# OpenVINO and NNCF would report each conversion, from a process that may hang: as if what
+# reports were not there.
 sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
-# Extra of randsmooth -> the packages, as they are imported, that it installs; pyproject.toml lists them.
+# Extra of randsmooth -> the packages, as they are imported, that it installs; pyproject.toml
+# lists them.
 PACKAGES = {
-    "torch": "torch lightning_fabric safetensors sklearn joblib cloudpickle PIL huggingface_hub mpmath",
-    "report": "pandas matplotlib plotly",
-    "hub": "datasets transformers",
-    "s3": "fsspec s3fs",
-    "onnx": "onnxruntime onnx onnxscript",
-    **{
-        "cpu": "openvino",
-        "int8": "nncf",
-        "diffusion": "diffusers",
-        "timm": "timm",
-        "serve": "gradio",
-    },
-    **{
-        "tensorboard": "tensorboard",
-        "cluster": "ray",
-        "dask": "distributed",
-        "slurm": "submitit",
-    },
+    "torch": (
+        "torch",
+        "lightning_fabric",
+        "safetensors",
+        "sklearn",
+        "joblib",
+        "cloudpickle",
+        "PIL",
+        "huggingface_hub",
+        "mpmath",
+    ),
+    "report": ("pandas", "matplotlib", "plotly"),
+    "hub": ("datasets", "transformers"),
+    "s3": ("fsspec", "s3fs"),
+    "onnx": ("onnxruntime", "onnx", "onnxscript"),
+    "cpu": ("openvino",),
+    "int8": ("nncf",),
+    "diffusion": ("diffusers",),
+    "timm": ("timm",),
+    "serve": ("gradio",),
+    "tensorboard": ("tensorboard",),
+    "cluster": ("ray",),
+    "dask": ("distributed",),
+    "slurm": ("submitit",),
 }
 EXTRAS = {
-    package: extra
-    for extra, packages in PACKAGES.items()
-    for package in packages.split()
+    package: extra for extra, packages in PACKAGES.items() for package in packages
 }
-VERSIONED = (
-    "randsmooth",
-    "torch",
-    "numpy",
-    "scipy",
-)  # packages that numbers pass through
+
+# Packages that numbers pass through.
+VERSIONED = ("randsmooth", "torch", "numpy", "scipy")
 
 
 class MissingPackage(Problem, ImportError):

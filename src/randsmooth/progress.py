@@ -1,4 +1,7 @@
-"""Progress of long work on stderr: a bar on a terminal, lines in a log, nothing where a library call is no command."""
+"""Progress of long work on stderr: a bar on a terminal, lines in a log.
+
+Nothing is shown where a library call is no command.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,21 @@ from randsmooth.escape import printable, say, shortened
 if TYPE_CHECKING:
     from rich import progress as rich_progress
 
-LINE_EVERY = 10.0  # seconds between two plain lines
+# The seconds between two plain lines.
+LINE_EVERY = 10.0
 
 
 class Reporter:
     """What long work reports about itself. This one shows nothing of it."""
 
     def advance(self, steps: int, info: str = "") -> None:
-        """`steps` more are done; `info` is the newest figure to show."""
+        """Count `steps` more as done; `info` is the newest figure to show."""
 
     def skip(self, steps: int) -> None:
-        """`steps` were done by an earlier run: they count as done, not towards the speed."""
+        """Count `steps` as done by an earlier run, and not towards the speed."""
 
     def say(self, line: str) -> None:
-        """A line worth keeping."""
+        """Show a line that is worth keeping."""
 
 
 Silent = Reporter
@@ -36,7 +40,7 @@ Progress = Callable[[str, int, str], AbstractContextManager[Reporter]]
 
 
 def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter]:
-    """Shows no progress."""
+    """Show no progress."""
     return nullcontext(Silent())
 
 
@@ -44,11 +48,17 @@ class _Shown(Reporter):
     """Counts what is done, to tell the speed of it, and shows it as `show` does."""
 
     def __init__(self, title: str, total: int, unit: str) -> None:
-        self.title, self.total, self.unit, self.info = title, total, unit, ""
-        self.done, self.skipped, self.start = 0, 0, time.monotonic()
+        self.title = title
+        self.total = total
+        self.unit = unit
+        self.info = ""
+        self.done = 0
+        self.skipped = 0
+        self.start = time.monotonic()
 
     def advance(self, steps: int, info: str = "") -> None:
-        self.done, self.info = self.done + steps, info or self.info
+        self.done += steps
+        self.info = info or self.info
         per_second = self.done / max(1e-9, time.monotonic() - self.start)
         figure = f"{per_second:,.1f}"
         if per_second >= 10:
@@ -59,7 +69,7 @@ class _Shown(Reporter):
         self.skipped += steps
 
     def show(self, steps: int, per_second: float, rate: str) -> None:
-        """That `steps` more are done."""
+        """Show that `steps` more are done."""
         raise NotImplementedError
 
 
@@ -68,15 +78,15 @@ class _Bar(_Shown):
         self, bar: rich_progress.Progress, title: str, total: int, unit: str
     ) -> None:
         super().__init__(title, total, unit)
-        self.bar, self.task = bar, bar.add_task(title, total=total, info="", rate="")
+        self.bar = bar
+        self.task = bar.add_task(title, total=total, info="", rate="")
 
     def show(self, steps: int, per_second: float, rate: str) -> None:
         self.bar.update(self.task, advance=steps, rate=rate, info=printable(self.info))
 
     def skip(self, steps: int) -> None:
-        self.bar.reset(
-            self.task, completed=steps
-        )  # a plain update would count as speed
+        # A plain update would count as speed.
+        self.bar.reset(self.task, completed=steps)
 
     def say(self, line: str) -> None:
         self.bar.console.print(printable(line), highlight=False, markup=False)
@@ -87,37 +97,23 @@ class _Lines(_Shown):
 
     def show(self, steps: int, per_second: float, rate: str) -> None:
         done = self.skipped + self.done
-        if (
-            time.monotonic() - max(self.last, self.start) < LINE_EVERY
-            and done < self.total
-        ):
+        since_last = time.monotonic() - max(self.last, self.start)
+        if since_last < LINE_EVERY and done < self.total:
             return
         self.last = time.monotonic()
-        speed = (
-            [rate, f"{clock((self.total - done) / per_second)} left"]
-            if self.done
-            else []
-        )  # nothing is known yet
-        self.say(
-            "  ".join(
-                filter(
-                    None,
-                    [
-                        self.title,
-                        f"{done:,}/{self.total:,} {self.unit}",
-                        *speed,
-                        self.info,
-                    ],
-                )
-            )
-        )
+        parts = [self.title, f"{done:,}/{self.total:,} {self.unit}"]
+        if self.done > 0:
+            seconds_left = (self.total - done) / per_second
+            parts += [rate, f"{clock(seconds_left)} left"]
+        parts.append(self.info)
+        self.say("  ".join(part for part in parts if part))
 
     def say(self, line: str) -> None:
         say(line, file=sys.stderr)
 
 
 def clock(seconds: float) -> str:
-    """Seconds as h:mm:ss; from 100 hours on as days.
+    """Return seconds as h:mm:ss; from 100 hours on as days.
 
     Example:
         >>> clock(3725), clock(1e6)
@@ -125,11 +121,9 @@ def clock(seconds: float) -> str:
     """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return (
-        f"{hours}:{minutes:02d}:{rest:02d}"
-        if hours < 100
-        else f"{hours / 24:,.0f} days"
-    )
+    if hours >= 100:
+        return f"{hours / 24:,.0f} days"
+    return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
 _quiet = False  # of the whole process
