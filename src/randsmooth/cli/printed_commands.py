@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Secret
 
-from randsmooth.cli.settings import Given, Settings, as_given
+from randsmooth.cli.settings import Given, Settings
 from randsmooth.documents import parse_yaml
 from randsmooth.urls import without_credentials
 
@@ -60,6 +60,9 @@ def command_words(
         if isinstance(value, Mapping):
             for key, part in value.items():
                 words += [flag, f"{key}={as_yaml(part)}"]
+        elif isinstance(value, list):
+            for part in value:
+                words += [flag, str(part)]
         elif value is True:
             words.append(flag)
         elif value is not None and value is not False:
@@ -98,22 +101,18 @@ def words_of(
 
     arguments: list[str] = []
     options: dict[str, Any] = {}
-    repeated: list[str] = []
     for name, field in type(settings).model_fields.items():
         if name not in given:
             continue
         value = given[name]
-        option = as_given(name, type(settings))
-        if Given.of(field).by_place:
+        mark = Given.of(field)
+        if mark.by_place:
             arguments += map(str, value if isinstance(value, list) else [value])
-        elif Given.of(field).by_commas:
-            options[option.removeprefix("--")] = ",".join(map(_short, value))
-        elif isinstance(value, list):
-            for part in value:
-                repeated += [option, str(part)]
+        elif mark.by_commas:
+            options[mark.option or name] = ",".join(map(_short, value))
         else:
-            options[option.removeprefix("--")] = value
-    words = command_words(verb, arguments, options) + repeated
+            options[mark.option or name] = value
+    words = command_words(verb, arguments, options)
     return [without_credentials(word) for word in words]
 
 

@@ -48,16 +48,21 @@ def spelling(settings: type[Settings]) -> Spell:
             return str(setting)
 
         option = as_given(holder, settings)
-        value = setting.value
         if setting.of is not None:
-            shown = "..." if value is UNSAID else value
+            shown = "..." if setting.value is UNSAID else setting.value
             return f"{option} {setting.name}={shown}"
-        if value is UNSAID or value is True:
-            return option
-        if value is False and settings.model_fields[holder].default is True:
+        is_on = settings.model_fields[holder].default is True
+        if setting.value is False and is_on:
             return option_named(f"no_{holder}")
-        if value is None or value is False:
-            return f"without {option}"
-        return f"{option} {shlex.quote(str(value))}"
+        return _with_value(option, setting.value)
 
     return spell
+
+
+def _with_value(option: str, value: object) -> str:
+    """Return an option as it is typed with a value, or left out."""
+    if value is UNSAID or value is True:
+        return option
+    if value is None or value is False:
+        return f"without {option}"
+    return f"{option} {shlex.quote(str(value))}"

@@ -209,19 +209,24 @@ def explained_preset(name: str) -> Iterator[str]:
     of_name = [preset for preset in PRESETS if preset.base == name]
     accounts = [preset for preset in of_name if preset.main and preset.variation]
     for preset in (*named(name), *accounts):
-        yield f"{preset.name}  ({preset.source})"
-        architecture = f" with {preset.arch}" if preset.arch else ""
-        yield f"  --method {preset.method} on {_datasets(preset)}{architecture}"
-        values = values_by_sigma(preset).partition(" at sigma")[0]
-        sigmas = _joined([*preset.by_sigma]) if preset.by_sigma else "any"
-        yield f"  {values} at sigma {sigmas}"
-        for dataset in _served(preset):
-            yield f"  {dataset}: {preset.schedule(dataset, '').summary()}"
+        yield from _lines_of_preset(preset)
         yield ""
 
     rows = [preset.name for preset in of_name if not preset.main]
     if rows:
         yield f"variations: {', '.join(rows)}"
+
+
+def _lines_of_preset(preset: Preset) -> Iterator[str]:
+    """Return the lines on a preset: its source, values and schedules."""
+    yield f"{preset.name}  ({preset.source})"
+    architecture = f" with {preset.arch}" if preset.arch else ""
+    yield f"  --method {preset.method} on {_datasets(preset)}{architecture}"
+    values = values_by_sigma(preset).partition(" at sigma")[0]
+    sigmas = _joined([*preset.by_sigma]) if preset.by_sigma else "any"
+    yield f"  {values} at sigma {sigmas}"
+    for dataset in _served(preset):
+        yield f"  {dataset}: {preset.schedule(dataset, '').summary()}"
 
 
 def _served(preset: Preset) -> list[str]:

@@ -60,17 +60,22 @@ def run(settings: Sweep) -> None:
     first, *rest = settings.grid
     if first == STATUS and len(rest) == 1:
         answer_status(settings, Path(rest[0]))
-        return
-    if rest or (first == STATUS and not Path(first).exists()):
+    elif rest or (first == STATUS and not Path(first).exists()):
         words = shortened(" ".join(settings.grid))
         raise BadValue(f"{words}: give one grid, or `status` and the folder of a sweep")
+    else:
+        carry_out(settings, Path(first))
+
+
+def carry_out(settings: Sweep, file: Path) -> None:
+    """Carry out the sweep of a grid: here, by workers, or as tasks of Slurm."""
     resources = settings.resources() if settings.slurm else None
     workers = settings.chosen_workers()
     from randsmooth.launch.sweep_steps import steps_of
     from randsmooth.launch.sweeping import submit_sweep
 
-    grid = SweepGrid.read(Path(first))
-    out = settings.out or Path("runs") / Path(first).stem
+    grid = SweepGrid.read(file)
+    out = settings.out or Path("runs") / file.stem
     if settings.plan:
         answer_plan(settings, steps_of(grid, out))
     elif resources is not None:
