@@ -9,12 +9,14 @@ from scipy import stats
 from torch import Tensor, nn
 
 from certification.half_spaces import IMAGES, SIGMA, SIGNED, HalfSpace
-from models.refusing import refusal
+from models.refusing import problem_of
 from randsmooth import SmoothedClassifier, data
 from randsmooth.app import nearest, radius_by_samples
 from randsmooth.app.attacking import attempt
 from randsmooth.app.image_certificate import limit
+from randsmooth.errors import WrongData
 from randsmooth.noise import Gaussian
+from values import Refusal
 
 
 class Labels(nn.Module):
@@ -96,11 +98,13 @@ def test_equal_images_and_missing_classes() -> None:
     assert found.other is None and found.same is not None and found.same.index == 2
     assert found.same.distance == pytest.approx(4.0)
     for side, images, said in (
-        (9, "digits", "(1, 9, 9)"),
-        (8, np.zeros((3, 1, 8, 8), np.float32), "no labels"),
+        (9, "digits", Refusal(WrongData, "(1, 9, 9)")),
+        (8, np.zeros((3, 1, 8, 8), np.float32), Refusal(WrongData)),
     ):
-        assert said in refusal(
-            nearest, torch.zeros(1, side, side), 0, data.load(images, "train")
+        said.check(
+            problem_of(
+                nearest, torch.zeros(1, side, side), 0, data.load(images, "train")
+            )
         )
 
 

@@ -20,13 +20,15 @@ from torch import Tensor
 import randsmooth as rs
 from app.brightness import Brightness
 from chromium import chromium
-from models.refusing import refusal
+from models.refusing import problem_of
 from nasty import NASTY
 from randsmooth import metrics
 from randsmooth.app import Assessment, Candidate, assessing
 from randsmooth.app.assessment_figure import figure
 from randsmooth.app.assessment_page import FILES, advice, assessment_page
+from randsmooth.errors import BadValue, Conflict, TooFewSamples, WrongData
 from randsmooth.noise import Uniform
+from values import Refusal
 
 ONE = metrics.share([True] * 64)
 MARGINS = {"clear": 0.2, "slight": 0.003}  # of an image's brightness from mid-grey
@@ -269,16 +271,16 @@ def test_one_noise_of_another_norm_is_not_chosen_but_taken() -> None:
 def test_what_cannot_be_assessed_is_refused() -> None:
     x, y = images(0.2)
     model = Brightness().eval()
-    table: list[tuple[dict[str, Any], str]] = [
-        ({"dataset": (x[:19], y[:19])}, "20 images with labels or more"),
-        ({"dataset": x}, "images without labels"),
-        ({"dataset": x.flatten(1)}, "60 rows without labels"),
-        ({"radius": 0.0}, "radius=0"),
-        ({"sigmas": [0.25], "noise": Uniform(1.0)}, "give one of them"),
-        ({"n": 5}, "n=5"),
+    table: list[tuple[dict[str, Any], Refusal]] = [
+        ({"dataset": (x[:19], y[:19])}, Refusal(WrongData, "20")),
+        ({"dataset": x}, Refusal(WrongData)),
+        ({"dataset": x.flatten(1)}, Refusal(WrongData, "60")),
+        ({"radius": 0.0}, Refusal(BadValue, "radius=0")),
+        ({"sigmas": [0.25], "noise": Uniform(1.0)}, Refusal(Conflict)),
+        ({"n": 5}, Refusal(TooFewSamples, "n=5")),
     ]
     for options, part in table:
-        assert part in refusal(rs.assess, model, **{"dataset": (x, y), **options}), part
+        part.check(problem_of(rs.assess, model, **{"dataset": (x, y), **options}))
 
 
 def test_rows_of_features_are_assessed_in_their_own_deviations() -> None:

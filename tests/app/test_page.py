@@ -12,10 +12,11 @@ import torch
 import randsmooth as rs
 from app.brightness import Brightness
 from chromium import chromium
-from models.refusing import refusal
+from models.refusing import problem_of
 from nasty import NASTY
 from randsmooth.app import Explanation, explanation_page
 from randsmooth.app.wording import examples
+from randsmooth.errors import BadValue, MissingValue
 from randsmooth.noise import (
     Deviations,
     Gaussian,
@@ -24,6 +25,7 @@ from randsmooth.noise import (
     printed_radius,
 )
 from untrained import untrained
+from values import Refusal
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
 PROBE = """
@@ -207,10 +209,10 @@ def test_training_images_that_are_named_are_brought_to_the_size_that_the_model_t
 
 def test_what_the_page_does_not_explain_is_refused() -> None:
     for options, said in (
-        ({"rule": "grid"}, "rule='grid'"),
-        ({"sigma": None}, "give sigma"),
+        ({"rule": "grid"}, Refusal(BadValue, "rule='grid'")),
+        ({"sigma": None}, Refusal(MissingValue, field="sigma")),
     ):
-        assert said in refusal(explained, **options)
+        said.check(problem_of(explained, **options))
 
 
 def test_the_changes_that_are_named_lie_inside_the_ball() -> None:

@@ -22,7 +22,14 @@ from randsmooth.certificates import (
     write_parquet,
 )
 from randsmooth.certificates.header import Header
-from randsmooth.errors import BadValue, MissingValue, NotFound, WrongTable
+from randsmooth.errors import (
+    BadValue,
+    Conflict,
+    MissingValue,
+    NotFound,
+    UnknownName,
+    WrongTable,
+)
 from randsmooth.noise import Gaussian
 from randsmooth.report import remarks
 from randsmooth.rules import make_rule
@@ -160,29 +167,35 @@ def test_the_looks_of_a_rule_are_judged_as_that_rule_does() -> None:
 PICKED: dict[str, Any] = {"label": [0], "picked": [0]}
 TWO: dict[str, Any] = {"label": [0, 0], "picked": [0, 0]}
 IMPOSSIBLE: list[
-    tuple[dict[str, Any], str]
+    tuple[dict[str, Any], Refusal]
 ] = [  # what is given, and what the refusal names
-    ({**PICKED, "counts": [[990, 10]], "label": [-2]}, "label holds -2"),
-    ({"counts": None, "label": [0]}, "counts are missing"),
-    ({**TWO, "counts": [[990, 10], [480]]}, "different lengths"),
-    ({**TWO, "counts": [[990, 10], [480, 20]]}, "from 500 to 1,000 samples"),
-    ({**PICKED, "counts": [[990, 10]], "n": 1001}, "from 1,000 to 1,001 samples"),
-    ({**PICKED, "counts": [990]}, "n is missing"),
-    ({**PICKED, "counts": [1001], "n": 1000}, "1001 times in 1000 samples"),
-    ({**PICKED, "counts": [[990.5, 10]]}, "counts holds 990.5 in row 0"),
+    ({**PICKED, "counts": [[990, 10]], "label": [-2]}, Refusal(BadValue, "-2")),
+    ({"counts": None, "label": [0]}, Refusal(BadValue)),
+    ({**TWO, "counts": [[990, 10], [480]]}, Refusal(BadValue)),
+    ({**TWO, "counts": [[990, 10], [480, 20]]}, Refusal(BadValue, "500", "1,000")),
+    ({**PICKED, "counts": [[990, 10]], "n": 1001}, Refusal(BadValue, "1,000", "1,001")),
+    ({**PICKED, "counts": [990]}, Refusal(MissingValue)),
+    ({**PICKED, "counts": [1001], "n": 1000}, Refusal(BadValue, "1001", "1000")),
+    ({**PICKED, "counts": [[990.5, 10]]}, Refusal(BadValue, "990.5")),
     (
         {**PICKED, "counts": [[990, 10]], "label": [0, 1]},
-        "label has shape (2,); expected (1)",
+        Refusal(BadValue, "(2,)", "(1)"),
     ),
-    ({**PICKED, "counts": [[990, 10]], "picked": [2]}, "picked=2 in row 0"),
-    ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1, 0]]}, "3 classes of 2"),
+    ({**PICKED, "counts": [[990, 10]], "picked": [2]}, Refusal(BadValue, "picked=2")),
+    ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1, 0]]}, Refusal(BadValue)),
     (
         {"counts": [[990, 10]], "label": [0], "counts0": [[9, 1]], "picked": [1]},
-        "give one of them",
+        Refusal(Conflict),
     ),
-    ({**PICKED, "counts": [[990, 10]], "bound": "bayes"}, "bayes"),
-    ({"counts": {"label": [0], "n_A": [5]}, "label": [0]}, "label is given twice"),
-    ({"counts": {"label": [0], "counts_0": [5], "counts_2": [5]}}, "counts_2"),
+    (
+        {**PICKED, "counts": [[990, 10]], "bound": "bayes"},
+        Refusal(UnknownName, "bayes", field="bound"),
+    ),
+    ({"counts": {"label": [0], "n_A": [5]}, "label": [0]}, Refusal(Conflict)),
+    (
+        {"counts": {"label": [0], "counts_0": [5], "counts_2": [5]}},
+        Refusal(BadValue, "counts_2"),
+    ),
     (
         {
             "counts": [10**6] * 100,
@@ -190,16 +203,19 @@ IMPOSSIBLE: list[
             "label": [10**6] * 100,
             "picked": [0] * 100,
         },
-        "make several",
+        Refusal(BadValue),
     ),
-    ({**PICKED, "counts": [[990, 10]], "idx": [0], "seconds": ["x"]}, "seconds holds"),
-    ({**TWO, "counts": [[990, 10]] * 2, "idx": [3, 3]}, "image 3 twice"),
+    (
+        {**PICKED, "counts": [[990, 10]], "idx": [0], "seconds": ["x"]},
+        Refusal(BadValue),
+    ),
+    ({**TWO, "counts": [[990, 10]] * 2, "idx": [3, 3]}, Refusal(WrongTable)),
 ]
 
 
 def test_what_cannot_be_is_refused() -> None:
     for given, named in IMPOSSIBLE:
-        assert named in refusal(from_counts, **given, **FACTS), given
+        named.check(problem_of(from_counts, **given, **FACTS))
 
 
 WRITE: dict[str, Callable[[pd.DataFrame, Path], None]] = {

@@ -37,6 +37,7 @@ from randsmooth.errors import (
     MissingValue,
     NotFound,
     OutputExists,
+    SeveralProblems,
     WrongTable,
 )
 from values import Refusal, refused
@@ -258,25 +259,33 @@ def test_files_that_are_no_shards(whole: Certificates, tmp_path: Path) -> None:
     other = replace(
         whole, idx=whole.idx + 1, header=whole.header.replace(selection="3 by hand")
     )
-    cases: list[tuple[Certificates, dict[str, Any], str]] = [
-        (whole, {}, "is no shard: its header tells take 12 of 36"),
-        (replace(cut(whole, "1/2"), image=None), {}, "has lost its column 'image'"),
+    cases: list[tuple[Certificates, dict[str, Any], Refusal]] = [
+        (whole, {}, Refusal(SeveralProblems, "12", "36")),
+        (
+            replace(cut(whole, "1/2"), image=None),
+            {},
+            Refusal(SeveralProblems, "'image'"),
+        ),
         (
             cut(whole, "1/2", data="sha256: of others"),
             {},
-            "is about other images than it was begun with",
+            Refusal(SeveralProblems),
         ),
         (
             cut(other, "1/1"),
             {"images": whole.idx.tolist()},
-            "holds images that are none of the 12",
+            Refusal(SeveralProblems, "12"),
         ),
     ]
     for table, facts, named in cases:
         write_parquet(table, tmp_path / "a.parquet")
-        assert named in refusal(
-            merge, [tmp_path / "a.parquet", *written(whole, tmp_path, "2/2")], **facts
-        ), named
+        named.check(
+            problem_of(
+                merge,
+                [tmp_path / "a.parquet", *written(whole, tmp_path, "2/2")],
+                **facts,
+            )
+        )
     (tmp_path / "empty.parquet.partial").touch()
     Refusal(MissingValue, field="shards").check(
         problem_of(merge, [tmp_path / "empty.parquet.partial"])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from data.making import refuses, write_folder
-from models.refusing import refusal
+from models.refusing import problem_of
 from randsmooth import data
 from randsmooth.errors import BadValue, WrongData
 from values import Refusal
@@ -75,29 +75,31 @@ def test_what_is_converted(tmp_path: Path) -> None:
 TRANSPARENT = Image.fromarray(
     np.dstack([COLOURS, np.full((2, 3), 254, np.uint8)]), "RGBA"
 )
-REFUSED: list[tuple[Image.Image, str, dict[str, Any], str]] = [
-    (TRANSPARENT, "a.png", {}, "put it on a background"),
-    (palette(), "b.png", {"transparency": 1}, "put it on a background"),
+REFUSED: list[tuple[Image.Image, str, dict[str, Any], Refusal]] = [
+    (TRANSPARENT, "a.png", {}, Refusal(WrongData)),
+    (palette(), "b.png", {"transparency": 1}, Refusal(WrongData)),
     (
         Image.fromarray(np.full((2, 3), 4000, np.uint16)),
         "c.png",
         {},
-        "no value above 4000",
+        Refusal(WrongData, "4000"),
     ),
     (
         Image.fromarray(np.zeros((2, 3), np.float32)),
         "d.tiff",
         {},
-        "modes F",
+        Refusal(WrongData, "modes F"),
     ),
 ]
 
 
 def test_what_is_refused_by_name(tmp_path: Path) -> None:
     for image, name, options, told in REFUSED:
-        assert told in refusal(
-            lambda row=(image, name, options): stored(
-                tmp_path, row[0], row[1], **row[2]
+        told.check(
+            problem_of(
+                lambda row=(image, name, options): stored(
+                    tmp_path, row[0], row[1], **row[2]
+                )
             )
         )
 

@@ -11,7 +11,7 @@ import pytest
 from models.refusing import problem_of, refusal
 from randsmooth import metrics
 from randsmooth.certificates import as_certificates, from_counts, from_radii
-from randsmooth.errors import BadValue, NotComparable
+from randsmooth.errors import BadValue, MissingValue, NotComparable, UnknownName
 from values import Refusal
 
 RADIUS, CORRECT = [0.0, 0.3, 0.8, 1.2, 0.5], [False, True, True, True, False]
@@ -116,18 +116,21 @@ def test_two_sets_of_columns_are_about_the_same_images_unless_idx_says_otherwise
 
 def test_what_cannot_be_is_refused() -> None:
     for given, message in [
-        ({"radii": RADIUS}, "unknown column 'radii': did you mean 'radius'"),
-        ({"correct": CORRECT}, "radius is missing"),
+        (
+            {"radii": RADIUS},
+            Refusal(UnknownName, "'radii'", "'radius'", field="column"),
+        ),
+        ({"correct": CORRECT}, Refusal(MissingValue)),
         (
             {"radius": RADIUS, "correct": [True]},
-            "correct must hold True or False for each of 5 radii",
+            Refusal(BadValue),
         ),
-        ({"radius": [0.5], "correct": [2]}, "correct must hold True or False"),
-        ({"radius": [-0.5]}, "radius=-0.5"),
-        ({"radius": ["half"]}, "is no array of radii"),
-        ({"radius": [0.5], "idx": [0, 1]}, "idx has shape"),
+        ({"radius": [0.5], "correct": [2]}, Refusal(BadValue)),
+        ({"radius": [-0.5]}, Refusal(BadValue, "radius=-0.5")),
+        ({"radius": ["half"]}, Refusal(BadValue)),
+        ({"radius": [0.5], "idx": [0, 1]}, Refusal(BadValue)),
     ]:
-        assert message in refusal(partial(metrics.acr, given))  # type: ignore[arg-type]
+        message.check(problem_of(partial(metrics.acr, given)))  # type: ignore[arg-type]
     bare = {"radius": RADIUS, "correct": CORRECT}  # without a name
     assert refusal(lambda: metrics.p_a(bare)).startswith("this table: ")
     assert refusal(lambda: metrics.expected_radius(bare, 1000, 0.001)).startswith(
