@@ -236,7 +236,7 @@ BENT: list[tuple[str, dict[str, Any], Refusal]] = [
 
 def test_evidence_that_is_no_table_is_named(make: Make) -> None:
     table = make(3, machines=(NODE,))
-    for what, other, named in BENT:
+    for _, other, named in BENT:
         named.check(
             problem_of(from_evidence, table.header, **evidence_of(table) | other)
         )
