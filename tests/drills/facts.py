@@ -66,16 +66,13 @@ def content(path: Path) -> bytes:
 
 
 def made_twice(folder: Path) -> str:
-    """Which steps were carried out to the end more than once, as their logs say."""
-    logs = (
-        (path, path.read_text(errors="replace").splitlines())
-        for path in sorted(folder.rglob("*.log"))
-    )
-    often = [
-        path.name
-        for path, lines in logs
-        if sum(line.startswith("made ") for line in lines) > 1
-    ]
+    """Which models and tables were made more than once, as the logs of their steps say."""
+    logs = [*folder.rglob("model.log"), *folder.rglob("*.parquet.log")]
+    often = []
+    for path in sorted(logs):
+        lines = path.read_text(errors="replace").splitlines()
+        if sum(line.startswith("made ") for line in lines) > 1:
+            often.append(path.name)
     return f"made twice: {', '.join(often)}" if often else ""
 
 

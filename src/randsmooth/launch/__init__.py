@@ -1,4 +1,4 @@
-"""Where work runs side by side, and what it will take: workers, clusters, Slurm, sweeps, plans."""
+"""Where work runs side by side, and what it will take."""
 
 from randsmooth.extras import attach_room
 

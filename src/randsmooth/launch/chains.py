@@ -37,7 +37,7 @@ class Chain:
 
     @property
     def before(self) -> list[Step]:
-        """The steps of other chains that these need, each after those that it needs itself."""
+        """The steps of other chains that these need, in an order that can be carried out."""
         earlier: dict[str, Step] = {}
         for step in self.steps:
             earlier |= step.before()
@@ -58,7 +58,7 @@ class Chain:
         return [step for step in self.steps if not step.is_done()]
 
     def __call__(self, device: str) -> None:
-        """Do what is missing, of what is needed, too; what another process does is waited for.
+        """Do what is missing, also of what is needed, and wait for what others do.
 
         Raises:
             Problem: a step failed. Those that do not need it are done all the same.

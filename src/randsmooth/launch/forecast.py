@@ -1,4 +1,4 @@
-"""What a certification will take: samples, time here and on workers, memory, disk, and what other rules cost."""
+"""What a certification will take: samples, time, memory, disk, and what other rules cost."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def plan(
     progress: Progress | bool | None = None,
     radius: float | None = None,
 ) -> Plan:
-    """Forecast what the certification `run` will take, from a pilot on images that are chosen by chance.
+    """Forecast what a certification will take, from a pilot on images chosen by chance.
 
     The pilot goes on until 95% limits of the mean samples of an image lie within a tenth of
     it, or time is up. The limits of `samples` hold with probability 95% whenever the pilot
@@ -323,7 +323,10 @@ def _disk_bytes(pilot: Pilot) -> dict[str, int]:
 
 
 def _peak_memory() -> int | None:
-    """Return the most bytes that this process has held so far; None on Windows, which does not tell."""
+    """Return the most bytes that this process has held so far.
+
+    The answer is None on Windows, which does not tell.
+    """
     if sys.platform == "win32":
         return None
     import resource

@@ -1,4 +1,4 @@
-"""How a step failed, as a file that another process reads: a problem, written as JSON."""
+"""How a step failed, as a file that another process reads: a problem as JSON."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def in_step(name: str, problem: Problem) -> Problem:
 
 @contextmanager
 def problems_in(name: str) -> Iterator[None]:
-    """Let the sentences of problems that are raised meanwhile begin with the name of a step."""
+    """Let the sentences of problems that are raised meanwhile begin with a step's name."""
     try:
         yield
     except Problem as problem:

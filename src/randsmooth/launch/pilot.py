@@ -1,4 +1,4 @@
-"""A pilot: some images of a certification, chosen by chance, are certified to know what all of them will take."""
+"""A pilot: some images are certified to know what a certification of all will take."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ class Pace:
 
 
 class Pilot:
-    """Certifies images of a run, in an order drawn by chance, until their mean samples are known or time is up.
+    """Certifies images of a run until their mean samples are known, or time is up.
+
+    The images come in an order drawn by chance.
 
     Attributes:
         header, engine, rule, n0: of the run.
@@ -241,7 +243,7 @@ class Pilot:
         return low, high
 
     def _steps(self, image: PilotImage) -> Steps[PilotImage]:
-        """Draw what `certify_steps` does, until it is known how many samples that is, or time is up."""
+        """Draw what `certify_steps` does, until the number of samples is known, or time is up."""
         rule = self.rule
         if self.n0:
             (image.counts0,) = yield [selecting(rule, self.n0)]

@@ -1,4 +1,4 @@
-"""A pool of workers: units of work run side by side on whichever backend joblib has chosen."""
+"""A pool of workers: units of work run side by side on a backend of joblib."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Pool:
         left: Callable[[], set[str]],
         look: Callable[[], int],
     ) -> dict[str, Problem]:
-        """Run every unit on a worker, and return why those failed that did, by their names.
+        """Run every unit on a worker, and return why units failed, by their names.
 
         A unit whose worker dies, or that another run still has, is run again, as long as
         something is done in between.

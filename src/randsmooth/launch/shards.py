@@ -1,4 +1,4 @@
-"""The shards of a certification: each a file with a journal of its own, in a folder beside the table."""
+"""The shards of a certification: files with journals, in a folder beside the table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RECORD = "run.json"
 
 @dataclass(frozen=True)
 class Record:
-    """What the first worker of a run left for the others, and for whoever waits for them.
+    """What the first worker of a run left for the others, and for who waits for them.
 
     Attributes:
         header: of its run.
@@ -63,7 +63,7 @@ class Record:
 
 @dataclass(frozen=True)
 class ShardFolder:
-    """The shards of a run into `out`, in a folder beside it that lasts until they are merged.
+    """The shards of a run into `out`, in a folder that lasts until they are merged.
 
     Attributes:
         out: the file of the whole table.
@@ -83,7 +83,7 @@ class ShardFolder:
 
     @classmethod
     def begun(cls, out: Path) -> ShardFolder | None:
-        """Return the folder of a run into `out` that was shared out before; None where there is none."""
+        """Return the folder of a run into `out` that was shared out; None for none."""
         path = shards_path(out) / NUMBER
         if not path.exists():
             return None
@@ -130,7 +130,10 @@ class ShardFolder:
         return Record.read(path)
 
     def open(self, spec: RunSpec, shard: Shard) -> OpenRun:
-        """Open a shard, as the first worker decided what the run leaves open, such as the backend."""
+        """Open a shard.
+
+        What the run leaves open, such as the backend, the first worker has decided.
+        """
         with FileLock(self.path / ".begin"):
             record = self.record()
             if record is None:

@@ -1,4 +1,4 @@
-"""A certification that workers share: they make its shards, which become the table of one process."""
+"""A certification that workers share: they make its shards, which become one table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def certify_on(
     resume: bool = False,
     overwrite: bool = False,
 ) -> Certificates:
-    """Certify by workers into the file `out`: the table that one process would have made, in every count.
+    """Certify by workers into the file `out`.
+
+    The table is the one that one process would have made, in every count.
 
     Args:
         workers: who certifies.

@@ -1,4 +1,4 @@
-"""Chains of steps as jobs of Slurm: submitted through submitit, looked up with squeue."""
+"""Chains of steps as jobs of Slurm, submitted through submitit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class StepsTask:
                 raise problem
 
     def checkpoint(self) -> DelayedSubmission:
-        """Return what the task is to do when it runs again; called before the process is stopped."""
+        """Return what is to run in the next turn; called before the process is stopped."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(StepsTask(self.steps, self.folder))
@@ -78,7 +78,7 @@ class StepsTask:
 
 @dataclass(frozen=True)
 class Jobs:
-    """The record of which jobs of Slurm the chains of a folder became, and what became of them."""
+    """The record of which jobs of Slurm the chains of a folder became."""
 
     folder: Path
 
@@ -90,7 +90,7 @@ class Jobs:
         return dict(parse_json(read_file(path), path))
 
     def alive(self) -> dict[str, str]:
-        """Return name -> what Slurm calls the state of its job, of those that are queued or running.
+        """Return name -> the state of its job, as Slurm calls it, if queued or running.
 
         Raises:
             Unreachable: Slurm does not answer.
@@ -102,7 +102,7 @@ class Jobs:
         return {name: states[job] for name, job in jobs.items() if job in states}
 
     def check_none(self) -> None:
-        """Raise Busy where some are queued or running, whose work would be done twice."""
+        """Raise Busy where jobs are queued or running: work would be done twice."""
         alive = self.alive()
         if alive:
             jobs = self.read()
@@ -119,7 +119,9 @@ class Jobs:
         *,
         at_once: int | None = None,
     ) -> Submitted:
-        """Submit what is missing of chains that are not queued or running, each to run once those it needs have ended.
+        """Submit what is missing of chains that are not queued or running.
+
+        Each runs once those that it needs have ended.
 
         Chains that need the same become one array. One that is preempted, killed or out of
         time is queued again, and its steps go on with what they had done. One that fails
@@ -166,7 +168,10 @@ class Jobs:
         after: Sequence[str],
         at_once: int | None,
     ) -> list[str]:
-        """Submit chains as one array, once the jobs in `after` have ended; return the ids of its tasks.
+        """Submit chains as one array, and return the ids of its tasks.
+
+        Args:
+            after: the jobs that must have ended before.
 
         Raises:
             Unreachable: Slurm refuses.

@@ -123,12 +123,12 @@ class Resources:
 
 
 def check_one_line(text: str) -> None:
-    """Raise BadValue for more than one line of a batch script, of which a shell would run the rest.
+    """Raise BadValue for more than one line of a batch script: a shell would run the rest.
 
     Example:
         >>> check_one_line("runs/many\\ntouch here")
         Traceback (most recent call last):
-        randsmooth.errors.BadValue: 'runs/many\\ntouch here' must be one line of printable characters
+        randsmooth.errors.BadValue: 'runs/many\\ntouch here' must be one line ...
     """
     if any(ord(letter) < 32 for letter in text):
         raise BadValue(f"{text!r} must be one line of printable characters")

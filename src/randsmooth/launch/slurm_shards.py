@@ -1,4 +1,4 @@
-"""A certification that tasks of Slurm share: each certifies a shard, and a last one merges them."""
+"""A certification that tasks of Slurm share: each has a shard, and a last one merges."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ LOOK_AGAIN_SECONDS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Step(ABC):
-    """One step of a run. It makes one thing, and goes on with it where it was interrupted.
+    """One step of a run: it makes one thing, and goes on where it was interrupted.
 
     It can be pickled: a worker of any kind is sent the step itself.
 
@@ -76,7 +76,7 @@ class Step(ABC):
         return self.name.rpartition("/")[2]
 
     def before(self) -> dict[str, Step]:
-        """Return all steps that must be done before, by name, in an order that can be carried out."""
+        """Return all steps that must be done before, by name, each after those it needs."""
         earlier: dict[str, Step] = {}
         for need in self.needs:
             earlier |= need.before()

@@ -1,4 +1,4 @@
-"""What the steps of a sweep will take: each network is measured on a few images, the rest is counted."""
+"""What the steps of a sweep will take: networks are measured, the rest is counted."""
 
 from __future__ import annotations
 
@@ -94,7 +94,10 @@ def work_of(method: Method) -> Passes:
 
 @lru_cache(maxsize=1024)
 def speed_of(arch: str, shape: tuple[int, ...], num_classes: int) -> Passes:
-    """Measure the seconds of a network with random weights on this machine's GPU, or else its CPU, in float32."""
+    """Measure the seconds of a network with random weights, in float32.
+
+    It runs on this machine's GPU, or else its CPU.
+    """
     device = models.pick_device("auto")
     network = models.build(
         arch, in_channels=shape[0], image_size=shape[1], num_classes=num_classes
@@ -150,7 +153,7 @@ class StepCosts:
 
 
 def plan_steps(steps: Iterable[Step], speed: Speed = speed_of) -> StepCosts:
-    """Return what `steps` take: one that certifies, by the model that is trained by the step that it needs.
+    """Return what `steps` take; certification, by the model that is trained before it.
 
     Steps that only put files together take seconds, and count as none.
 

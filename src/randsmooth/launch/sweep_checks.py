@@ -1,4 +1,4 @@
-"""What is found out of a sweep before its first step: settings, data and folders that cannot be used."""
+"""Checks of a sweep before its first step: settings, data and folders."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class _Checks:
         self._check_folder(step.denoiser)
 
     def _with_noise(self, step: Certify) -> CertificationSettings:
-        """Return the settings of a step with the noise that its model is trained with, unless they name one."""
+        """Return the settings of a step, with the noise of training where they name none."""
         if step.settings.noise is not None:
             return step.settings
         noise = self.training[step.model].settings.noise
@@ -92,7 +92,7 @@ class _Checks:
             models.pick_device(device)
 
     def _check_folder(self, folder: object) -> None:
-        """Raise Problem for the place of a model or a denoiser where there is none, and none will be."""
+        """Raise Problem for a place where there is no model, and none will be."""
         if folder and str(folder) not in self.training:
             check_place(str(folder))
 

@@ -1,4 +1,4 @@
-"""A grid: which models are trained and how each is certified, from a short YAML file whose lists are crossed."""
+"""A grid: which models are trained and how each is certified, from a short YAML file."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class SweepGrid:
         | `sigmas` | of the noise; or another noise by its text: `uniform=0.6` |
         | `seeds` | of training; 0 if not given |
         | `train` | settings of `train` for all |
-        | `certify` | settings of `certify`; several mappings certify each model in several ways |
+        | `certify` | settings of `certify`; several mappings stand for several ways |
 
         Every list is crossed with all others, and a list of mappings stands for one mapping
         after the other. What the settings of `train` mean is left to the steps that have
@@ -161,7 +161,7 @@ class SweepGrid:
             digits-macer-0.5-seed0
             >>> SweepGrid.read({"dataset": "digits"})
             Traceback (most recent call last):
-            randsmooth.errors.UnknownName: unknown key of a grid 'dataset': did you mean 'datasets'? ...
+            randsmooth.errors.UnknownName: unknown key of a grid 'dataset': did you mean ...
         """
         document = source if isinstance(source, Mapping) else _document(Path(source))
         check_known("key of a grid", KEYS, *document)
@@ -177,7 +177,9 @@ class SweepGrid:
         return cls(tuple(cells.values()), certifications, dict(document))
 
     def meant(self, by: Cell, key: str, reference: Settings) -> Cell:
-        """Return the model that a hyperparameter `key` of the cell `by` refers to: one of the grid's, or one more.
+        """Return the model that a hyperparameter `key` of the cell `by` refers to.
+
+        It is one of the grid's, or one more.
 
         What the reference does not say is as in `by`, settings for one method aside.
 
@@ -249,7 +251,7 @@ def _cells(document: Settings) -> Iterator[Cell]:
 
 
 def _varied(settings: Sequence[Settings]) -> set[str]:
-    """Return the names of settings in which some of these differ, so that titles must state them."""
+    """Return the names of settings in which some differ, which titles must state."""
     first = settings[0]
     return {
         key
@@ -260,7 +262,7 @@ def _varied(settings: Sequence[Settings]) -> set[str]:
 
 
 def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
-    """Yield the ways in which each model is certified, each with the name of its table."""
+    """Yield the ways in which models are certified, each with the name of its table."""
     # An empty list says that none is certified.
     if document == []:
         return
@@ -301,7 +303,7 @@ def _title(
 
 
 def _words(values: Settings) -> list[str]:
-    """Return settings as they stand in the name of a folder, in whatever order a grid gives them."""
+    """Return settings as they stand in the name of a folder, whatever their order."""
     return [f"{key}={_word(values[key])}" for key in sorted(values)]
 
 
@@ -358,7 +360,7 @@ def at_most(values: Iterable[T], where: str) -> list[T]:
     Example:
         >>> at_most(product(range(300), range(300), range(300)), "train")
         Traceback (most recent call last):
-        randsmooth.errors.BadValue: train comes to more than 2,000: leave some out, or make several grids
+        randsmooth.errors.BadValue: train comes to more than 2,000: leave some out, or ...
     """
     made = list(islice(values, MOST_CROSSED + 1))
     if len(made) > MOST_CROSSED:
@@ -370,7 +372,7 @@ def at_most(values: Iterable[T], where: str) -> list[T]:
 
 
 def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
-    """Cross the lists in a mapping; or in each of a list of such mappings, one after the other. None stands for {}.
+    """Cross the lists in a mapping, or in each of a list of mappings. None stands for {}.
 
     Example:
         >>> [*crossed({"n": 1000, "rule": ["fixed", "grid"]}, "certify")]
@@ -391,7 +393,11 @@ def crossed(settings: Any, where: str) -> Iterator[dict[str, Any]]:
 
 
 def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield names with their settings: of a name, a list of names, or a mapping from names to what `crossed` takes.
+    """Yield names with their settings.
+
+    Args:
+        value: a name, a list of names, or a mapping from names to what `crossed` takes.
+        where: what an error calls it.
 
     Example:
         >>> [*named({"gaussian": None, "macer": {"lbd": [6, 16]}}, "methods")]

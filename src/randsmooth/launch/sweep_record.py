@@ -1,4 +1,4 @@
-"""What the folder of a sweep says it is about, with which a grid is compared before it is gone on with."""
+"""What the folder of a sweep says it is about, to be compared with a grid."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _as_in_file(settings: StepSettings) -> StepSettings:
 def check_same_sweep(
     out: Path, steps: Sequence[Step], settings: Mapping[str, StepSettings]
 ) -> Mapping[str, StepSettings]:
-    """Check that a folder holds nothing that a sweep of these steps would mix up with its own.
+    """Check that a folder holds nothing that a sweep of these steps would mix up.
 
     Args:
         out: the folder.

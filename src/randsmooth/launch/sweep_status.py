@@ -44,7 +44,7 @@ class Status:
 
 
 def status(folder: Path | str) -> list[Status]:
-    """Return how far the sweep into `folder` is, model by model, in the order of its grid, whoever runs it.
+    """Return how far the sweep into `folder` is, model by model, whoever runs it.
 
     Raises:
         Problem: the folder holds no sweep.
@@ -55,8 +55,8 @@ def status(folder: Path | str) -> list[Status]:
         ...     {"datasets": "digits", "methods": "gaussian", "sigmas": [0.25, 0.5]}
         ... )
         >>> with begun(grid, Path("runs")):
-        ...     [(model.name, model.state) for model in status("runs")]
-        [('digits-gaussian-0.25-seed0', 'waiting'), ('digits-gaussian-0.5-seed0', 'waiting')]
+        ...     [model.state for model in status("runs")]
+        ['waiting', 'waiting']
     """
     folder = Path(folder)
     record = SweepRecord.read(folder)

@@ -1,4 +1,4 @@
-"""The steps of a sweep: each model of a grid is trained, certified in every way, and measured."""
+"""The steps of a sweep: each model is trained, certified in every way, and measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from randsmooth.training.settings import Reading, TrainingSettings
 
 
 def steps_of(grid: SweepGrid, out: Path | str) -> list[Step]:
-    """Return the steps of a sweep into the folder `out`, those of one model together, in the order of the grid.
+    """Return the steps of a sweep into the folder `out`, in the order of the grid.
 
     Every model has a folder below `out` with its name: `model/`, a table for each
     certification, `metrics.json`.
@@ -75,7 +75,7 @@ class _StepsOfGrid:
             self.add_evaluation(cell, tables)
 
     def add_training(self, cell: Cell, needed_by: tuple[str, ...] = ()) -> Train:
-        """Add the step that trains a model, after those of the models that its hyperparameters refer to.
+        """Add the step that trains a model, after those of the models that it refers to.
 
         Args:
             needed_by: the models that wait for this one, each for the one behind it.

@@ -1,4 +1,4 @@
-"""Sweep a grid: train, certify and measure every model, then rank them, and go on where an earlier try ended."""
+"""Sweep a grid: train, certify, measure and rank every model, and go on where it ended."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def sweep(
     workers: Workers | None = None,
     progress: Progress | bool | None = None,
 ) -> Swept:
-    """Train, certify and measure every model of a grid, rank them, and return how it ended.
+    """Train, certify and measure every model of a grid, and rank them.
 
     What is finished in `out` stays, and what was interrupted goes on, whatever ended the
     earlier sweep. A model that fails does not stop those that do not need it. What a step
@@ -98,7 +98,7 @@ def sweep(
         ... }
         >>> sweep(grid, out="runs/sweep")
         Traceback (most recent call last):
-        randsmooth.errors.TooFewSamples: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs n >= 10 to ...
+        randsmooth.errors.TooFewSamples: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs ...
     """
     chosen = grid if isinstance(grid, SweepGrid) else SweepGrid.read(grid)
     folder = Path(out)
@@ -169,7 +169,9 @@ def begun(grid: SweepGrid, out: Path, *, here: bool = True) -> Iterator[list[Cha
 
 
 def submit_sweep(grid: SweepGrid, out: Path, resources: Resources) -> Submitted:
-    """Submit what is missing of a sweep to Slurm: a job for each model, and one that ranks them all in the end.
+    """Submit what is missing of a sweep to Slurm.
+
+    There is a job for each model, and one that ranks them all in the end.
 
     Arguments and errors as for `sweep`; or Slurm refuses.
     """

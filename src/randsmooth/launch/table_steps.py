@@ -1,4 +1,4 @@
-"""The steps that take seconds: they measure the tables of a model, or rank those of a folder."""
+"""The steps that take seconds: they measure the tables of a model, or rank tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from randsmooth.urls import with_urls
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Step):
-    """The step that measures tables, and writes their metrics as JSON into the file `makes`.
+    """The step that measures tables, and writes the metrics as JSON to `makes`.
 
     Attributes:
         tables: the files of the tables.
@@ -91,7 +91,7 @@ class Rank(Step):
 
 
 def is_newer(path: Path, sources: Iterable[Path]) -> bool:
-    """Whether a file is there, and no older than those it is made from, which are there, too.
+    """Whether a file is there, and no older than those it is made from.
 
     Example:
         >>> _ = Path("metrics.json").write_text("{}")

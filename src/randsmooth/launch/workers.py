@@ -1,4 +1,4 @@
-"""Workers that share a certification or a sweep: processes of this machine, a Ray or a Dask cluster."""
+"""Workers that share a certification or a sweep: processes, a Ray or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ ANSWER_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Workers(Pool):
-    """`number` workers of whichever backend of joblib is chosen (`joblib.parallel_config`), processes by default.
+    """Workers of whichever backend of joblib is chosen; by default processes.
 
-    They see the same folders, into which they write.
+    `joblib.parallel_config` chooses it. They see the same folders, into which they write.
 
     Args:
         number: how many at a time; None: as many as the backend has room for.
@@ -60,7 +60,7 @@ class Workers(Pool):
         resume: bool = False,
         overwrite: bool = False,
     ) -> Certificates:
-        """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
+        """Certify by these workers into the file `out`, as `certify` asks for it."""
         # It loads torch, which workers that cannot be are refused without.
         from randsmooth.launch.shared_runs import certify_on
 
@@ -68,8 +68,9 @@ class Workers(Pool):
 
 
 class Processes(Workers):
-    """So many processes of this machine: one for each GPU where there are GPUs, else each with a share of the cores.
+    """So many processes of this machine.
 
+    There is one for each GPU, where there are GPUs; else each has a share of the cores.
     Each opens model and data for itself, so that memory is needed for each. None outlives
     this process.
 
@@ -212,14 +213,14 @@ class Ray(Workers):
                 ray.shutdown()
 
     def _check_answers(self) -> None:
-        """Raise an error unless the address answers: Ray itself would look for a minute."""
+        """Raise an error unless the address answers: Ray would look for a minute."""
         if self.address == "auto":
             return
         host, _, port = self.address.rpartition(":")
         socket.create_connection((host, int(port)), timeout=ANSWER_SECONDS).close()
 
     def _number_for(self, gpus: int, cpus: int) -> int:
-        """Return how many workers there are; more than there is room for would wait for ever."""
+        """Return how many workers there are; more than there is room for would wait."""
         wanted = self.number or gpus or max(1, cpus // CORES_PER_WORKER)
         room = max(1, gpus or cpus)
         return min(wanted, room)
@@ -269,7 +270,7 @@ class Dask(Workers):
 
 
 def gpus_of(device: str) -> list[str]:
-    """Return the GPUs of this machine that `device` stands for, as torch names them; none for the CPU."""
+    """Return the GPUs of this machine that `device` stands for; none for the CPU."""
     if device == "cpu":
         return []
     if ":" in device:

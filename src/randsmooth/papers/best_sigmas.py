@@ -18,7 +18,7 @@ from randsmooth.papers.output import Output, numbers
 from randsmooth.papers.row_evidence import RowEvidence
 from randsmooth.papers.rows import PaperRow, named
 from randsmooth.papers.runs import Scale
-from randsmooth.report import Line, envelope_axes
+from randsmooth.report import Axes, Line, envelope_axes
 from randsmooth.report.grouping import gathered
 
 
@@ -40,6 +40,22 @@ class BestSigma:
     high: list[float]
 
 
+@dataclass(frozen=True)
+class MethodCurves:
+    """What the paper and the certificates at hand say of one method.
+
+    Attributes:
+        method: its name.
+        paper, here: its best accuracies.
+        other_images: whether ours rest on another number of images than the paper's.
+    """
+
+    method: str
+    paper: BestSigma
+    here: BestSigma
+    other_images: bool
+
+
 def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw each method's certified accuracy by the sigma that is best at each radius.
 
@@ -50,43 +66,83 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     )
     evidence_of_method = gathered((of_row.row.method, of_row) for of_row in evidence)
     tables, notes = _tables(evidence_of_method)
-    lines: list[list[str]] = []
-    crosses = []
-    data = {}
-    for method, group in evidence_of_method.items():
-        rows = [of_row.row for of_row in group]
-        paper = _unknown(radii)
-        if shows_published(scale):
-            paper = _published(rows, radii)
-            y = np.array(paper.accuracy)
-            crosses.append(Line(method, np.array(radii), y, "points", dashed=True))
-        here = _unknown(radii)
-        if method in tables:
-            here = _measured(tables[method], radii)
-        other_images = rows[0].images not in (None, here.images)
-        lines += _lines_of(method, PAPER, paper, star="")
-        lines += _lines_of(method, HERE, here, star="*" if other_images else "")
-        data[method] = _data_of(radii, paper, here)
-
-    drawn = envelope_axes(tables)
-    if drawn:
-        shares = drawn[0]
-        drawn[0] = replace(shares, lines=(*shares.lines, *crosses))
+    curves = [
+        _curves_of(method, group, tables.get(method), radii, scale)
+        for method, group in evidence_of_method.items()
+    ]
+    panels = _panels(tables, curves, radii)
     marks = [
         "in brackets the sigma; a dash is farther than the sigmas at hand can certify",
         *note_on_crosses(scale),
         metrics.NO_ONE_CLASSIFIER,
     ]
     sentences = ["; ".join(marks), *notes]
-    columns = ["method", "", IMAGES, *(f"{radius:g}" for radius in radii)]
-    all_data = pd.concat(data, names=["method", "radius"]).reset_index()
+    data = {of_method.method: _data_of(radii, of_method) for of_method in curves}
     return Output(
-        tables={"": pd.DataFrame(lines, columns=columns)},
-        data={"": all_data, "figure": numbers(drawn)},
-        panels={"": drawn},
+        tables={"": _printed(curves, radii)},
+        data={
+            "": pd.concat(data, names=["method", "radius"]).reset_index(),
+            "figure": numbers(panels),
+        },
+        panels={"": panels},
         notes=sentences,
         footnotes=list(sentences),
     )
+
+
+def _curves_of(
+    method: str,
+    evidence: Sequence[RowEvidence],
+    tables: Sequence[Certificates] | None,
+    radii: Sequence[float],
+    scale: Scale,
+) -> MethodCurves:
+    """Return the best accuracies of a method.
+
+    Args:
+        evidence: what is at hand of its rows.
+        tables: those of them that can be combined; None where none can.
+    """
+    rows = [of_row.row for of_row in evidence]
+    paper = _published(rows, radii) if shows_published(scale) else _unknown(radii)
+    here = _unknown(radii) if tables is None else _measured(tables, radii)
+    other_images = rows[0].images not in (None, here.images)
+    return MethodCurves(method, paper, here, other_images)
+
+
+def _panels(
+    tables: Mapping[str, Sequence[Certificates]],
+    curves: Sequence[MethodCurves],
+    radii: Sequence[float],
+) -> list[Axes]:
+    """Draw the best accuracies of each method, the published ones as crosses."""
+    panels = envelope_axes(tables)
+    crosses = [
+        Line(
+            of_method.method,
+            np.array(radii),
+            np.array(of_method.paper.accuracy),
+            "points",
+            dashed=True,
+        )
+        for of_method in curves
+        if of_method.paper.images is not None
+    ]
+    if panels:
+        shares = panels[0]
+        panels[0] = replace(shares, lines=(*shares.lines, *crosses))
+    return panels
+
+
+def _printed(curves: Sequence[MethodCurves], radii: Sequence[float]) -> pd.DataFrame:
+    """Print a line of the paper and one of ours for each method, where there are some."""
+    lines: list[list[str]] = []
+    for of_method in curves:
+        star = "*" if of_method.other_images else ""
+        lines += _lines_of(of_method.method, PAPER, of_method.paper, star="")
+        lines += _lines_of(of_method.method, HERE, of_method.here, star=star)
+    columns = ["method", "", IMAGES, *(f"{radius:g}" for radius in radii)]
+    return pd.DataFrame(lines, columns=columns)
 
 
 def _lines_of(
@@ -110,7 +166,10 @@ def _best_words(accuracy: float, sigma: float) -> str:
     return f"{accuracy:.1f} ({sigma:g})"
 
 
-def _data_of(radii: Sequence[float], paper: BestSigma, here: BestSigma) -> pd.DataFrame:
+def _data_of(radii: Sequence[float], curves: MethodCurves) -> pd.DataFrame:
+    """Return the best accuracies of a method at full precision."""
+    paper = curves.paper
+    here = curves.here
     columns = {
         "published": paper.accuracy,
         "published sigma": paper.sigma,

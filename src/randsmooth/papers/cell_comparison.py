@@ -26,9 +26,13 @@ ANOTHER_RUN_SHARE = 0.5
 # The level of the interval for figures that are measured on other images.
 CHANCE_LEVEL = 0.99
 
-IMAGES = "images"  # heading of the column with the number of images
+# The heading of the column with the number of images.
+IMAGES = "images"
 
-PAPER, HERE, DIFFERENCE = "paper", "here", "difference"  # the lines of a row
+# The lines of a row.
+PAPER = "paper"
+HERE = "here"
+DIFFERENCE = "difference"
 
 
 @dataclass(frozen=True)
@@ -89,10 +93,10 @@ def agreement_of(
         difference = value - row.figures[metric]
         differences[metric] = difference
         errors.append(abs(difference) / rounding(row, metric))
-        low, high = value, value
+        interval = (value, value)
         if not same_images:
-            low, high = _chance_interval(row, found, metric, value)
-        if not _is_rounded_into(low, high, row, metric):
+            interval = _chance_interval(row, found, metric, value)
+        if not _is_rounded_into(interval, row, metric):
             unexplained[metric] = difference
     return CellAgreement(
         row=row,
@@ -175,8 +179,9 @@ def _chance_interval(
     return here, here
 
 
-def _is_rounded_into(low: float, high: float, row: PaperRow, metric: str) -> bool:
+def _is_rounded_into(interval: tuple[float, float], row: PaperRow, metric: str) -> bool:
     """Whether the printed figure is a rounded one of the interval."""
+    low, high = interval
     printed = row.figures[metric]
     return max(low - printed, printed - high) <= rounding(row, metric) + ROUNDING
 
