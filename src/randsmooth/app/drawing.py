@@ -230,7 +230,9 @@ def ruler(radius: float, distances: Sequence[tuple[str, float]]) -> dict[str, An
         [('A', 31.5), ('B', 91.5)]
     """
     in_order = sorted(distances, key=lambda marked: marked[1])
-    farthest = max([1.5 * radius, *(distance for _, distance in in_order)]) or 1.0
+    # Some room beyond the ball; 1 where there is neither ball nor distance.
+    lengths = [1.5 * radius] + [distance for _, distance in in_order]
+    farthest = max(lengths) or 1.0
     is_small = radius < SMALL_BALL * farthest
     margin = MARGIN_OF_SMALL_BALL if is_small else MARGIN
     unit = (FARTHEST_MARK - margin) / (farthest + radius)

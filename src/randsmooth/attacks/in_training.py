@@ -68,7 +68,8 @@ def pgd(
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
-        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), 0.5 * torch.randn(4, 3, 1, 2, 2)
+        >>> x, y = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0])
+        >>> noise = 0.5 * torch.randn(4, 3, 1, 2, 2)
         >>> attacked = pgd(model, x, y, noise, steps=4, step=0.25, eps=0.5)
         >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
         True
@@ -111,7 +112,8 @@ def gradient_free(
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
-        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), 0.5 * torch.randn(4, 3, 1, 2, 2)
+        >>> x, y = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0])
+        >>> noise = 0.5 * torch.randn(4, 3, 1, 2, 2)
         >>> attacked = gradient_free(model, x, y, noise, steps=4, eps=0.5)
         >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
         True
@@ -172,7 +174,8 @@ def ddn(
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
-        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), 0.5 * torch.randn(4, 3, 1, 2, 2)
+        >>> x, y = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0])
+        >>> noise = 0.5 * torch.randn(4, 3, 1, 2, 2)
         >>> attacked = ddn(model, x, y, noise, steps=4, eps=0.5)
         >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
         True

@@ -50,7 +50,10 @@ def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
         186.09
     """
     check_counts(s, n)
-    s, n, q0 = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (s, n, q0)))
+    s = np.asarray(s, np.float64)
+    n = np.asarray(n, np.float64)
+    q0 = np.asarray(q0, np.float64)
+    s, n, q0 = np.broadcast_arrays(s, n, q0)
     if not np.all((q0 > 0.0) & (q0 < 1.0)):
         raise BadValue(f"q0 must lie strictly between 0 and 1; got {q0.tolist()}")
     f = n - s

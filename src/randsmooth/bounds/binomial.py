@@ -191,7 +191,10 @@ def randomised_q_upper(
         (0.1554, 0.1404)
     """
     check_alpha(alpha)
-    k, n, u = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (k, n, u)))
+    k = np.asarray(k, np.float64)
+    n = np.asarray(n, np.float64)
+    u = np.asarray(u, np.float64)
+    k, n, u = np.broadcast_arrays(k, n, u)
     if np.any((u <= 0.0) | (u >= 1.0)):
         raise BadValue(
             f"the uniform numbers must lie strictly between 0 and 1; got {u.tolist()}"

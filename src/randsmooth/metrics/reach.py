@@ -131,7 +131,8 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     if particular:
         return _reach_of_particular_radii(particular, end)
 
-    grid_and_asked = [*grid(end), *(r for r in asked if r <= end)]
+    asked_in_reach = [r for r in asked if r <= end]
+    grid_and_asked = [*grid(end), *asked_in_reach]
     steps = np.round(grid_and_asked, RADIUS_DECIMALS)
     radii_of_tables = [
         table.radius[table.correct & (table.radius <= end)] for table in (a, b)
