@@ -62,11 +62,9 @@ def _check_table(path: Path) -> str:
         part = f"shard {header.shard} of {header.selection}: "
     data = f"{part}{len(table)} images of {header.dataset or 'unnamed data'}"
     return (
-        f"certificate table: {data}, rule {header.rule}, {header.noise_title}; "
-        "header and "
-        f"evidence are as they were written, and {', '.join(stored)} follow from the "
-        "counts"
-        f"{_unchecked(header)}"
+        f"certificate table: {data}, rule {header.rule}, {header.noise_title}; header "
+        f"and evidence are as they were written, and {', '.join(stored)} follow from "
+        f"the counts{_unchecked(header)}"
     )
 
 

@@ -93,8 +93,9 @@ def from_radii(
     alpha: float | None = None,
     name: str = "",
 ) -> Certificates:
-    """Return the table of N images whose radii another program certified, as though
-    they were read from its log.
+    """Return the table of N images whose radii another program certified.
+
+    It is as though they were read from its log.
 
     Args:
         radius: (N,) certified L2 radii in units of pixels in [0, 1], 0 where nothing

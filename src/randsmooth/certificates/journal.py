@@ -302,8 +302,7 @@ def _damaged_line(path: Path, line_number: int) -> WrongFile:
         fix = ("delete all from this line on to go on (", RESUME, ")", keep, *fix)
     return WrongFile(
         f"{path}, line {line_number} is damaged (its checksum is not that of the lines "
-        "up "
-        "to it)",
+        "up to it)",
         field="line",
         value=line_number,
         fix=fix,

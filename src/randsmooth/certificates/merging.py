@@ -384,8 +384,7 @@ def _check_one_cut(parts: Sequence[_Part]) -> None:
         if part.shard.of != first.shard.of or part_of[part.shard] is not part:
             raise WrongFile(
                 f"{part.path} holds shard {part.shard}, {first.path} {first.shard}: "
-                "give "
-                "each share of one cut once, such as 1/2 and 2/2",
+                "give each share of one cut once, such as 1/2 and 2/2",
                 file=part.path,
             )
 

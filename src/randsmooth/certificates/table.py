@@ -253,9 +253,8 @@ class Certificates:
         if self.header.rule != "fixed":
             raise WrongTable(
                 f"{self.name or 'this table'} was certified by rule "
-                f"{self.header.rule}, "
-                "which holds at its own n and alpha alone; for others, certify by rule "
-                "fixed"
+                f"{self.header.rule}, which holds at its own n and alpha alone; for "
+                "others, certify by rule fixed"
             )
         header = judged_anew(self.header, n, alpha, seed)
         columns = {name: getattr(self, name) for name in ARRAYS}

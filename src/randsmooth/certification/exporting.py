@@ -215,8 +215,7 @@ def _written(
         if not distance <= tolerance:
             raise WrongModel(
                 f"{path} is not kept: its logits differ by {distance:.2g} of the "
-                "largest "
-                f"one, tolerance={tolerance:g} allows less",
+                f"largest one, tolerance={tolerance:g} allows less",
                 fix=("try ", Setting("fold", False)),
             )
         file.replace(path)

@@ -157,8 +157,7 @@ def class_names(
         first = int(beyond[0])
         raise WrongData(
             f"label {int(labels[first])} of image {indices[first]} of {spec.name} is "
-            "not "
-            f"in 0..{width - 1}: the model gives {width} logits"
+            f"not in 0..{width - 1}: the model gives {width} logits"
         )
     names = known_of_model(model, "classes")
     if names is not None and len(names) == width:

@@ -67,9 +67,8 @@ def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
     again = backend.logits(noisy)
     if not torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         raise WrongModel(
-            "the model answers the same images differently from call to call: "
-            "make every "
-            "layer deterministic"
+            "the model answers the same images differently from call to call: make "
+            "every layer deterministic"
         )
     return first
 
@@ -114,8 +113,8 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
         if changed > MOST_CHANGED * size:
             raise WrongModel(
                 f"the model gives {changed} of {size} noisy images another class "
-                "beside "
-                "other images in the batch: make every layer treat each by itself"
+                "beside other images in the batch: make every layer treat each by "
+                "itself"
             )
     return all_equal
 

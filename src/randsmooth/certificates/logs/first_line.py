@@ -127,8 +127,7 @@ def check_names(path: Path, names: Sequence[str], line: str) -> None:
         raise WrongFile(
             f"{path} is a result_df.csv of VERONA, which leaves out images and says no "
             "classes: take the .txt log beside it (original_idx, label, predict, "
-            "radius, "
-            "correct, time)",
+            "radius, correct, time)",
             file=path,
         )
     separators = _other_separators(line)

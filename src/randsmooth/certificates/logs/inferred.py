@@ -146,9 +146,8 @@ def _with_budget(table: Certificates) -> Certificates:
         largest = f"{(radius / sigma).max():.4g} sigma"
     if len(budgets) != 1:
         note = (
-            f"{' and '.join(lacking)} not known: the largest radius, {largest}, "
-            "is not the "
-            "most of any one usual budget; shown as logged, not re-bound"
+            f"{' and '.join(lacking)} not known: the largest radius, {largest}, is not "
+            "the most of any one usual budget; shown as logged, not re-bound"
         )
         return _noted(table, note)
     n, alpha = budgets[0]
@@ -185,9 +184,8 @@ def _doubt(table: Certificates) -> str:
     if largest > most * (1.0 - ROUNDED) or at_largest < PILE_SHARE * len(table):
         return ""
     return (
-        f"{at_largest:,} images share the largest radius, {largest:g}, though "
-        f"sigma {header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up "
-        "to "
+        f"{at_largest:,} images share the largest radius, {largest:g}, though sigma "
+        f"{header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up to "
         f"{round_down(most, 3)}: check sigma, n and alpha"
     )
 

@@ -83,8 +83,7 @@ class Lines:
                 line = shown(repr(lines[place][:FIRST_BYTES]))
                 raise WrongFile(
                     f"{path}, line {place}: {len(row)} cells instead of {len(names)}: "
-                    "a row "
-                    f"that was cut short, or no row. It reads {line}",
+                    f"a row that was cut short, or no row. It reads {line}",
                     file=path,
                 )
         columns = {

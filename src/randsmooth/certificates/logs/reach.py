@@ -124,9 +124,8 @@ def _check_reach(table: Certificates) -> None:
     raise BadValue(
         f"the radius of {name_images(table.idx[wrong])} is above "
         f"{round_down(first_most, 3)}, the most that {n_words} and {alpha_words} "
-        "certify at "
-        f"sigma={first_sigma:g}; give those that the log was made with, "
-        "or no n and alpha",
+        f"certify at sigma={first_sigma:g}; give those that the log was made with, or "
+        "no n and alpha",
         field="radius",
         value=float(table.radius[first]),
         where=table.name,

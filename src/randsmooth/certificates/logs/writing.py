@@ -73,8 +73,7 @@ def _check_a_log_can_say(table: Certificates) -> None:
     if not usual or header.n0 == 0 or header.label_aware or not table.labelled:
         raise WrongTable(
             f"{table.name or 'this table'} was certified otherwise than readers of a "
-            "TSV "
-            "log assume, who would recover a false p_A",
+            "TSV log assume, who would recover a false p_A",
             fix="keep the Parquet file, or certify by the rule fixed with the bound "
             "clopper-pearson, n0 and labels",
         )

@@ -99,9 +99,8 @@ class Onnx(Backend):
             found = in_batches(self._run, noisy.cpu(), self.model.batch)
         except Problem:
             raise
-        except (
-            Exception
-        ) as error:  # ONNX Runtime's exceptions have no other common base class
+        # ONNX Runtime's exceptions have no other common base class.
+        except Exception as error:
             raise refused(noisy, error) from error
         return as_logits(found, self.model).to(self.device)
 
@@ -165,12 +164,12 @@ class OpenVINO(Backend):
         return f"OpenVINO {' '.join(sorted(listed))}, {cpu_instructions()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
-        batch = (
-            self.model.batch if isinstance(self.model, IrModel) else None
-        )  # ONNX files are changed to any batch
+        # ONNX files are changed to any batch.
+        batch = self.model.batch if isinstance(self.model, IrModel) else None
         try:
             found = in_batches(self._run, noisy, batch)
-        except RuntimeError as error:  # what OpenVINO raises for shapes that do not fit
+        # OpenVINO raises it for shapes that do not fit.
+        except RuntimeError as error:
             raise refused(noisy, error) from error
         return (
             as_logits(found, self.model) if isinstance(self.model, GraphFile) else found
@@ -218,16 +217,17 @@ class OpenVINO(Backend):
 
     @torch.no_grad()
     def graph_of(self, shape: tuple[int, ...]) -> Any:
-        """The model as OpenVINO has it: a file's own graph, of a module one for inputs
-        of `shape`; -1: any number.
+        """Return the model as OpenVINO has it.
+
+        It is a file's own graph, or of a module one for inputs of `shape`, where -1 means
+        any number.
         """
         if isinstance(self.model, GraphFile):
             return self.core.read_model(self.model.path)
         example = torch.zeros([2 if side == -1 else side for side in shape])
         try:
-            with warnings.catch_warnings(
-                action="ignore"
-            ):  # of torch.jit, with which OpenVINO traces
+            # Of torch.jit, with which OpenVINO traces.
+            with warnings.catch_warnings(action="ignore"):
                 return self.convert(
                     frozen(self.model), example_input=example, input=[shape]
                 )
@@ -248,7 +248,8 @@ class OpenVINO(Backend):
                 torch.enable_grad(),
             ):  # for one that takes a gradient itself
                 self.model(example)
-        except Exception as error:  # of the model's own code
+        # The model's own code may raise anything.
+        except Exception as error:
             raise refused(example, error) from error
 
 

@@ -38,6 +38,21 @@ def make_search(
         elsewhere: returns images (P, C, H, W) and their classes (P,), for a search
             without gradients to begin its walks from.
         steps, m, restarts, seed, gradient_free: as in `attack`.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
+        >>> search = make_search(
+        ...     SmoothedClassifier(model, sigma=0.5),
+        ...     (1, 2, 2),
+        ...     lambda: (torch.zeros(0, 1, 2, 2), torch.zeros(0)),
+        ...     steps=20,
+        ...     m=None,
+        ...     restarts=1,
+        ...     seed=0,
+        ...     gradient_free=False,
+        ... )
+        >>> search.gradient_free, search.m
+        (False, 64)
     """
     engine = smoothed.engine
     model = None
