@@ -78,4 +78,4 @@ def table(
         "name": name,
     }
     made = from_evidence(Header(**PLAIN), idx=label, label=label, **of)
-    return replace(made, header=made.header.replace(**facts))
+    return replace(made, header=made.header.model_copy(update=facts))

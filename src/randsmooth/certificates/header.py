@@ -1,4 +1,4 @@
-"""What a table of certificates is about: everything needed to redo it, what it guarantees in words, and reading it."""
+"""What a table of certificates is about, and what it guarantees in words."""
 
 from __future__ import annotations
 
@@ -89,10 +89,13 @@ Texts = Annotated[tuple[str, ...], Strict(False)]
 
 
 class Machine(Facts):
-    """What may differ between the processes that make one table, as long as the classifier's outputs do not.
+    """What may differ between the processes that make one table.
+
+    The classifier's outputs may not.
 
     Attributes:
-        host: eight digits of a hash of what the machine is called, which tell machines apart and name none.
+        host: eight digits of a hash of what the machine is called, which tell machines
+            apart and name none.
         device, instructions: its processor and the instructions used, as in a header.
         versions: of the libraries.
 
@@ -131,47 +134,62 @@ class Machine(Facts):
 
 
 class RunFacts(Facts):
-    """The facts of a header besides the noise. None means that the source (a published log) does not say.
+    """The facts of a header besides the noise.
 
-    Types are taken as they are ("1", 1.0 and True are no 1), and every fact has a limit (see `check_facts`), so that
-    what is in a header can be trusted to be of the right size, can be written, and is read as it was written.
+    None means that the source (a published log) does not say.
+
+    Types are taken as they are ("1", 1.0 and True are no 1), and every fact has a limit
+    (see `check_facts`), so that what is in a header can be trusted to be of the right
+    size, can be written, and is read as it was written.
 
     Attributes:
         version: the format of the table, 1.
-        n0: samples per image that picked the class. Counts of another program may come without it, and 0 says that no
-            samples picked a class: counts0 then marks with a 1 the class that the other samples bound. That is the
-            label, under a label-aware header, else the most frequent one.
+        n0: samples per image that picked the class. Counts of another program may come
+            without it, and 0 says that no samples picked a class: counts0 then marks
+            with a 1 the class that the other samples bound. That is the label, under a
+            label-aware header, else the most frequent one.
         n: the most further samples per image, which bounded its probability.
         alpha: probability that one image's certificate is wrong.
         bound: the confidence bound on p_A, of the fixed rule (see `CONFIDENCE_BOUNDS`).
         rule: how many samples each image takes (see `make_rule`).
-        guarantee: what a certificate says, in one sentence; on reading it is made anew from the rule.
-        label_aware: an image whose picked class is not its label took no further samples; with n0 = 0, the label itself
-            was tested. For evaluation only.
-        source: where the counts come from, if another program made them (see `from_counts`).
-        lumped: whether only the picked class was counted; the last column then counts all other answers together.
+        guarantee: what a certificate says, in one sentence; on reading it is made anew
+            from the rule.
+        label_aware: an image whose picked class is not its label took no further
+            samples; with n0 = 0, the label itself was tested. For evaluation only.
+        source: where the counts come from, if another program made them (see
+            `from_counts`).
+        lumped: whether only the picked class was counted; the last column then counts
+            all other answers together.
         seed: seed of the noise streams.
-        sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
+        sound: the base classifier rounds to the grid k/255 first, so that its noise is
+            exact.
         dataset: name or path of the data set.
         split: its split.
         selection: which images, and how they were chosen among the split's.
-        shard: which share of these images the rows are about, "3/16"; None for all of them.
-        command: the words of the command that makes the shards, where one does, but for --shard and --out.
+        shard: which share of these images the rows are about, "3/16"; None for all of
+            them.
+        command: the words of the command that makes the shards, where one does, but for
+            --shard and --out.
         resize, crop: how the images were brought to one size before any noise was added, where a user asked for it:
             "256" is the length of the shorter side, "224x192" are height and width.
         data: a hash of the images and their labels, of a shard its own ones.
         classes: class names, in the order of the counts.
-        model: the base classifier: hash of its weights, its identity (a hash of all that it holds), what its user calls
-            it, architecture and how it was trained.
-        behaviour: what it answers to a few noisy images, hashed to the last bit: "made-up images", which need no data,
-            and "own images", of those that were selected, which is the same for every shard.
-        backend, precision, batch: the arithmetic that the base classifier is defined by.
-        device, instructions: the processor and the instructions that it was done with, on which its last bits depend.
+        model: the base classifier: hash of its weights, its identity (a hash of all
+            that it holds), what its user calls it, architecture and how it was trained.
+        behaviour: what it answers to a few noisy images, hashed to the last bit:
+            "made-up images", which need no data, and "own images", of those that were
+            selected, which is the same for every shard.
+        backend, precision, batch: the arithmetic that the base classifier is defined
+            by.
+        device, instructions: the processor and the instructions that it was done with,
+            on which its last bits depend.
         versions: of the libraries that made the counts.
-        machines: those that made the rows, where several took part: device, instructions and versions above are then
-            those of the process that made this header, and the column `machine` says who made which row.
-        notes: what its rule says of a run, that answers depend on the batch (`BATCH_MATTERS`), and what was done to the
-            table since (counts thinned, another alpha); other words than randsmooth's are left out on reading.
+        machines: those that made the rows, where several took part: device,
+            instructions and versions above are then those of the process that made this
+            header, and the column `machine` says who made which row.
+        notes: what its rule says of a run, that answers depend on the batch
+            (`BATCH_MATTERS`), and what was done to the table since (counts thinned,
+            another alpha); other words than randsmooth's are left out on reading.
     """
 
     field_is: ClassVar[str] = "fact of a header"
@@ -217,7 +235,8 @@ class StoredHeader(RunFacts):
     Attributes:
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         noise: how a sample's noise is addressed and generated.
-        distribution: the noise itself, by its `Noise.facts`, where it is not Gaussian of one sigma.
+        distribution: the noise itself, by its `Noise.facts`, where it is not Gaussian
+            of one sigma.
 
     Example:
         >>> StoredHeader(sigma=0.5, n=1000).header().noise
@@ -246,7 +265,9 @@ class StoredHeader(RunFacts):
 
 
 class Header(RunFacts, UnderNoise):
-    """The facts shared by all rows of a table. None means that the source (a published log) does not say.
+    """The facts shared by all rows of a table.
+
+    None means that the source (a published log) does not say.
 
     Args:
         sigma: the spelling of Gaussian noise: `sigma=0.5` is `noise=Gaussian(0.5)`.
@@ -306,33 +327,39 @@ class Header(RunFacts, UnderNoise):
         """
         return self.model_dump()
 
-    def _check_size(self) -> None:
-        # What is written of it is checked where it is made.
-        self._as_in_files()
-
     @model_serializer
     def _as_in_files(self) -> StoredHeader:  # type: ignore[override]
         distribution = None
         if self.noise is not None and self.sigma is None:
             distribution = self.noise.facts()
         facts = {name: getattr(self, name) for name in RunFacts.model_fields}
-        return StoredHeader(
+        # They were checked when this was made.
+        return StoredHeader.model_construct(
             **facts, sigma=self.sigma, noise=self.drawn_by, distribution=distribution
         )
 
     @property
     def sigma(self) -> float | None:
-        """The standard deviation of Gaussian noise; None under another noise, and where it is not known."""
+        """The standard deviation of Gaussian noise.
+
+        It is None under another noise, and where the noise is not known.
+        """
         return sigma_of(self.noise)
 
     @property
     def selected(self) -> int:
-        """What the counts0 of an image add up to: n0, or the 1 that marks the class; 0 where neither is known."""
+        """What the counts0 of an image add up to: n0, or the 1 that marks the class.
+
+        It is 0 where neither is known.
+        """
         return self.n0 or int(self.source is not None or self.n0 == 0)
 
     @property
     def settled(self) -> bool:
-        """Whether noise, n and alpha are known, by which counts are judged; a log may not say them."""
+        """Whether noise, n and alpha are known, by which counts are judged.
+
+        A log may not say them.
+        """
         return None not in (self.noise, self.n, self.alpha)
 
     def known_noise(self) -> Noise:
@@ -351,12 +378,14 @@ class Header(RunFacts, UnderNoise):
 
     @property
     def norm(self) -> str:
-        """The norm of the radii (see `Noise.norm`); L2 of logs, which are of Gaussian noise."""
+        """The norm of the radii; L2 of logs, which are of Gaussian noise."""
         return Gaussian.norm if self.noise is None else self.noise.norm
 
     @property
     def noise_title(self) -> str:
-        """The noise as reports print it, with the norm of its radii; empty where it is not known.
+        """The noise as reports print it, with the norm of its radii.
+
+        It is empty where the noise is not known.
 
         Example:
             >>> from randsmooth.noise import Uniform
@@ -367,7 +396,7 @@ class Header(RunFacts, UnderNoise):
 
     @property
     def gives_up_others(self) -> bool:
-        """Whether an image took no further samples once the class that n0 samples picked was not its label."""
+        """Whether an image was given up once the class picked was not its label."""
         return self.label_aware and self.n0 != 0
 
     @property
@@ -380,7 +409,8 @@ class Header(RunFacts, UnderNoise):
         """The settings that this certification was made with, for another like it.
 
         Raises:
-            Problem: the header does not tell them, as that of a log, or they are no longer usable.
+            Problem: the header does not tell them, as that of a log, or they are no
+                longer usable.
         """
         needed: dict[str, object] = {"sigma": self.noise}
         if self.noise is not None:
@@ -422,9 +452,9 @@ def rule_of(header: Header) -> Rule:
 
 
 def guarantee_of(header: Header) -> str:
-    """Return what a certificate under `header` guarantees; further sentences say on what more it depends.
+    """Return what a certificate under `header` guarantees.
 
-    Errors as `rule_of`.
+    Further sentences say on what more it depends. Errors as `rule_of`.
 
     Example:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
@@ -445,7 +475,7 @@ def guarantee_of(header: Header) -> str:
 
 
 def _condition_on_counts(header: Header) -> str:
-    """Return what has to be so of counts of another program, which nobody can see from them."""
+    """Return what has to be so of counts of another program, and nobody can see."""
     noise = "Gaussian noise of this sigma"
     if header.sigma is None:
         noise = f"the noise {header.known_noise().title}"
@@ -459,11 +489,13 @@ def _condition_on_counts(header: Header) -> str:
 
 
 def parse_header(text: str | bytes, path: Path) -> Header:
-    """Return the header in `text`, which was read from `path`, with its guarantee and notes made anew.
+    """Return the header in `text`, with its guarantee and notes made anew.
+
+    It was read from `path`.
 
     Raises:
-        Problem: it is damaged, in another format, beyond the limits of a header, or names a rule of a package that
-            is not installed.
+        Problem: it is damaged, in another format, beyond the limits of a header, or
+            names a rule of a package that is not installed.
 
     Example:
         >>> text = Header(sigma=0.5, n0=100, n=1000, alpha=0.001).model_dump_json()

@@ -1,4 +1,4 @@
-"""How images are certified: the settings in one object, the same from Python, command line and YAML."""
+"""How images are certified: the settings in one object, from wherever they come."""
 
 from __future__ import annotations
 
@@ -78,23 +78,29 @@ class HowToCertify(FrozenRecord):
     """The settings besides the noise, with their types and defaults.
 
     Attributes:
-        n0: Samples per image that select the class to certify. 0: none do. Then --rule radius=R certifies whichever
-            class proves R, and with --label-aware every rule tests the label itself.
+        n0: Samples per image that select the class to certify. 0: none do. Then --rule
+            radius=R certifies whichever class proves R, and with --label-aware every
+            rule tests the label itself.
         n: Further samples per image, at most, that bound the probability of that class.
         alpha: Probability that an image's certificate is wrong.
-        rule: How many of the n samples are drawn: fixed, or a sequential rule such as grid.
-        bound: Confidence bound of the fixed rule: clopper-pearson, two-sided, pairwise, randomised, any-class.
-        label_aware: Stop where the class picked is not the label; with --n0 0, test the label and pick none. For
-            evaluation only, and the table says so.
-        sound: Round noisy images to the grid k/255, under the exact distribution: no rounding of floats stands between
-            proof and program.
-        backend: What runs the base classifier: torch, compile, openvino, onnx, or auto, the fastest installed.
-            (default: torch; onnx for an ONNX file)
-        precision: Arithmetic of the base classifier: 32, bf16, fp16, or auto, the faster here of float32 and a format
-            of half its length (a short run: float32). It is a part of the classifier.
-        batch: Samples per forward pass: of a network 128 or more (32 of large images), of what is called in Python or
-            asked over a network any number. (default: what suits device and image)
-        seed: Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at each call)
+        rule: How many of the n samples are drawn: fixed, or a sequential rule such as
+            grid.
+        bound: Confidence bound of the fixed rule: clopper-pearson, two-sided, pairwise,
+            randomised, any-class.
+        label_aware: Stop where the class picked is not the label; with --n0 0, test the
+            label and pick none. For evaluation only, and the table says so.
+        sound: Round noisy images to the grid k/255, under the exact distribution: no
+            rounding of floats stands between proof and program.
+        backend: What runs the base classifier: torch, compile, openvino, onnx, or auto,
+            the fastest installed. (default: torch; onnx for an ONNX file)
+        precision: Arithmetic of the base classifier: 32, bf16, fp16, or auto, the
+            faster here of float32 and a format of half its length (a short run:
+            float32). It is a part of the classifier.
+        batch: Samples per forward pass: of a network 128 or more (32 of large images),
+            of what is called in Python or asked over a network any number. (default:
+            what suits device and image)
+        seed: Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at
+            each call)
     """
 
     n0: int = 100
@@ -111,22 +117,26 @@ class HowToCertify(FrozenRecord):
 
 
 class CertificationSettings(HowToCertify, UnderNoise):
-    """How images are certified. Together with model, images and processor it decides every count and every claim.
+    """How images are certified.
+
+    Together with model, images and processor it decides every count and every claim.
 
     Args:
         sigma: the spelling of Gaussian noise: `sigma=0.5` is `noise=Gaussian(0.5)`, and
             `sigma="0.25std"` is `noise=Deviations(0.25)`.
 
     Attributes:
-        noise: Noise by its name: gaussian=0.5 (or --sigma 0.5), gaussian=std.npy, uniform=0.6, laplace=0.3,
-            splitting=0.5, ablation=45. (default: the one that the model was trained with)
+        noise: Noise by its name: gaussian=0.5 (or --sigma 0.5), gaussian=std.npy,
+            uniform=0.6, laplace=0.3, splitting=0.5, ablation=45. (default: the one that
+            the model was trained with)
 
     The others are those of `HowToCertify`.
 
     Raises:
-        Problem: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
-            that could not certify any image. Without a noise, the rule's name, its number and its bound are checked;
-            what depends on the noise is checked once it is known.
+        Problem: an unknown field, one of a wrong type or beyond its limits, or a rule
+            or a budget (n0, n, alpha) that could not certify any image. Without a
+            noise, the rule's name, its number and its bound are checked; what depends
+            on the noise is checked once it is known.
 
     Example:
         >>> settings = CertificationSettings(sigma=0.5, n=10_000)
@@ -162,9 +172,10 @@ class CertificationSettings(HowToCertify, UnderNoise):
         return self
 
     def replace(self, **fields: Any) -> Self:
-        """Return the same with other `fields`, checked like any; a `sigma` takes the place of the noise.
+        """Return the same with other `fields`, checked like any.
 
-        What a rule that counts all copies settled is open again with another rule or noise.
+        A `sigma` takes the place of the noise. What a rule that counts all copies
+        settled is open again with another rule or noise.
         """
         if self.counts_all and not {"rule", "noise", "sigma"}.isdisjoint(fields):
             defaults = {name: _default_of(name) for name in ("n0", "n", "alpha")}
@@ -172,9 +183,9 @@ class CertificationSettings(HowToCertify, UnderNoise):
         return super().replace(**fields)
 
     def of(self, shape: Sequence[int]) -> Self:
-        """Return these settings for inputs of `shape`: some noises know their radii by it alone.
+        """Return these settings for inputs of `shape`.
 
-        Errors as `Noise.of`.
+        Some noises know their radii by it alone. Errors as `Noise.of`.
         """
         if self.noise is None:
             return self
@@ -184,7 +195,8 @@ class CertificationSettings(HowToCertify, UnderNoise):
         """Return the noise that is certified under.
 
         Raises:
-            Problem: these settings leave it to the model, or to the standard deviations of training data.
+            Problem: these settings leave it to the model, or to the standard deviations
+                of training data.
         """
         if self.noise is None:
             raise MissingValue(
@@ -194,20 +206,22 @@ class CertificationSettings(HowToCertify, UnderNoise):
             )
         if isinstance(self.noise, Deviations):
             raise BadValue(
-                f"{self.noise.text} is known once there are training data, as certification has them; "
-                f"else give rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))"
+                f"{self.noise.text} is known once there are training data, as "
+                "certification has them; else give "
+                f"rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))"
             )
         return self.noise
 
     @property
     def counts_all(self) -> bool:
-        """Whether the rule counts all copies of an image, each once: nothing is left to chance."""
+        """Whether the rule counts all copies of an image: nothing is left to chance."""
         return kind_of_rule(self.rule, n=self.n)[0].certain
 
     def _leave_nothing_to_chance(self) -> None:
         """Set n0, n, alpha and the seed to what a rule that counts all copies has.
 
-        The seed belongs to the classifier then: it is the same at the image and at every other one.
+        The seed belongs to the classifier then: it is the same at the image and at
+        every other one.
 
         Raises:
             Problem: others are given.
@@ -220,18 +234,21 @@ class CertificationSettings(HowToCertify, UnderNoise):
                 raise BadValue(
                     field=name,
                     value=given,
-                    fix=f"rule {self.rule} counts every copy of an image once, and leaves nothing to chance: "
-                    f"leave out {name}",
+                    fix=(
+                        f"rule {self.rule} counts every copy of an image once, and "
+                        f"leaves nothing to chance: leave out {name}"
+                    ),
                 )
             self.__dict__[name] = value
         if self.label_aware:
             raise BadValue(
-                f"label_aware: rule {self.rule} counts all copies of every image: leave out label_aware"
+                f"label_aware: rule {self.rule} counts all copies of every image: "
+                "leave out label_aware"
             )
         self.__dict__["seed"] = self.seed or 0
 
     def _check_sound(self) -> None:
-        """Raise Problem for a noise whose copies cannot be rounded without float error."""
+        """Raise Problem for a noise whose copies are not rounded without float error."""
         if self.noise is None:
             return
         if isinstance(self.noise, Deviations) or not self.noise.rounds_exactly:
@@ -242,7 +259,10 @@ class CertificationSettings(HowToCertify, UnderNoise):
 
     @property
     def judging_bound(self) -> ConfidenceBound:
-        """The bound that the rule is asked for: one that holds for any class where neither n0 nor the label picks one.
+        """The bound that the rule is asked for.
+
+        Where neither n0 nor the label picks a class, it is one that holds for any
+        class.
 
         Raises:
             Problem: the rule has none, or `bound` is another.
@@ -254,8 +274,9 @@ class CertificationSettings(HowToCertify, UnderNoise):
         if ANY_CLASS in kind.takes and self.bound in (usual, ANY_CLASS):
             return ANY_CLASS
         raise BadValue(
-            f"n0=0 picks no class, and rule={shown(repr(self.rule))}, bound={self.bound} does not hold for any "
-            "class: give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
+            f"n0=0 picks no class, and rule={shown(repr(self.rule))}, "
+            f"bound={self.bound} does not hold for any class: give n0 >= 1 (100 is "
+            "usual), rule radius=R, or label_aware to test the label"
         )
 
     @property
@@ -301,7 +322,7 @@ def check_budget(n0: int, n: int, alpha: float) -> None:
 
 
 def precision_named(arithmetic: str) -> Precision:
-    """The precision that a header means by `arithmetic`, such as "bfloat16" or "float32 (TF32 convolutions)".
+    """Return the precision that a header means by `arithmetic`, such as "bfloat16".
 
     Raises:
         Problem: another number format.

@@ -34,8 +34,8 @@ class Ablation(Noise):
 
     A network sees x with 0 in hidden places and, after the channels of x, one that is 1
     where x is seen and 0 where it is hidden: (C + 1, H, W) of an input (C, H, W), whose
-    pixels have all channels in common, and so for any (C, ...). Of an input (d,) it sees
-    (2 d,): first the numbers, then as many marks.
+    pixels have all channels in common, and so for any (C, ...). Of an input (d,) it
+    sees (2 d,): first the numbers, then as many marks.
 
     Attributes:
         k: pixels that are seen in a copy, at least 1.

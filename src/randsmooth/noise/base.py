@@ -235,15 +235,15 @@ class Noise(ABC):
     def numbered(self, out: Tensor, x: Tensor, first: int, seed: int) -> None:
         """Set `out` to the copies of `x` numbered `first`, ..., `first` + n - 1.
 
-        Every copy counts alike. What belongs to `seed` is the same for all inputs of one
-        shape.
+        Every copy counts alike. What belongs to `seed` is the same for all inputs of
+        one shape.
 
         Args:
             out: (n, *self.shape(x.shape)), contiguous float32.
 
         Raises:
-            Problem: the copies of this noise cannot be counted, or not that many, or not
-                those of this input.
+            Problem: the copies of this noise cannot be counted, or not that many, or
+                not those of this input.
         """
         raise self._uncountable()
 
@@ -368,7 +368,7 @@ class Noise(ABC):
         return (self.norm, *self.implied)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
-        """Return the radius in `norm` that follows, by a proof, from one in the noise's own.
+        """Return the radius in `norm` that follows, by a proof, from one in its own.
 
         It ascends with that radius, and is not rounded up. A noise with `implied` norms
         has its own `convert`.

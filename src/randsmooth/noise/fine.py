@@ -1,8 +1,8 @@
 """Noise that is much finer than the copies it makes.
 
-So copies tell no more of an input than their law allows. In float32, uniform numbers are
-multiples of 2^-24. x + noise then lies on a grid through x, and a classifier that reads
-the grid tells x from any other input, however near.
+So copies tell no more of an input than their law allows. In float32, uniform numbers
+are multiples of 2^-24. x + noise then lies on a grid through x, and a classifier that
+reads the grid tells x from any other input, however near.
 
 Here noise is drawn and added in float64, and the sum is rounded to a grid that does not
 depend on x: as if the classifier rounded its input first, which the proofs allow any
@@ -34,7 +34,7 @@ NUMBERS_AT_A_TIME_GPU = 2**24
 
 
 def in_parts(out: Tensor, stream: Stream, law: str) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield rows of `out`, some at a time, and a float64 number of `stream` for each of their numbers.
+    """Yield rows of `out`, some at a time, and float64 numbers of `stream` like them.
 
     On the CPU the first rows get the same numbers however many follow.
 

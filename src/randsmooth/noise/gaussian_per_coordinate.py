@@ -1,4 +1,4 @@
-"""Gaussian noise with a standard deviation for each coordinate, for features of any scale."""
+"""Gaussian noise with a standard deviation of its own for each coordinate."""
 
 from __future__ import annotations
 
@@ -40,10 +40,12 @@ WAY = "write one by np.save, a standard deviation for each coordinate"
 
 @dataclass(frozen=True, eq=False)
 class GaussianPerCoordinate(Noise):
-    """x + N(0, diag(std^2)): radii are those of delta / std in L2, in standard deviations of the noise.
+    """x + N(0, diag(std^2)), for features of different scales.
 
-    In units of its own standard deviation each coordinate has Gaussian noise of sigma 1.
-    `PerFeature` counts radii in standard deviations of the features instead.
+    Radii are those of delta / std in L2: in standard deviations of the noise.
+
+    In units of its own standard deviation, each coordinate has Gaussian noise of
+    sigma 1. `PerFeature` counts radii in standard deviations of the features instead.
 
     Attributes:
         std: float32, of the shape of an input, or with ones in it: (C, 1, 1) is one for
@@ -52,7 +54,8 @@ class GaussianPerCoordinate(Noise):
     Raises:
         Problem: a standard deviation is no number from 1e-6 to 1e6, or there is none.
 
-    Source: Cohen et al. 2019, theorem 1, after a change of units, as in ANCER (Eiras et al. 2022).
+    Source: Cohen et al. 2019, theorem 1, after a change of units, as in ANCER (Eiras et
+        al. 2022).
 
     Example:
         >>> noise = GaussianPerCoordinate(np.array([0.5, 20.0]))
@@ -229,18 +232,21 @@ class GaussianPerCoordinate(Noise):
 
 @dataclass(frozen=True, eq=False)
 class PerFeature(GaussianPerCoordinate):
-    """Noise of `times` the standard deviation of each feature: radii are in standard deviations of the features.
+    """Noise of `times` the standard deviation of each feature.
 
-    That is the unit that a user has, whatever the noise: under 0.25 and under 0.5 of the
-    deviations, a radius of 1 lets one feature move by its whole deviation. It is `times`
-    the radius in standard deviations of the noise.
+    Radii are in standard deviations of the features.
+
+    That is the unit that a user has, whatever the noise: under 0.25 and under 0.5 of
+    the deviations, a radius of 1 lets one feature move by its whole deviation. It is
+    `times` the radius in standard deviations of the noise.
 
     Attributes:
         std: of the noise, as in `GaussianPerCoordinate`.
         times: how many standard deviations of the feature that is.
 
     Raises:
-        Problem: as of `GaussianPerCoordinate`, or `times` is no number from 1e-6 to 1e6.
+        Problem: as of `GaussianPerCoordinate`, or `times` is no number from 1e-6 to
+            1e6.
 
     Example:
         >>> # Of features that deviate by 2 and by 40.
@@ -291,7 +297,9 @@ class PerFeature(GaussianPerCoordinate):
 
 
 def _mapped(path: Path, name: str) -> Any:
-    """Return what NumPy reads of a file, mapped: its header may announce any number of numbers.
+    """Return what NumPy reads of a file.
+
+    It is mapped, since its header may announce any number of numbers.
 
     Raises:
         Problem: the file is shorter than its header says; `name` is what to call it.

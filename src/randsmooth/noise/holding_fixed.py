@@ -1,4 +1,4 @@
-"""A noise on some of the features alone: the others, such as categories, are held fixed."""
+"""A noise on some of the features: the others, such as categories, are held fixed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HoldingFixed(Noise):
-    """`noise` on all features of a row but those at `held`, of which every copy has the row's own.
+    """`noise` on all features of a row but those at `held`.
 
-    For fixed values of those it is the smoothing of a classifier of the others, so a
-    certificate is about changes of these others alone, in the norm and the units of
-    `noise`. It says nothing of a row that differs in a held one.
+    Of these every copy has the row's own. For fixed values of those it is the smoothing
+    of a classifier of the others, so a certificate is about changes of these others
+    alone, in the norm and the units of `noise`. It says nothing of a row that differs
+    in a held one.
 
     Attributes:
         noise: what is drawn for the other features.
@@ -33,8 +34,8 @@ class HoldingFixed(Noise):
         columns: their names.
 
     Raises:
-        Problem: no feature is held, positions are not ascending, or there is not one name
-            for each.
+        Problem: no feature is held, positions are not ascending, or there is not one
+            name for each.
 
     Example:
         >>> import torch
@@ -155,7 +156,7 @@ class HoldingFixed(Noise):
 
 
 def holding(facts: Mapping[str, Any], noise: Noise) -> HoldingFixed:
-    """Return the noise whose `HoldingFixed.facts` these are, `noise` being the one within.
+    """Return the noise whose `HoldingFixed.facts` these are, with `noise` within.
 
     Raises:
         Problem: they are of none.

@@ -22,7 +22,9 @@ LEAST_Q = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class InNorm(Noise):
-    """`noise`, with the radii in `norm` that follow from its own by a proof (see `Noise.convert`).
+    """`noise`, with the radii in `norm` that follow from its own by a proof.
+
+    See `Noise.convert`.
 
     Attributes:
         noise: what is drawn.
@@ -68,7 +70,7 @@ class InNorm(Noise):
         return self.from_own(self.noise.radius(q, q_next))
 
     def tail(self, radius: ArrayLike) -> Floats:
-        """Return q by halving its logarithm: of two q that enclose it, the smaller one."""
+        """Return q, found by halving its logarithm, from below."""
         r = np.asarray(radius, np.float64)
 
         def certifies(log_of_twice_q: Floats) -> np.ndarray:

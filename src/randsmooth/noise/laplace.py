@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Laplace(Noise):
-    """x + noise of density (2 b)^-d exp(-|z|_1 / b), which certifies in L1 (Teng et al. 2020).
+    """x + noise of density (2 b)^-d exp(-|z|_1 / b) (Teng et al. 2020).
+
+    It certifies in L1.
 
     Attributes:
         b: mean absolute value of a coordinate of the noise, in the units of the input.
@@ -86,7 +88,8 @@ class Laplace(Noise):
         Source: Teng et al. 2020, theorem 1.
 
         Example:
-            >>> float(Laplace(0.5).radius(0.6, 0.2).round(3))  # -b log(0.8) would be 0.112
+            >>> # -b log(0.8) would be 0.112.
+            >>> float(Laplace(0.5).radius(0.6, 0.2).round(3))
             0.173
         """
         # Infinite where no noise leads to another class.

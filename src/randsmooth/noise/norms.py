@@ -32,7 +32,8 @@ class Norm:
         change: within which the class provably stays, r being the radius.
         power: p of the L_p norm that it is, in whatever units.
         whole: whether radii are whole numbers.
-        own_units: whether the change of each coordinate is counted in a unit of its own.
+        own_units: whether the change of each coordinate is counted in a unit of its
+            own.
         needs_shape: whether radii in it follow from others by the shape of an input.
         usual_step: between radii in the tables of the literature; None where there are
             none.

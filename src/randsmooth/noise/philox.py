@@ -35,8 +35,8 @@ GROWTH = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 class Philox(NamedTuple):
     """A stream of 64-bit words.
 
-    The lowest word of a counter counts from 1 on, as NumPy does; the one above it is the
-    `part` of the stream, so that parts have no word in common.
+    The lowest word of a counter counts from 1 on, as NumPy does; the one above it is
+    the `part` of the stream, so that parts have no word in common.
 
     Attributes:
         key0, key1: the two words of its key.
@@ -49,7 +49,10 @@ class Philox(NamedTuple):
     upper1: int
 
     def words(self, part: int, count: int, start: int = 0) -> NDArray[np.uint64]:
-        """Return `count` words of a part, from the word numbered `start`; computed on the CPU."""
+        """Return `count` words of a part, from the word numbered `start`.
+
+        They are computed on the CPU.
+        """
         counter = [start // LANES, part, self.upper0, self.upper1]
         state: Any = {
             "bit_generator": "Philox",
@@ -92,8 +95,8 @@ def _generator_of_thread() -> np.random.Philox:
 def computed_words(streams: Tensor, part: int, places: Tensor) -> Tensor:
     """Return the words [4 c, 4 c + 4) of a part of each stream, for c in `places`.
 
-    It is not compiled: torch.compile of 2.13 made kernels for CPUs that gave other words
-    at the end of a tensor.
+    It is not compiled: torch.compile of 2.13 made kernels for CPUs that gave other
+    words at the end of a tensor.
 
     Args:
         streams: (..., 4) `Philox.signed`, with the dimensions of `places` or 1 in their
@@ -131,7 +134,7 @@ def signed(word: int) -> int:
 
 
 def _product(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
-    """Return the lower and the upper word of the product of the words `x` and `factor`."""
+    """Return the lower and the upper word of the product of `x` and `factor`."""
     # By halves of 32 bits.
     x_lower = x & HALF
     x_upper = _upper(x)
@@ -149,5 +152,8 @@ def _product(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
 
 
 def _upper(x: Tensor) -> Tensor:
-    """Return the upper 32 bits, as a number from 0 on: torch's shift fills up with the sign."""
+    """Return the upper 32 bits, as a number from 0 on.
+
+    torch's shift fills up with the sign.
+    """
     return (x >> 32) & HALF

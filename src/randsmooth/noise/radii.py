@@ -1,4 +1,4 @@
-"""Arithmetic of radii that never claims too much: sums, bisections, and radii as they are printed."""
+"""Arithmetic of radii that never claims too much, and radii as they are printed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def bisected(
 
 
 def round_down(r: float, digits: int) -> Decimal:
-    """Return `r` with `digits` decimals, never above it: a radius printed is a radius certified.
+    """Return `r` with `digits` decimals, never above it.
+
+    A radius printed is a radius certified.
 
     Example:
         >>> round_down(0.98765, 2)
@@ -85,9 +87,10 @@ def printed_radius(r: float) -> str:
 
 
 def linf_radius(r: ArrayLike, d: int) -> Floats:
-    """Return the L-infinity radius r / sqrt(d) that follows from the L2 radius r in d dimensions.
+    """Return the L-infinity radius r / sqrt(d) that follows from the L2 radius r.
 
-    The largest L-infinity ball in the L2 ball touches it at its corners, where
+    In d dimensions, the largest L-infinity ball in the L2 ball touches it at its
+    corners, where
     |delta|_2 = sqrt(d) |delta|_inf. (In L1 the radius is r itself, as
     |delta|_2 <= |delta|_1.)
 

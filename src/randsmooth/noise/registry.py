@@ -29,8 +29,8 @@ def make_noise(text: str) -> Noise:
     """Return the noise that `text` names, such as "uniform=0.6" or "ablation=45".
 
     Args:
-        text: a name of `NOISES`, and after `=` its width, or how many pixels are kept, or
-            a file as in "gaussian=std.npy".
+        text: a name of `NOISES`, and after `=` its width, or how many pixels are kept,
+            or a file as in "gaussian=std.npy".
 
     Raises:
         Problem: there is no such noise, or what follows its name is missing or wrong.

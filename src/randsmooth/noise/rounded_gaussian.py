@@ -1,14 +1,15 @@
-"""Noise without float error: the exact distribution of a noisy image rounded to the grid k/255.
+"""Noise without float error: the exact distribution of a rounded noisy image.
 
-In floating point, x + noise is not Gaussian around x: which numbers can occur depends on
-x, and an adversary may exploit that (Voracek & Hein, ICLR 2023). Here the base classifier
-is one that first rounds to multiples of 1/255, clipped far outside [0, 1]. What such a
-classifier sees can be drawn exactly, from random integers that are compared with
-thresholds computed to as many digits as each comparison needs. Those integers are words
-of a counter-based generator, so that a stream gives the same noise on every device.
+In floating point, x + noise is not Gaussian around x: which numbers can occur depends
+on x, and an adversary may exploit that (Voracek & Hein, ICLR 2023). Here the base
+classifier is one that first rounds to multiples of 1/255, clipped far outside [0, 1].
+What such a classifier sees can be drawn exactly, from random integers that are compared
+with thresholds computed to as many digits as each comparison needs. Those integers are
+words of a counter-based generator, so that a stream gives the same noise on every
+device.
 
-A pixel k/255 becomes clip(k + J) / 255, J being Gaussian noise rounded to an integer. Its
-J is found in up to three looks:
+A pixel k/255 becomes clip(k + J) / 255, J being Gaussian noise rounded to an integer.
+Its J is found in up to three looks:
 
 1. 16 bits of the part FIRST of the stream, four pixels a word. A table tells the J of all
    numbers that begin with them, or that they leave it OPEN.
@@ -125,8 +126,8 @@ def check_on_grid(x: Tensor) -> None:
 class Thresholds:
     """F(j + 1/2) for integers j from `first` to `last` - 1.
 
-    F is the distribution function of N(0, (255 sigma)^2). Cell j lies between F(j - 1/2)
-    and F(j + 1/2). The first and the last cell include everything beyond them.
+    F is the distribution function of N(0, (255 sigma)^2). Cell j lies between
+    F(j - 1/2) and F(j + 1/2). The first and the last cell include everything beyond.
 
     Attributes:
         rounded: (last - first,) floor(2^64 F(j + 1/2)), ascending.
@@ -165,8 +166,8 @@ class Thresholds:
     ) -> NDArray[np.int64]:
         """Return the cells j of uniform numbers in [0, 1), given by their first 64 bits.
 
-        A number whose 64 bits are those of a threshold gets 32 more bits from `more()` at
-        a time, until it differs from the further digits of the threshold.
+        A number whose 64 bits are those of a threshold gets 32 more bits from `more()`
+        at a time, until it differs from the further digits of the threshold.
         """
         places = np.searchsorted(self.rounded, numbers, side="left")
         thresholds = self.rounded[np.minimum(places, len(self.rounded) - 1)]
@@ -231,10 +232,13 @@ def beyond(stream: Philox) -> Callable[[], int]:
 
 
 class GridSampler:
-    """Draws clip(k + J) / 255 for pixels k/255, where J is Gaussian noise rounded to integers.
+    """Draws clip(k + J) / 255 for pixels k/255.
 
-    Exactly, P(J = j) = Phi((j + 1/2) / (255 sigma)) - Phi((j - 1/2) / (255 sigma)): J
-    does not depend on k.
+    J is Gaussian noise rounded to integers: exactly,
+
+        P(J = j) = Phi((j + 1/2) / (255 sigma)) - Phi((j - 1/2) / (255 sigma)),
+
+    whatever k is.
     """
 
     def __init__(self, sigma: float) -> None:
@@ -257,10 +261,11 @@ class GridSampler:
         check_on_grid(x)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """Set `out` (n, C, H, W) to noisy copies of `x` (C, H, W), whose pixels are k/255.
+        """Set `out` (n, C, H, W) to noisy copies of `x` (C, H, W).
 
-        `out` is contiguous float32. On the CPU this does not use torch's own threads. A
-        shorter `out` holds the first numbers of a longer one.
+        The pixels of `x` are k/255. `out` is contiguous float32. On the CPU this does
+        not use torch's own threads. A shorter `out` holds the first numbers of a longer
+        one.
         """
         self.draw_together(out, [Copies(x, stream, len(out))])
 

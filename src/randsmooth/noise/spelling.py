@@ -30,10 +30,10 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Deviations:
-    """The spelling "0.25std": Gaussian noise of so many standard deviations of each feature.
+    """The spelling "0.25std": so many standard deviations of each feature.
 
-    It becomes a noise once training data tell these deviations, as `randsmooth.certify`
-    has them.
+    It is Gaussian noise, and becomes a noise once training data tell these deviations,
+    as `randsmooth.certify` has them.
 
     Attributes:
         times: how many standard deviations.
@@ -69,9 +69,9 @@ class Deviations:
         return cls(times)
 
     def noise_for(self, deviations: ArrayLike) -> PerFeature:
-        """Return the noise on features with these standard `deviations`, of the shape of an input.
+        """Return the noise on features with these standard `deviations`.
 
-        Radii are in these deviations.
+        They have the shape of an input. Radii are in these deviations.
 
         Raises:
             Problem: one of them is 0, as of a column that never varies.
@@ -96,7 +96,7 @@ def is_in_deviations(value: object) -> bool:
 
 
 def noise_meant(value: object) -> Noise | Deviations | None:
-    """Return the noise that a setting `noise` means: a noise itself, its text, or its facts.
+    """Return the noise that a setting means: a noise itself, its text, or its facts.
 
     Raises:
         Problem: it means none.
@@ -124,14 +124,18 @@ def noise_meant(value: object) -> Noise | Deviations | None:
 
 
 def named_noise(sigma: object, noise: object) -> Noise | Deviations | None:
-    """Return the one noise that the settings `sigma` and `noise` name; None where both are None.
+    """Return the one noise that the settings `sigma` and `noise` name.
+
+    It is None where both are None.
 
     Raises:
         Problem: they name two noises, or one of them names none.
 
     Example:
-        >>> named_noise(0.5, None), named_noise(None, "laplace=0.3"), named_noise("0.25std", None)
-        (Gaussian(sigma=0.5), Laplace(b=0.3), Deviations(times=0.25))
+        >>> named_noise(0.5, None), named_noise(None, "laplace=0.3")
+        (Gaussian(sigma=0.5), Laplace(b=0.3))
+        >>> named_noise("0.25std", None)
+        Deviations(times=0.25)
     """
     by_name = noise_meant(noise)
     if sigma is None:
@@ -159,7 +163,7 @@ def _noise_of_sigma(sigma: Any) -> Noise | Deviations:
 
 
 def spelled(noise: Noise | Deviations | None) -> dict[str, Any]:
-    """Return the settings that spell `noise`, as files keep them: sigma where it is Gaussian.
+    """Return the settings that spell `noise` in files: sigma where it is Gaussian.
 
     Example:
         >>> spelled(Gaussian(0.5)), spelled(None)
@@ -185,16 +189,17 @@ def sigma_of(noise: Noise | Deviations | None) -> float | None:
 
 
 def recorded_noise(facts: Mapping[str, Any]) -> Noise | None:
-    """Return the noise that a model's provenance, or a recipe, says in its entries sigma and noise.
+    """Return the noise that the entries sigma and noise of a file say.
 
-    It is None where they say none, or that there was none (sigma 0).
+    A model's provenance has them, and a recipe. It is None where they say none, or that
+    there was none (sigma 0).
 
     Raises:
         Problem: there is no such noise here.
 
     Example:
-        >>> recorded_noise({"sigma": 0.5}), recorded_noise({"sigma": 0.0}), recorded_noise({})
-        (Gaussian(sigma=0.5), None, None)
+        >>> recorded_noise({"sigma": 0.5}), recorded_noise({"sigma": 0.0})
+        (Gaussian(sigma=0.5), None)
     """
     noise = facts.get("noise")
     if isinstance(noise, Mapping):

@@ -27,16 +27,16 @@ WHOLE = 1e-9
 class Splitting(OfShares):
     """Each coordinate of x in [0, 1] only as the interval in which it lies: L1.
 
-    The thresholds of a coordinate are s + 2 lam k for whole k, s being uniform in
-    [0, 2 lam). The network sees the middle of the part within [0, 1] of the interval
-    between them. Two inputs look alike unless a threshold lies between them, which has a
-    probability of at most |delta|_1 / (2 lam), however the thresholds of different
+    The thresholds of a coordinate are s + 2 lam k for whole k, s being uniform between
+    0 and 2 lam. The network sees the middle of the part within [0, 1] of the interval
+    between them. Two inputs look alike unless a threshold lies between them, which has
+    a probability of at most |delta|_1 / (2 lam), however the thresholds of different
     coordinates depend on each other.
 
     So all of them may move together. Where inputs are on the grid k/255, `numbered` has
     2 lam 255 copies in all, each coordinate's thresholds being at every place between
-    grid points once: shares of them are probabilities, with no error. At lam = 1/2 these
-    are 255.
+    grid points once: shares of them are probabilities, with no error. At lam = 1/2
+    these are 255.
 
     Attributes:
         lam: half the distance of thresholds, in units of pixels in [0, 1].
@@ -83,7 +83,7 @@ class Splitting(OfShares):
         )
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`, with thresholds of their own for all coordinates of all copies.
+        """As `Noise.draw`, with thresholds of its own for every coordinate of a copy.
 
         Example:
             >>> import torch
@@ -126,11 +126,12 @@ class Splitting(OfShares):
         return copies.sub_(x)
 
     def numbered(self, out: Tensor, x: Tensor, first: int, seed: int) -> None:
-        """As `Noise.numbered`: in copy j thresholds are at ((t + j) mod copies + 1/2) / 255.
+        """As `Noise.numbered`.
 
-        t is settled by `seed` and the shape. No offset t depends on the input: at x and
-        at x + delta the same copies are compared. What is seen is a multiple of 1/1020,
-        the same on every device.
+        In copy j thresholds are at ((t + j) mod copies + 1/2) / 255. t is settled by
+        `seed` and the shape. No offset t depends on the input: at x and at x + delta
+        the same copies are compared. What is seen is a multiple of 1/1020, the same on
+        every device.
 
         Raises:
             Problem: `x` is not on the grid k/255, 2 lam 255 is not whole, or there are
@@ -171,9 +172,10 @@ class Splitting(OfShares):
     def exact_radius(self, n_a: ArrayLike, n_next: ArrayLike) -> Floats:
         """Return the largest radius within which no input on the grid has another class.
 
-        It is a multiple of 1/255. A step of 1/255 in one coordinate changes one of all copies. So after K steps the
-        class has at least n_a - K of them and any other at most n_next + K: it is still
-        ahead, ties included, up to K = (n_a - n_next - 1) // 2.
+        It is a multiple of 1/255. A step of 1/255 in one coordinate changes one of all
+        copies. So after K steps the class has at least n_a - K of them and any other at
+        most n_next + K: it is still ahead, ties included, up to
+        K = (n_a - n_next - 1) // 2.
 
         Args:
             n_a: copies, of all, that have the class, any shape.
@@ -212,8 +214,8 @@ def _plan(
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return where the thresholds of each coordinate begin, and what is seen under each.
 
-    The thresholds next to k are, in units of 1/510, whole numbers, the lower one is below
-    2 k, the upper one above.
+    The thresholds next to k are, in units of 1/510, whole numbers, the lower one is
+    below 2 k, the upper one above.
 
     Args:
         number: of all copies.

@@ -1,4 +1,4 @@
-"""Random streams that are addressed by position and image, so that nothing depends on the order of drawing."""
+"""Random streams by address, so that nothing depends on the order of drawing."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ LAWS = {
 class Stream:
     """A source of random numbers named by (seed, name, position).
 
-    Streams that differ in any part give independent numbers. One stream always gives the
-    same numbers on the same kind of device, those of `philox` on every kind.
-    `Stream(0, "certify").at(address_of(x), block)` is one block of the noise of image x.
+    Streams that differ in any part give independent numbers. One stream always gives
+    the same numbers on the same kind of device, those of `philox` on every kind.
+    `Stream(0, "certify").at(address_of(x), block)` is a block of the noise of image x.
 
     Example:
         >>> stream = Stream(0, "certify").at(7)
@@ -52,7 +52,7 @@ class Stream:
         return replace(self, position=self.position + position)
 
     def digest(self) -> bytes:
-        """Return the whole address, hashed to 32 bytes: different addresses give different hashes."""
+        """Return the whole address, hashed to 32 bytes."""
         position = tuple(map(int, self.position))
         address = repr((int(self.seed), self.name, position))
         return blake2b(address.encode(), digest_size=32).digest()
@@ -62,7 +62,10 @@ class Stream:
         return np.random.SeedSequence(int.from_bytes(self.digest(), "little"))
 
     def philox(self) -> Philox:
-        """Return the counter-based generator at this address, which gives the same words on every device."""
+        """Return the counter-based generator at this address.
+
+        It gives the same words on every device.
+        """
         return Philox(*np.frombuffer(self.digest(), "<u8").tolist())
 
     def uniform(self) -> float:
@@ -81,8 +84,8 @@ class Stream:
         """Return a torch generator on `device`.
 
         On the CPU torch keeps 32 bits of a seed, which is enough for shuffling and
-        augmentation. The noise of certification comes from `numpy` there, whose state is
-        seeded in full.
+        augmentation. The noise of certification comes from `numpy` there, whose state
+        is seeded in full.
         """
         import torch
 

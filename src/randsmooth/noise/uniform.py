@@ -1,4 +1,4 @@
-"""Uniform noise in a cube, and the radii that follow wherever two copies differ with a known probability."""
+"""Uniform noise in a cube, and radii by the share of copies in common."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class OfShares(Noise):
     """Noise under which near inputs have most of their copies in common.
 
-    Inputs |delta|_1 apart have all but a share of |delta|_1 / (2 lam). The class loses at
-    most that share, and another one gains at most as much.
+    Inputs |delta|_1 apart have all but a share of |delta|_1 / (2 lam). The class loses
+    at most that share, and another one gains at most as much.
     """
 
     lam: float
@@ -100,10 +100,11 @@ class Uniform(OfShares):
             add_and_round(rows, numbers, x, self.lam)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
-        """As `Noise.convert`; in L-infinity 2 lam (1 - (1 - h)^(1/d)) for h = r / (2 lam).
+        """As `Noise.convert`.
 
-        h is (1 - q - q_next) / 2. Of two cubes that lie t apart in each of d coordinates
-        a share of (1 - t / (2 lam))^d is in both.
+        In L-infinity it is 2 lam (1 - (1 - h)^(1/d)) for h = r / (2 lam). h is (1 - q -
+        q_next) / 2. Of two cubes that lie t apart in each of d coordinates a share of
+        (1 - t / (2 lam))^d is in both.
 
         Source: Yang et al. 2020, table 1 (uniform, L-infinity).
         """
