@@ -30,6 +30,7 @@ from .certification import load_model as load_model
 from .certification import measure_accuracy as measure_accuracy
 from .errors import InputError as InputError
 from .errors import Problem as Problem
+from .metrics import check as check
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser
 from .models import Ensemble as Ensemble

@@ -19,6 +19,7 @@ from .comparison import Comparison as Comparison
 from .comparison import Point as Point
 from .comparison import compare as compare
 from .comparison import verdict as verdict
+from .condition_file import read_conditions as read_conditions
 from .envelopes import NO_ONE_CLASSIFIER as NO_ONE_CLASSIFIER
 from .envelopes import Envelope as Envelope
 from .envelopes import envelope as envelope
@@ -53,6 +54,12 @@ from .radii import farthest as farthest
 from .radii import usual_radii as usual_radii
 from .reach import NearerEnd as NearerEnd
 from .reach import ParticularRadii as ParticularRadii
+from .requirements import AtLeast as AtLeast
+from .requirements import CheckedConditions as CheckedConditions
+from .requirements import Condition as Condition
+from .requirements import JudgedCondition as JudgedCondition
+from .requirements import NoWorse as NoWorse
+from .requirements import check as check
 from .screening import left_open as left_open
 from .screening import to_resolve as to_resolve
 from .summary import Summary as Summary

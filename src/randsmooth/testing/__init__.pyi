@@ -1,6 +1,7 @@
 from .architectures import check_architecture as check_architecture
 from .backends import check_backend as check_backend
 from .datasets import check_dataset as check_dataset
+from .gate import require as require
 from .methods import check_method as check_method
 from .noises import check_noise as check_noise
 from .panels import check_panel as check_panel

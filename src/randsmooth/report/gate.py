@@ -1,0 +1,91 @@
+"""What was checked of a table, for programs: JSON, JUnit's XML, and annotations of GitHub."""
+
+import json
+from typing import Any
+from xml.etree import ElementTree
+
+from randsmooth import escape
+from randsmooth.metrics import CheckedConditions, JudgedCondition, NoWorse
+from randsmooth.metrics.requirements import NOT_ENOUGH, REFUTED, SHOWN, judged_sentence
+
+# What GitHub calls a line of each outcome.
+LEVELS = {SHOWN: "notice", REFUTED: "error", NOT_ENOUGH: "warning"}
+
+
+def check_to_json(checked: CheckedConditions) -> str:
+    """Print the outcome of all conditions, and each with its figures.
+
+    Shares are between 0 and 1, differences between -1 and 1.
+    """
+    document = {
+        "table": checked.name,
+        "outcome": checked.outcome,
+        "confidence": checked.confidence,
+        "runs": checked.runs,
+        "images_needed": checked.images_needed,
+        "conditions": [_facts(judged) for judged in checked.conditions],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _facts(judged: JudgedCondition) -> dict[str, Any]:
+    """Return a condition, its outcome and the figures behind it."""
+    condition = judged.condition
+    facts: dict[str, Any] = {"at": condition.at}
+    if isinstance(condition, NoWorse):
+        facts["baseline"] = condition.baseline.name
+        facts["margin"] = condition.margin
+    else:
+        facts["least"] = condition.least
+    return facts | {
+        "outcome": judged.outcome,
+        "value": judged.estimate.value,
+        "low": judged.estimate.low,
+        "high": judged.estimate.high,
+        "images": judged.estimate.images,
+        "images_needed": judged.images_needed,
+    }
+
+
+def check_to_junit(checked: CheckedConditions) -> str:
+    """Print a test suite in JUnit's XML: a test for each condition.
+
+    One that is refuted is a failure; one with not enough images is an error, since nothing
+    was shown.
+    """
+    outcomes = [judged.outcome for judged in checked.conditions]
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"randsmooth check {escape.printable(checked.name)}",
+        tests=str(len(outcomes)),
+        failures=str(outcomes.count(REFUTED)),
+        errors=str(outcomes.count(NOT_ENOUGH)),
+    )
+    for judged in checked.conditions:
+        name = escape.printable(str(judged.condition))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="randsmooth.check", name=name
+        )
+        message = escape.printable(judged_sentence(judged))
+        if judged.outcome == REFUTED:
+            ElementTree.SubElement(case, "failure", message=message, type=REFUTED)
+        elif judged.outcome == NOT_ENOUGH:
+            ElementTree.SubElement(case, "error", message=message, type=NOT_ENOUGH)
+    ElementTree.indent(suite)
+    xml = ElementTree.tostring(suite, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{xml}'
+
+
+def check_to_github(checked: CheckedConditions) -> str:
+    """Print an annotation for each condition, as GitHub's workflows read them."""
+    return "\n".join(
+        f"::{LEVELS[judged.outcome]} title=randsmooth check::"
+        f"{_for_github(judged_sentence(judged))}"
+        for judged in checked.conditions
+    )
+
+
+def _for_github(message: str) -> str:
+    """Return a message in which a workflow's command reads no end of the line."""
+    line = escape.printable(message)
+    return line.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
