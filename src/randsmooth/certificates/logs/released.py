@@ -1,0 +1,183 @@
+"""Whether a table is one of the certification logs that were released, or made from one.
+
+`released.npz` holds a sketch of each of these logs: for 32 images that tell models apart,
+how far the log certifies each, in one byte. Which images these are depends on the images
+that a log is about. The logs are of six repositories, all that are listed in
+docs/field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from randsmooth.certificates.table import Certificates
+
+FILE = "released.npz"
+
+Ints = NDArray[np.int64]
+Levels = NDArray[np.uint8]
+
+# A level is the radius in 255ths of the largest one.
+LARGEST_LEVEL = 255
+
+# From this share of the largest radius on, an image is at the end of what n and alpha
+# certify, where many images are equal.
+AT_THE_END = 0.988
+
+# How many of a sketch's images a table must hold, with the labels of the log.
+FEWEST_IMAGES = 24
+
+# How many of these must be certified, and not at the end, for their order to tell anything.
+FEWEST_ORDERED = 8
+
+# A table comes from a log if it certifies or misses the same images, all but a tenth, and
+# orders them alike by radius. Of all pairs of released logs of 60 images and more, none
+# passes by chance: those that do are copies, or one model certified twice.
+SAME_OUTCOME_SHARE = 0.9
+SAME_ORDER = 0.995
+
+
+@dataclass(frozen=True)
+class ReleasedLog:
+    """A released log that a table agrees with.
+
+    Attributes:
+        name: OWNER/NAME of the repository, and the path below it.
+        equal: whether no radius differs, as far as they were compared. Radii that were
+            scaled are not told from those that were not.
+        images: how many images were compared.
+    """
+
+    name: str
+    equal: bool
+    images: int
+
+
+@dataclass(frozen=True)
+class _Sketches:
+    """The logs about one set of images.
+
+    Attributes:
+        idx, label: (M,) the images that were chosen, and their labels.
+        levels: (L, M) of L logs.
+        names: of these.
+    """
+
+    idx: Ints
+    label: Ints
+    levels: Levels
+    names: tuple[str, ...]
+
+
+def find_released(table: Certificates) -> list[ReleasedLog]:
+    """Return the released logs that the table is, or comes from, the best match first.
+
+    A table whose rows were renumbered is not found, nor is one of fewer than 24 of the
+    images that were compared.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> find_released(from_radii([0.5, 0.0, 0.3]))
+        []
+    """
+    if not table.labelled or len(table) < FEWEST_IMAGES:
+        return []
+    levels_of_image = dict(zip(table.idx.tolist(), levels(table).tolist(), strict=True))
+    label_of_image = dict(zip(table.idx.tolist(), table.label.tolist(), strict=True))
+
+    found: dict[str, ReleasedLog] = {}
+    for sketches in _read_sketches():
+        held = [
+            place
+            for place, (image, label) in enumerate(
+                zip(sketches.idx.tolist(), sketches.label.tolist(), strict=True)
+            )
+            if label_of_image.get(image) == label
+        ]
+        if len(held) < FEWEST_IMAGES:
+            continue
+        own_levels = np.array([levels_of_image[i] for i in sketches.idx[held].tolist()])
+        found |= {
+            log.name: log
+            for log in _matches(own_levels, sketches.levels[:, held], sketches.names)
+        }
+    return sorted(found.values(), key=lambda log: not log.equal)
+
+
+def levels(table: Certificates) -> Levels:
+    """Return (N,) the radii of right images in 255ths of the largest one, others 0."""
+    radii = table.radius * table.correct
+    largest = float(radii.max(initial=0.0))
+    if largest == 0.0:
+        return np.zeros(len(table), np.uint8)
+    return np.rint(LARGEST_LEVEL * radii / largest).astype(np.uint8)
+
+
+def _matches(
+    own_levels: Ints, others: Levels, names: tuple[str, ...]
+) -> Iterator[ReleasedLog]:
+    """Yield the logs that agree with the levels of a table.
+
+    Args:
+        own_levels: (M,) of the table.
+        others: (L, M) of the logs.
+        names: of the logs.
+    """
+    same_outcome = ((others == 0) == (own_levels == 0)).mean(axis=1)
+    for place in np.flatnonzero(same_outcome >= SAME_OUTCOME_SHARE):
+        log_levels = others[place].astype(np.int64)
+        if same_order(own_levels, log_levels):
+            differs = np.abs(own_levels - log_levels) > 1
+            yield ReleasedLog(names[place], not bool(differs.any()), len(own_levels))
+
+
+def same_order(
+    a: NDArray[Any], b: NDArray[Any], share_at_the_end: float = AT_THE_END
+) -> bool:
+    """Tell whether two tables order images alike: those that neither misses or certifies to the end.
+
+    Args:
+        a, b: (N,) radii of the same images, or their levels; 0 of wrong ones.
+        share_at_the_end: of the largest radius, from which on an image is at the end.
+
+    Example:
+        >>> radii = np.linspace(0.1, 1.0, 20)
+        >>> same_order(radii, 2.0 * radii), same_order(radii, radii[::-1])
+        (True, False)
+    """
+    end_of_a = share_at_the_end * a.max(initial=0)
+    end_of_b = share_at_the_end * b.max(initial=0)
+    ordered = (a > 0) & (a < end_of_a) & (b > 0) & (b < end_of_b)
+    if ordered.sum() < FEWEST_ORDERED:
+        return False
+    rank_a = stats.rankdata(a[ordered])
+    rank_b = stats.rankdata(b[ordered])
+    if rank_a.std() == 0.0 or rank_b.std() == 0.0:
+        return False
+    return bool(np.corrcoef(rank_a, rank_b)[0, 1] >= SAME_ORDER)
+
+
+@cache
+def _read_sketches() -> tuple[_Sketches, ...]:
+    """Return the sketches that come with the package."""
+    with resources.files(__package__).joinpath(FILE).open("rb") as file:
+        arrays: dict[str, NDArray[Any]] = dict(np.load(file, allow_pickle=False))
+    names = bytes(arrays["names"]).decode().split("\n")
+    sets = range(len(arrays["idx"]))
+    return tuple(
+        _Sketches(
+            idx=arrays["idx"][place],
+            label=arrays["label"][place],
+            levels=arrays["levels"][arrays["set"] == place],
+            names=tuple(names[i] for i in np.flatnonzero(arrays["set"] == place)),
+        )
+        for place in sets
+    )
