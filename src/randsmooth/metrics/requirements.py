@@ -60,7 +60,7 @@ class AtLeast:
         _check_share("least", self.least)
 
     def __str__(self) -> str:
-        return f"certified accuracy at {self.at:g} is at least {_percent(self.least)}"
+        return f"certified accuracy at {self.at:g} is at least {100.0 * self.least:g}%"
 
     @property
     def threshold(self) -> float:
@@ -445,23 +445,30 @@ def judged_sentence(judged: JudgedCondition) -> str:
     """Return a judged condition in one sentence, with its figures."""
     estimate = judged.estimate
     images = f"{estimate.images:,} images"
-    shown = _percent if isinstance(judged.condition, AtLeast) else _points
-    figures = f"{shown(estimate.value, 1)} of {images}"
+    in_words = _percent if isinstance(judged.condition, AtLeast) else _points
+    figures = f"{in_words(estimate.value)} of {images}"
     if judged.outcome == SHOWN:
-        figures += f"; at least {shown(estimate.low, 1)}"
+        figures += f"; at least {in_words(estimate.low)}"
     elif judged.outcome == REFUTED:
-        figures += f"; at most {shown(estimate.high, 1)}"
+        figures += f"; at most {in_words(estimate.high)}"
     else:
-        figures += f"; {shown(estimate.low, 1)} to {shown(estimate.high, 1)}"
+        figures += f"; {in_words(estimate.low)} to {in_words(estimate.high)}"
     return f"{judged.outcome}: {judged.condition} ({figures})"
 
 
-def _percent(share: float, decimals: int = 0) -> str:
-    return f"{100.0 * share:.{decimals}f}%"
+def how_many_decide(checked: CheckedConditions) -> str:
+    """Return in one sentence how many images would decide."""
+    if checked.images_needed is None:
+        return "at these shares no number of images would decide; change the condition"
+    return f"about {checked.images_needed:,} images would decide, at these shares"
 
 
-def _points(share: float, decimals: int = 1) -> str:
-    return f"{100.0 * share:+.{decimals}f} points"
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.1f}%"
+
+
+def _points(share: float) -> str:
+    return f"{100.0 * share:+.1f} points"
 
 
 def _critical(level: float) -> float:

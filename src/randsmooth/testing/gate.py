@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from randsmooth.certificates import CertificatesLike
 from randsmooth.metrics import LEVEL, CheckedConditions, Condition, check
-from randsmooth.metrics.requirements import NOT_ENOUGH, SHOWN
+from randsmooth.metrics.requirements import NOT_ENOUGH, SHOWN, how_many_decide
 
 
 def require(
@@ -60,10 +60,3 @@ def require(
     if checked.outcome == NOT_ENOUGH:
         message += f"\n{how_many_decide(checked)}"
     raise AssertionError(message)
-
-
-def how_many_decide(checked: CheckedConditions) -> str:
-    """Return in one sentence how many images would decide."""
-    if checked.images_needed is None:
-        return "at these shares no number of images would decide; change the condition"
-    return f"about {checked.images_needed:,} images would decide, at these shares"

@@ -96,6 +96,11 @@ VERBS = (
     ),
     Verb("compare", "Compare certificate files on one HTML page.", "compare"),
     Verb(
+        "check",
+        "Check what certified accuracy at a radius must be: a gate for pipelines.",
+        "check",
+    ),
+    Verb(
         "leaderboard",
         "Rank every certificate below a folder on one page, and as JSON.",
         "leaderboard",
