@@ -132,7 +132,11 @@ def rounding(values: Floats) -> Floats:
     ]
     shown_by.append(values > 0.0)
     decimals = np.argmax(np.array(shown_by), axis=0)
-    magnitude = np.floor(np.log10(values))
-    printed = np.array([decimals[magnitude == m].max() for m in magnitude])
+    magnitudes, group = np.unique(np.floor(np.log10(values)), return_inverse=True)
+    most_decimals = np.zeros(len(magnitudes), np.int64)
+    np.maximum.at(most_decimals, group, decimals)
+    printed = most_decimals[group]
     # A little more than half a unit, since the values are floats.
-    return np.asarray(np.maximum(0.5 * 10.0**-printed, FINEST) * (1.0 + 1e-6))
+    return np.asarray(
+        np.maximum(0.5 * 10.0 ** -printed.astype(np.float64), FINEST) * (1.0 + 1e-6)
+    )
