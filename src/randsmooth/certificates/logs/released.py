@@ -43,6 +43,7 @@ FEWEST_ORDERED = 8
 # passes by chance: those that do are copies, or one model certified twice.
 SAME_OUTCOME_SHARE = 0.9
 SAME_ORDER = 0.995
+NEARLY_SAME_ORDER = 0.95
 
 
 @dataclass(frozen=True)
@@ -132,11 +133,30 @@ def _matches(
         names: of the logs.
     """
     same_outcome = ((others == 0) == (own_levels == 0)).mean(axis=1)
-    for place in np.flatnonzero(same_outcome >= SAME_OUTCOME_SHARE):
+    alike = same_outcome >= SAME_OUTCOME_SHARE
+    # Ranks take long to compute: first the plain correlation, which is nearly as high.
+    alike[alike] = _correlations(own_levels, others[alike]) >= NEARLY_SAME_ORDER
+    for place in np.flatnonzero(alike):
         log_levels = others[place].astype(np.int64)
         if same_order(own_levels, log_levels):
             differs = np.abs(own_levels - log_levels) > 1
             yield ReleasedLog(names[place], not bool(differs.any()), len(own_levels))
+
+
+def _correlations(own_levels: Ints, others: Levels) -> NDArray[np.float64]:
+    """Return (L,) the correlation of a table's levels with those of each log.
+
+    Images that one of the two misses are left out.
+    """
+    both = ((own_levels > 0) & (others > 0)).astype(np.float64)
+    number = np.maximum(both.sum(axis=1, keepdims=True), 1.0)
+    a = both * own_levels
+    b = both * others
+    a_deviation = both * (a - a.sum(axis=1, keepdims=True) / number)
+    b_deviation = both * (b - b.sum(axis=1, keepdims=True) / number)
+    covariance = (a_deviation * b_deviation).sum(axis=1)
+    variances = (a_deviation**2).sum(axis=1) * (b_deviation**2).sum(axis=1)
+    return np.asarray(covariance / np.sqrt(np.maximum(variances, 1e-12)))
 
 
 def same_order(
