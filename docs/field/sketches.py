@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from randsmooth import certificates
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs import released
-from randsmooth.certificates.logs.paths import REPOSITORIES
+from randsmooth.certificates.logs.repositories import REPOSITORIES
 from randsmooth.certificates.logs.released import LARGEST_LEVEL, find_released, levels
 from randsmooth.errors import Problem
 
