@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from randsmooth import certificates
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs import released
-from randsmooth.certificates.logs.repositories import REPOSITORIES
 from randsmooth.certificates.logs.released import LARGEST_LEVEL, find_released, levels
+from randsmooth.certificates.logs.repositories import REPOSITORIES
 from randsmooth.errors import Problem
 
 OUT = Path(released.__file__).with_name(released.FILE)
