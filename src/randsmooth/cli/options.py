@@ -195,7 +195,7 @@ class Noisy(Settings):
 
     @property
     def gaussian_sigma(self) -> float | None:
-        """The sigma of Gaussian noise, where one is named: a denoiser may have to know it."""
+        """Return the sigma of Gaussian noise, which a denoiser may have to know."""
         return sigma_of(named_noise(self.sigma, self.noise))
 
 

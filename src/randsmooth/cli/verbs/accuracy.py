@@ -102,7 +102,7 @@ def _lines(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
     return [
         f"{measured}, {level} interval",
         f"r is the {NORMS[norm].title}",
-        f"with {level} confidence at least {assured} of the {measured.inputs} are right "
-        "and robust at that radius",
+        f"with {level} confidence at least {assured} of the {measured.inputs} are "
+        "right and robust at that radius",
         f"{measured.samples:,} samples, {samples_each:,.0f} {one}; {certified}",
     ]
