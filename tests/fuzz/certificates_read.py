@@ -51,7 +51,7 @@ FACTS = {
     **{
         "model": {"method": "gaussian", "lr": 0.1, "epochs": 2},
         "versions": {"numpy": "2.0"},
-        "noise": "NumPy SFC64",
+        "drawn_by": "NumPy SFC64",
     },
 }
 LOG = "mnist-sigma0.5/gaussian.tsv"

@@ -101,6 +101,10 @@ class HowToCertify(FrozenRecord):
             what suits device and image)
         seed: Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at
             each call)
+
+    Example:
+        >>> HowToCertify().n
+        100000
     """
 
     n0: int = 100

@@ -221,6 +221,11 @@ class UnderNoise(FrozenRecord):
     """Settings or facts with a field `noise`, which `sigma` may spell.
 
     That holds where they are made or changed, and where they are dumped for a file.
+
+    Example:
+        >>> facts = UnderNoise(sigma=0.5)
+        >>> facts.noise, facts.model_dump()
+        (Gaussian(sigma=0.5), {'sigma': 0.5})
     """
 
     spellings = ("sigma",)

@@ -118,6 +118,10 @@ class HowToTrain(Reading):
         precision: Arithmetic: 32 or bf16-mixed.
         compile: Compile the network with torch.compile.
         seed: Seed of initialisation, order, augmentation and noise.
+
+    Example:
+        >>> HowToTrain(epochs=5).precision
+        '32'
     """
 
     method: str | None = None
