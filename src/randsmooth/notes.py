@@ -91,6 +91,29 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{plural}"
 
 
+def _large_sigma(facts: Facts) -> Words:
+    return (
+        Setting("sigma", facts["sigma"]),
+        " is {sigma:g} times the range of a pixel, which is from 0 to 1: if it is meant "
+        "for pixels in 0..255, give {of_255:.3g}",
+    )
+
+
+def _proportions_lost(facts: Facts) -> Words:
+    return (
+        Setting("resize", facts["size"]),
+        " distorts {image}, which is {sides}, and all images of other proportions: ",
+        Setting("resize", facts["side"]),
+        " with ",
+        Setting("crop", facts["size"]),
+        " keeps them, for a model trained so",
+    )
+
+
+def _usual_sigma(facts: Facts) -> Words:
+    return (Setting("sigma", facts["sigma"]), ", as none was named")
+
+
 def _files_left_out(facts: Facts) -> Words:
     """Word files that are not read; `suffixes` are some of their kinds with their numbers."""
     listed = ", ".join(
@@ -234,15 +257,9 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "{source} has no labels, and {number:,} folders, such as {first}: store 0001.cls "
         "beside 0001.jpg, or unpack it where folders are classes"
     ),
-    "proportions_lost": (
-        "resize={size} distorts {image}, which is {sides}, and all images of other "
-        "proportions: resize={side} with crop={size} keeps them, for a model trained so"
-    ),
+    "proportions_lost": _proportions_lost,
     # Of a run that certifies.
-    "large_sigma": (
-        "sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: "
-        "if it is meant for pixels in 0..255, give {of_255:.3g}"
-    ),
+    "large_sigma": _large_sigma,
     "taken_for_signals": (
         "inputs {shape} with values below 0 are taken for signals, not for grey images: "
         "no scale is checked"
@@ -302,7 +319,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "{preset} has no values for {wanted}: {values} of sigma={nearest}"
     ),
     "unlike_preset": _unlike_preset,
-    "usual_sigma": "sigma={sigma:g}, as none was named",
+    "usual_sigma": _usual_sigma,
     "early_fall": (
         "the learning rate falls after the first of {epochs} epochs, before the network "
         "has learnt much: train for {enough} epochs or more"

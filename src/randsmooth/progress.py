@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
+from randsmooth.errors import Spell
 from randsmooth.escape import printable, say, shortened
+from randsmooth.notes import Note
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress
@@ -149,6 +151,31 @@ def is_quiet() -> bool:
         True
     """
     return _quiet
+
+
+_spell: Spell = str  # of the whole process
+
+
+@contextmanager
+def spelt_by(spell: Spell) -> Iterator[None]:
+    """Let `spell` write the settings that notes name meanwhile, whoever shows them."""
+    global _spell
+    before, _spell = _spell, spell
+    try:
+        yield
+    finally:
+        _spell = before
+
+
+def worded(note: Note) -> str:
+    """Return a note in a sentence, as whoever runs this process types settings.
+
+    Example:
+        >>> with spelt_by(lambda setting: f"--{setting.name} {setting.value}"):
+        ...     worded(Note("usual_sigma", sigma=0.25))
+        '--sigma 0.25, as none was named'
+    """
+    return note.words(_spell)
 
 
 @contextmanager

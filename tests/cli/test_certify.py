@@ -253,6 +253,14 @@ def test_what_looks_like_a_mistake_is_said(cli: Run, model: Path) -> None:
     )
 
 
+def test_notes_spell_settings_as_options(cli: Run, model: Path) -> None:
+    """Those of a run, which come by its reporter, and those of data, which are warnings."""
+    options = ("--sigma", 64.0, "--take", 2, "--n", 20, "--resize", "16x8", "--crop", 8)
+    done = cli.done("certify", model, *options)
+    assert "note: --sigma 64.0 is" in done.err
+    assert "sigma=64" not in done.err
+
+
 # --- the same words on the command line and in Python ---------------------------------------------------------------
 
 CERTIFY: dict[str, Any] = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}

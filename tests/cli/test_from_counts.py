@@ -99,5 +99,7 @@ def test_an_unfinished_run_is_judged_and_says_how_far_it_is(
         "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images"
         in judged.err
     )
+    # The verb has no such option: it is one of the run that the note is about.
+    assert "with --resume" in judged.err
     compared = cli("compare", "a.parquet.partial", "--out", "page.html")
     assert compared.code == 0 and "a (4 of 40)" in (tmp_path / "page.html").read_text()

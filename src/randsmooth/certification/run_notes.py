@@ -21,7 +21,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import Problem
 from randsmooth.noise import NORMS, Gaussian, recorded_noise
 from randsmooth.notes import Note
-from randsmooth.progress import Progress, Reporter, silent
+from randsmooth.progress import Progress, Reporter, silent, worded
 
 # Times the smallest standard deviation of a feature, the largest at which one noise suits
 # all.
@@ -93,7 +93,7 @@ def tell(run: OpenRun, show: Progress, reporter: Reporter) -> None:
     """
     if show is not silent:
         for note in notes_of(run).notes:
-            reporter.say(f"note: {note}")
+            reporter.say(f"note: {worded(note)}")
     elif run.spec.shard is None:
         for doubt in notes_of(run).doubts:
             warnings.warn(doubt, stacklevel=4)

@@ -10,7 +10,8 @@ from typing import Any
 
 from randsmooth.errors import CODE, OutputExists
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
-from randsmooth.progress import is_quiet
+from randsmooth.notes import Note
+from randsmooth.progress import is_quiet, worded
 
 FAILURE = 1
 BAD_INPUT = 2
@@ -23,9 +24,15 @@ Answers = list[dict[str, Any]]
 
 
 def note(text: object) -> None:
-    """Print a note for the user on one line of stderr, unless asked to be quiet."""
-    if not is_quiet():
-        say(f"note: {one_line(text)}", file=sys.stderr)
+    """Print a note for the user on one line of stderr, unless asked to be quiet.
+
+    The settings that a `Note` names are spelt as the verb's options.
+    """
+    if is_quiet():
+        return
+    if isinstance(text, Note):
+        text = worded(text)
+    say(f"note: {one_line(text)}", file=sys.stderr)
 
 
 def _exit_at_once(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""How the command line words a problem of the library: its settings as options."""
+"""How the command line words problems and notes of the library: settings as options."""
 
 import shlex
 from collections.abc import Iterator
@@ -13,15 +13,17 @@ from randsmooth.errors import (
     Spell,
     each_problem,
 )
+from randsmooth.progress import spelt_by
 
 
 @contextmanager
 def worded_for(settings: type[Settings]) -> Iterator[None]:
-    """Word the problems of this block for users of a verb that takes `settings`."""
+    """Word the problems and notes of this block for users of a verb with `settings`."""
+    spell = spelling(settings)
     try:
-        yield
+        with spelt_by(spelling_in_notes(settings)):
+            yield
     except Problem as error:
-        spell = spelling(settings)
         worded = [Problem(problem.words(spell)) for problem in each_problem(error)]
         raise SeveralProblems(*worded) from error
 
@@ -57,6 +59,27 @@ def spelling(settings: type[Settings]) -> Spell:
         return _with_value(option, setting.value)
 
     return spell
+
+
+def spelling_in_notes(settings: type[Settings]) -> Spell:
+    """Return how notes at a verb that takes `settings` spell a setting.
+
+    A setting that the verb does not take is one of the run that a note is about, which
+    another verb began.
+
+    Example:
+        >>> from randsmooth.cli.verbs.verify import Verify
+        >>> spelling_in_notes(Verify)(Setting("resume", True))
+        '--resume'
+    """
+    spell = spelling(settings)
+
+    def spell_in_note(setting: Setting) -> str:
+        if setting.name in settings.model_fields:
+            return spell(setting)
+        return _with_value(option_named(setting.name), setting.value)
+
+    return spell_in_note
 
 
 def _with_value(option: str, value: object) -> str:

@@ -16,7 +16,7 @@ from randsmooth.certification.run import RunSpec
 from randsmooth.errors import RESUME, OutputExists, Problem, Setting
 from randsmooth.launch.pool import Pool, watched
 from randsmooth.launch.shards import Record, ShardFolder, certify_shards, discard
-from randsmooth.progress import Progress, Reporter, silent
+from randsmooth.progress import Progress, Reporter, silent, worded
 
 # Shards of a worker, so that all workers are busy until nearly the end.
 SHARDS_PER_WORKER = 8
@@ -119,7 +119,7 @@ def _make_missing(
 def _tell(record: Record, reporter: Reporter, *, warn: bool) -> None:
     """Tell what the first worker noted; its doubts as warnings, where asked for."""
     for note in record.notes:
-        reporter.say(f"note: {note}")
+        reporter.say(f"note: {worded(note)}")
     if warn:
         for doubt in record.doubts:
             warnings.warn(doubt, stacklevel=4)

@@ -24,7 +24,7 @@ from randsmooth.methods import Schedule
 from randsmooth.models import Classifier, Denoiser
 from randsmooth.models.folder import StoredModel
 from randsmooth.notes import Note
-from randsmooth.progress import Progress, Reporter, chosen_progress, silent
+from randsmooth.progress import Progress, Reporter, chosen_progress, silent, worded
 from randsmooth.training import devices as ranked
 from randsmooth.training import training_data
 from randsmooth.training.checkpoint import Checkpoint
@@ -463,8 +463,10 @@ def _announce(
 ) -> None:
     """Tell the user what is trained, and how; `extra_work` in images of training."""
     reporter.say(recipe.summary())
-    for note in (*run.execution.placement.notes(), *run.notes, *recipe.changed):
-        reporter.say(str(note))
+    for note in (*run.execution.placement.notes(), *run.notes):
+        reporter.say(worded(note))
+    for change in recipe.changed:
+        reporter.say(change)
     if extra_work > 0:
         reporter.say(
             f"{recipe.method} also classifies noisy copies between epochs (about "

@@ -23,6 +23,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, NotFound, Problem, WrongFile, about
 from randsmooth.models.places import shipped
 from randsmooth.notes import Note
+from randsmooth.progress import worded
 from randsmooth.urls import Place, fetched, with_urls
 
 # What is said of a file.
@@ -147,8 +148,14 @@ def examined(path: Path) -> Finding:
         return _finding(path, kind, REFUSED, str(about(path, error)))
 
     state = VERIFIED if kind.has_digest else READ
-    sentences = [sentence, *(str(warning.message) for warning in caught)]
+    notes = [warning.message for warning in caught]
+    sentences = [sentence, *map(_sentence_of, notes)]
     return _finding(path, kind, state, "; ".join(sentences))
+
+
+def _sentence_of(warning: Warning | str) -> str:
+    """Return a note in the words of the command line, or the text of another warning."""
+    return worded(warning) if isinstance(warning, Note) else str(warning)
 
 
 def _finding(path: Path, kind: Kind | None, state: str, sentence: str) -> Finding:
