@@ -24,7 +24,7 @@ HEAVY = {
 LIGHT = (
     [f"{verb.name} --help" for verb in VERBS]
     + """\
---help|--version|data|data list|data describe mnist|reproduce --list|completion bash
+--help|--version|data|data list|data describe mnist|methods|reproduce --list|completion bash
 certifi|data lst|--colour|certify --colour|methods amplfy|completion tcsh|cite --format ris|reproduce|reproduce nosuch
 train|train digits --sigma half|train digits --sigma -1|train nosuch --sigma 1|train no/such --sigma 1
 train digits --sigma 0.5 --method amplifi|train digits --sigma 0.5 --preset nosuch

@@ -12,6 +12,7 @@ import yaml
 
 from methods import slow as slowly
 from randsmooth import methods
+from randsmooth.cli.verbs.methods import summary_of
 from randsmooth.errors import BadValue, Problem, UnknownName
 from values import refused
 
@@ -48,6 +49,12 @@ def test_the_names_are_known_and_the_nearest_is_suggested() -> None:
     with refused(BadValue):
         methods.METHODS.add("gaussian", methods.METHODS["amplify"])
     assert methods.METHODS["gaussian"] is before
+
+
+def test_a_listing_says_of_a_method_what_its_class_says() -> None:
+    assert [*methods.METHODS][: len(methods.OUR_METHODS)] == [*methods.OUR_METHODS]
+    for name, listed in methods.OUR_METHODS.items():
+        assert (listed.summary, listed.source) == summary_of(methods.METHODS[name])
 
 
 def test_defaults_are_overridden_one_by_one_and_values_taken_as_declared() -> None:

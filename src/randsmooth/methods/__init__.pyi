@@ -18,4 +18,5 @@ from .hyperparameters import begins as begins
 from .hyperparameters import model_folder as model_folder
 from .hyperparameters import ramps as ramps
 from .registry import METHODS as METHODS
+from .registry import OUR_METHODS as OUR_METHODS
 from .registry import create as create

@@ -20,6 +20,7 @@ from .comparison import Point as Point
 from .comparison import compare as compare
 from .comparison import verdict as verdict
 from .condition_file import read_conditions as read_conditions
+from .confidence import LEVEL as LEVEL
 from .envelopes import NO_ONE_CLASSIFIER as NO_ONE_CLASSIFIER
 from .envelopes import Envelope as Envelope
 from .envelopes import envelope as envelope
@@ -27,7 +28,6 @@ from .estimate import Estimate as Estimate
 from .estimate import mean as mean
 from .estimate import share as share
 from .estimate import share_if_chosen as share_if_chosen
-from .intervals import LEVEL as LEVEL
 from .intervals import share_interval as share_interval
 from .measured import MeasuredAccuracy as MeasuredAccuracy
 from .measured import measured_accuracy as measured_accuracy

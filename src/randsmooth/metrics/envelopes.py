@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import MissingValue
 from randsmooth.metrics.accuracy import certified_shares
+from randsmooth.metrics.confidence import LEVEL
 from randsmooth.metrics.estimate import require_images
-from randsmooth.metrics.intervals import LEVEL, Floats, Ints, share_interval
+from randsmooth.metrics.intervals import Floats, Ints, share_interval
 from randsmooth.metrics.pairing import require_same_images
 from randsmooth.metrics.radii import check_radius
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.errors import BadValue, WrongTable
-from randsmooth.metrics.intervals import CRITICAL, LEVEL, mean_interval, share_interval
+from randsmooth.metrics.confidence import LEVEL
+from randsmooth.metrics.intervals import CRITICAL, mean_interval, share_interval
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,10 @@ from scipy import special
 
 from randsmooth import bounds
 from randsmooth.metrics import weighted_means
+from randsmooth.metrics.confidence import LEVEL
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-# The confidence of an interval.
-LEVEL = 0.95
 
 # The critical value of one two-sided interval at LEVEL: 1.96.
 CRITICAL = float(special.ndtri(0.5 + LEVEL / 2.0))

@@ -11,8 +11,8 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, Header, evidence_difference
 from randsmooth.errors import NotComparable
 from randsmooth.metrics.accuracy import certified
+from randsmooth.metrics.confidence import LEVEL
 from randsmooth.metrics.estimate import require_images
-from randsmooth.metrics.intervals import LEVEL
 from randsmooth.metrics.screening import chosen_by_chance, left_open, rule_of_pass
 from randsmooth.notes import counted
 from randsmooth.rules import OneRadius, Screen

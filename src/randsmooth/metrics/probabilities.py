@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import BadValue, WrongTable
+from randsmooth.metrics.confidence import LEVEL
 from randsmooth.metrics.estimate import Estimate, require_images, share
-from randsmooth.metrics.intervals import LEVEL, Floats, Ints
+from randsmooth.metrics.intervals import Floats, Ints
 
 # Where the p_A curve is read off for a table of figures.
 P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)

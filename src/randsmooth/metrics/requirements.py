@@ -18,8 +18,9 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import BadValue, MissingValue, NotComparable, Setting
 from randsmooth.metrics.accuracy import certified, labelled
+from randsmooth.metrics.confidence import LEVEL
 from randsmooth.metrics.estimate import Estimate, require_images
-from randsmooth.metrics.intervals import LEVEL, paired_shares
+from randsmooth.metrics.intervals import paired_shares
 from randsmooth.metrics.pairing import pair
 from randsmooth.metrics.radii import asked_radii, can_certify, check_radius, farthest
 

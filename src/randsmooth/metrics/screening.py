@@ -9,7 +9,8 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, rule_of
 from randsmooth.errors import BadValue, WrongTable
 from randsmooth.metrics.accuracy import labelled
-from randsmooth.metrics.intervals import LEVEL, Ints
+from randsmooth.metrics.confidence import LEVEL
+from randsmooth.metrics.intervals import Ints
 from randsmooth.rules import OneRadius, Screen
 
 

@@ -5,35 +5,29 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from randsmooth import metrics, report
+from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.cli.certificate_files import load
 from randsmooth.cli.output import FAILURE, say_lines
 from randsmooth.cli.settings import Argument, Settings, option
 from randsmooth.escape import say
-from randsmooth.metrics.requirements import (
-    NOT_ENOUGH,
-    REFUTED,
-    SHOWN,
-    CheckedConditions,
-    how_many_decide,
-    judged_sentence,
-)
 from randsmooth.urls import Place
 
+if TYPE_CHECKING:
+    from randsmooth.metrics import CheckedConditions
+    from randsmooth.metrics.requirements import Outcome
+
 # The exit code of each outcome; 2 is that of bad input, as everywhere.
-EXIT_CODES = {SHOWN: 0, REFUTED: FAILURE, NOT_ENOUGH: 3}
+EXIT_CODES: dict[Outcome, int] = {
+    "shown": 0,
+    "refuted": FAILURE,
+    "not enough images": 3,
+}
 
 # Columns of a terminal that a sentence may take.
 COLUMNS = 78
-
-PROGRAMS = {
-    "json": report.check_to_json,
-    "junit": report.check_to_junit,
-    "github": report.check_to_github,
-}
 
 
 class Check(Settings):
@@ -101,10 +95,25 @@ def run(settings: Check) -> None:
     if settings.format == "text":
         say_lines(_lines(checked))
     else:
-        say(PROGRAMS[settings.format](checked))
+        say(_for_programs(checked, settings.format))
     code = EXIT_CODES[checked.outcome]
     if code:
         raise SystemExit(code)
+
+
+def _for_programs(
+    checked: CheckedConditions, form: Literal["json", "junit", "github"]
+) -> str:
+    """Return the outcome and each condition in a form that programs read."""
+    from randsmooth import report
+
+    match form:
+        case "json":
+            return report.check_to_json(checked)
+        case "junit":
+            return report.check_to_junit(checked)
+        case "github":
+            return report.check_to_github(checked)
 
 
 def _read(place: Place, settings: Check) -> Certificates:
@@ -120,7 +129,9 @@ def _baseline(settings: Check) -> Certificates | None:
 
 
 def _lines(checked: CheckedConditions) -> Iterator[str]:
-    """Yield the outcome, each condition with its figures, and how many images would decide."""
+    """Yield the outcome, the figures of each condition, and how many images decide."""
+    from randsmooth.metrics.requirements import how_many_decide, judged_sentence
+
     yield checked.outcome.upper()
     for judged in checked.conditions:
         yield from textwrap.wrap(
@@ -129,7 +140,7 @@ def _lines(checked: CheckedConditions) -> Iterator[str]:
             initial_indent="  ",
             subsequent_indent="    ",
         )
-    if checked.outcome == NOT_ENOUGH:
+    if checked.outcome == "not enough images":
         yield f"  {how_many_decide(checked)}"
     confidence = f"right with {100.0 * checked.confidence:g}% confidence"
     if checked.runs > 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from randsmooth import data
 from randsmooth.cli.options import Answered
 from randsmooth.cli.settings import Argument, Unsaved
-from randsmooth.methods import METHODS
+from randsmooth.methods import METHODS, OUR_METHODS
 
 if TYPE_CHECKING:
     from randsmooth.methods import Method
@@ -108,13 +108,20 @@ def _presets_for_programs(chosen: Callable[[Preset], bool]) -> list[dict[str, An
 def listing() -> Iterator[str]:
     """Return two lines a method: what it trains on, and its paper."""
     for name in METHODS:
-        described = METHODS.describe(name, lambda method: _two(*summary_of(method)))
-        yield from f"{name:12} {described}".split("\n")
+        yield from f"{name:12} {_listed(name)}".split("\n")
     yield ""
     yield (
         "`randsmooth methods NAME` explains one with its hyperparameters; --presets "
         "lists the published settings."
     )
+
+
+def _listed(name: str) -> str:
+    """Return the two lines on a method; one of ours is not imported for them."""
+    if name in OUR_METHODS:
+        method = OUR_METHODS[name]
+        return _two(method.summary, method.source)
+    return METHODS.describe(name, lambda method: _two(*summary_of(method)))
 
 
 def summary_of(method: type[Method]) -> tuple[str, str]:
