@@ -13,7 +13,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.repositories import REPOSITORIES
 from randsmooth.errors import Problem
 from randsmooth.metrics import Comparison
-from randsmooth.papers.find_certificates import ARCHS
+from randsmooth.papers.find_certificates import USUAL_ARCHITECTURES
 from randsmooth.report import Entry
 
 GAUSSIAN = "gaussian"
@@ -67,7 +67,7 @@ class Judged:
 
 def network(dataset: str, arch: str | None) -> str:
     """The architecture that a path names, or the usual one of the data set; empty where there is none."""
-    return arch or ARCHS.get(dataset, "")
+    return arch or USUAL_ARCHITECTURES.get(dataset, "")
 
 
 def judge(place: Place, table: Certificates) -> Judged:

@@ -27,10 +27,10 @@ class BestSigma:
     """The best certified accuracy of one method at each radius, and the sigma of it.
 
     Attributes:
-        accuracy: (M,) in percent; NaN where it is not known.
-        sigma: (M,) the sigma that gives it; NaN where none does.
-        images: how many it rests on; None where there is nothing.
-        low, high: (M,) ends of the 95% band; NaN of published figures.
+        accuracy: (M,) best accuracies in percent; NaN where they are not known.
+        sigma: (M,) the sigmas that give them; NaN where none does.
+        images: how many images they rest on; None where no accuracy is known.
+        low, high: (M,) ends of the 95% band in percent; NaN for published figures.
     """
 
     accuracy: list[float]
@@ -59,24 +59,25 @@ class MethodCurves:
 def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw each method's certified accuracy by the sigma that is best at each radius.
 
-    It stands beside the paper's.
+    Published figures stand beside ours.
     """
+    # Rows may have different radii: each radius once, in the order of the paper.
     radii = list(
         dict.fromkeys(radius for of_row in evidence for radius in of_row.row.accuracy)
     )
     evidence_of_method = gathered((of_row.row.method, of_row) for of_row in evidence)
     tables, notes = _tables(evidence_of_method)
     curves = [
-        _curves_of(method, group, tables.get(method), radii, scale)
-        for method, group in evidence_of_method.items()
+        _curves_of(method, evidence_of_one, tables.get(method), radii, scale)
+        for method, evidence_of_one in evidence_of_method.items()
     ]
     panels = _panels(tables, curves, radii)
-    marks = [
+    legend = [
         "in brackets the sigma; a dash is farther than the sigmas at hand can certify",
         *note_on_crosses(scale),
         metrics.NO_ONE_CLASSIFIER,
     ]
-    sentences = ["; ".join(marks), *notes]
+    sentences = ["; ".join(legend), *notes]
     data = {of_method.method: _data_of(radii, of_method) for of_method in curves}
     return Output(
         tables={"": _printed(curves, radii)},
@@ -101,11 +102,15 @@ def _curves_of(
 
     Args:
         evidence: what is at hand of its rows.
-        tables: those of them that can be combined; None where none can.
+        tables: its certificates on shared images; None where they cannot be combined.
     """
     rows = [of_row.row for of_row in evidence]
-    paper = _published(rows, radii) if shows_published(scale) else _unknown(radii)
-    here = _unknown(radii) if tables is None else _measured(tables, radii)
+    paper = _unknown(radii)
+    if shows_published(scale):
+        paper = _published(rows, radii)
+    here = _unknown(radii)
+    if tables is not None:
+        here = _measured(tables, radii)
     other_images = rows[0].images not in (None, here.images)
     return MethodCurves(method, paper, here, other_images)
 
@@ -129,8 +134,9 @@ def _panels(
         if of_method.paper.images is not None
     ]
     if panels:
-        shares = panels[0]
-        panels[0] = replace(shares, lines=(*shares.lines, *crosses))
+        # The first panel draws accuracies, the others which sigma is best.
+        accuracies = panels[0]
+        panels[0] = replace(accuracies, lines=(*accuracies.lines, *crosses))
     return panels
 
 
@@ -148,7 +154,12 @@ def _printed(curves: Sequence[MethodCurves], radii: Sequence[float]) -> pd.DataF
 def _lines_of(
     method: str, line: str, best: BestSigma, star: str
 ) -> Iterator[list[str]]:
-    """Print a line of the table, if there is anything to print."""
+    """Yield one line of the table; none where no accuracy is known.
+
+    Args:
+        line: whose figures they are, `PAPER` or `HERE`.
+        star: what marks the number of images where it is not the paper's.
+    """
     if best.images is None:
         return
     cells = [
@@ -159,6 +170,7 @@ def _lines_of(
 
 
 def _best_words(accuracy: float, sigma: float) -> str:
+    """Print a cell: an accuracy, and in brackets the sigma that gives it."""
     if math.isnan(accuracy):
         return "-"
     if math.isnan(sigma):
@@ -183,14 +195,17 @@ def _data_of(radii: Sequence[float], curves: MethodCurves) -> pd.DataFrame:
 
 
 def _unknown(radii: Sequence[float]) -> BestSigma:
+    """Return accuracies of which none is known."""
     unknown = [math.nan for _ in radii]
-    return BestSigma(unknown, unknown, None, unknown, unknown)
+    return BestSigma(
+        accuracy=unknown, sigma=unknown, images=None, low=unknown, high=unknown
+    )
 
 
 def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> BestSigma:
-    """Return the largest of the paper's figures at each radius.
+    """Return the largest of the paper's accuracies at each radius, and its sigma.
 
-    It has no sigma where that figure is 0.
+    The sigma is NaN where the accuracy is 0, which no sigma gives more than another.
     """
     accuracies = []
     sigmas = []
@@ -201,19 +216,27 @@ def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> BestSigma:
         accuracies.append(accuracy)
         sigmas.append(sigma if accuracy > 0.0 else math.nan)
     unknown = [math.nan for _ in radii]
-    return BestSigma(accuracies, sigmas, rows[0].images, unknown, unknown)
+    return BestSigma(
+        accuracy=accuracies,
+        sigma=sigmas,
+        images=rows[0].images,
+        low=unknown,
+        high=unknown,
+    )
 
 
 def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> BestSigma:
-    """Return our best accuracy at each radius.
+    """Return our best accuracy at each radius, over the sigmas of the tables.
 
-    It is unknown beyond the largest radius that any of the tables can certify.
+    The accuracy is unknown beyond the largest radius that any of them can certify.
     """
     envelope = metrics.envelope(tables, radii)
     farthest = max(metrics.farthest(table) for table in tables)
     unknown = np.array(radii) > farthest
-    # The last stands for no table, which `best` calls -1.
-    sigmas = np.array([*(table.header.sigma or math.nan for table in tables), math.nan])
+    # `envelope.best` is the place of a table, or -1 where none certifies an image: the
+    # NaN at the end stands for no table.
+    sigma_of_table = [table.header.sigma or math.nan for table in tables]
+    sigmas = np.array([*sigma_of_table, math.nan])
 
     def known(values: NDArray[np.float64]) -> list[float]:
         return [float(value) for value in np.where(unknown, math.nan, values)]
@@ -230,37 +253,52 @@ def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> BestSig
 def _tables(
     evidence_of_method: Mapping[str, list[RowEvidence]],
 ) -> tuple[dict[str, list[Certificates]], list[str]]:
-    """Return the certificates of each method that can be combined.
+    """Return the tables of each method on the images that they share, and notes.
 
-    And notes on those that cannot.
+    The notes say which logs are of another run than the paper's, what limits the tables
+    of a method, and which methods are left out.
     """
     tables: dict[str, list[Certificates]] = {}
-    notes = []
-    for method, group in evidence_of_method.items():
-        agreements = [of_row.agreement for of_row in group]
-        shown = [agreement for agreement in agreements if agreement is not None]
-        others = [agreement.row for agreement in shown if agreement.another_run]
-        if others:
-            notes.append(
-                f"{named(others)}: the released log is not the run of the paper's table 2"
-            )
-        if not shown:
-            continue
-        own = [agreement.found.table for agreement in shown]
-        try:
-            tables[method] = _on_shared_images(own)
-        except Problem as reason:
-            notes.append(f"{method} is left out: {reason}")
-            continue
-        shared = len(tables[method][0])
-        if shared < max(map(len, own)):
-            notes.append(f"{method}: over the {shared:,} images that its tables share")
-        lacking = [
-            f"{of_row.row.sigma:g}" for of_row in group if of_row.agreement is None
+    notes: list[str] = []
+    for method, evidence in evidence_of_method.items():
+        notes += _notes_on_other_runs(evidence)
+        tables_at_hand = [
+            of_row.found.table for of_row in evidence if of_row.found is not None
         ]
-        if lacking:
-            notes.append(f"{method}: here without sigma {', '.join(lacking)}")
+        if not tables_at_hand:
+            continue
+        try:
+            tables[method] = _on_shared_images(tables_at_hand)
+        except Problem as problem:
+            notes.append(f"{method} is left out: {problem}")
+            continue
+
+        images = len(tables[method][0])
+        if any(images < len(table) for table in tables_at_hand):
+            notes.append(f"{method}: over the {images:,} images that its tables share")
+        notes += _notes_on_missing_sigmas(method, evidence)
     return tables, notes
+
+
+def _notes_on_other_runs(evidence: Sequence[RowEvidence]) -> Iterator[str]:
+    """Say of which rows the released log is of another run than the paper's."""
+    rows = [
+        of_row.row
+        for of_row in evidence
+        if of_row.agreement is not None and of_row.agreement.another_run
+    ]
+    if rows:
+        # Section 7 takes its rows from that table.
+        yield f"{named(rows)}: the released log is not the run of the paper's table 2"
+
+
+def _notes_on_missing_sigmas(
+    method: str, evidence: Sequence[RowEvidence]
+) -> Iterator[str]:
+    """Say at which of the paper's sigmas a method has no certificates at hand."""
+    sigmas = [f"{of_row.row.sigma:g}" for of_row in evidence if of_row.found is None]
+    if sigmas:
+        yield f"{method}: here without sigma {', '.join(sigmas)}"
 
 
 def _on_shared_images(tables: Sequence[Certificates]) -> list[Certificates]:

@@ -1,13 +1,13 @@
 """Which certificates belong to which row of a paper.
 
-A table's header says so, or the path of a log. A path may tell settings
-(`num_2/lbd_5.0/eta_0.5`, `pgd_255.0_10_10`), which have to be those of the preset.
+The header of a table says so, or the path of a log. A path may tell settings
+(`num_2/lbd_5.0/eta_0.5`, `pgd_255.0_10_10`), which must then be those of the preset.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
 
 # The network that papers train on a data set, which a path need not name.
-ARCHS = {
+USUAL_ARCHITECTURES = {
     "imagenet": "resnet50",
     "mnist": "lenet",
     "cifar10": "resnet110",
     "cifar100": "resnet110",
     "svhn": "resnet110",
 }
-# The relative difference of settings that are the same: some papers write 1 for 255/256.
-SAME_SETTING = 0.01
-# What a preset need not say, as it is usual: a path may say it all the same.
+# The largest relative difference of two settings that count as the same: some papers
+# write 1 for 255/256.
+SAME_SETTING_TOLERANCE = 0.01
+# Settings that presets leave out, as they are usual, and a path may tell all the same.
 USUAL_SETTINGS = {
     "attack": "pgd",
     "warmup": 10,
@@ -52,8 +53,8 @@ class CertificateFile:
     """A certificate file, and what its certificates are about.
 
     Attributes:
-        preset: of the model, as the header says; empty for a log and for a model
-            without a preset.
+        preset: the preset of the model, as the header says; empty for a log and for a
+            model without a preset.
         place: what the path of a published log says; None for a table of counts.
     """
 
@@ -67,12 +68,17 @@ class CertificateFile:
 
     @property
     def log(self) -> bool:
-        """Whether it is a published log, of whose model only its path tells."""
+        """Whether it is a published log: nothing but its path tells of its model."""
         return self.place is not None
 
 
 class FolderScan(NamedTuple):
-    """The certificates of folders, and why other files could not be used."""
+    """The certificates of folders, and why other files could not be used.
+
+    Attributes:
+        found: the files that belong to a data set, a sigma and a method.
+        skipped: a sentence for each reason why files are not among them.
+    """
 
     found: tuple[CertificateFile, ...] = ()
     skipped: tuple[str, ...] = ()
@@ -96,23 +102,29 @@ def scan_folder(*folders: Path) -> FolderScan:
                 "as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv"
             )
     files = [file for folder in folders for file in certificates.read_folder(folder)]
+
+    # What nothing says of a table -> the tables; "" where all is known.
     files_of_lack = gathered(
         (certificates.unplaced(file.table), file)
         for file in files
         if file.table is not None
     )
-    found = tuple(_described(file) for file in files_of_lack.pop("", []))
+    complete = files_of_lack.pop("", [])
+
+    predicted = [file.path for file in files if file.predictions]
     faults = {
         file.path: file.fault for file in files if file.fault and not _is_other(file)
     }
-    predicted = [file.path for file in files if file.predictions]
-    return FolderScan(found, tuple(_skipped(predicted, faults, files_of_lack)))
+    return FolderScan(
+        found=tuple(_described(file) for file in complete),
+        skipped=tuple(_skipped(predicted, faults, files_of_lack)),
+    )
 
 
 def _is_other(file: FolderFile) -> bool:
-    """Whether a file is of another kind than certificates.
+    """Return whether a file holds something else than certificates, by its kind.
 
-    A Parquet file of something else holds images, and needs no word.
+    A foreign Parquet file mostly holds images: nobody needs to be told of it.
     """
     return file.predictions or (file.foreign and file.path.suffix == ".parquet")
 
@@ -122,7 +134,13 @@ def _skipped(
     faults: Mapping[Path, str],
     files_of_lack: Mapping[str, Sequence[FolderFile]],
 ) -> Iterator[str]:
-    """Say for which reasons files could not be used."""
+    """Say for which reasons files could not be used.
+
+    Args:
+        predicted: logs of predictions.
+        faults: file -> why it cannot be read.
+        files_of_lack: what nothing says of a table -> the tables.
+    """
     if predicted:
         yield (
             "skipped as logs of predictions, which certify nothing: "
@@ -160,73 +178,96 @@ def _described(file: FolderFile) -> CertificateFile:
 
 
 def certificates_for(
-    found: Iterable[CertificateFile], row: PaperRow, dataset: str
+    files: Iterable[CertificateFile], row: PaperRow, dataset: str
 ) -> list[CertificateFile]:
-    """Return the certificates of one row, on `dataset`.
+    """Return those of the files that hold certificates of one row, on `dataset`.
 
-    First come those of its preset, then logs; for a main row, also other main presets.
+    Tables of the row's own preset come first. After them come files that may be of the
+    same run: logs whose path allows it, and, for a row that is no ablation, tables of
+    another paper's preset of the same method.
     """
-    exact = []
-    similar = []
-    for file in found:
+    of_the_preset = []
+    of_a_similar_run = []
+    for file in files:
         if file.dataset != dataset or file.sigma != row.sigma:
             continue
         if file.preset == row.preset:
-            exact.append(file)
+            of_the_preset.append(file)
         elif file.method == row.method and _is_similar(file, row.preset):
-            similar.append(file)
-    return [*exact, *similar]
+            of_a_similar_run.append(file)
+    return [*of_the_preset, *of_a_similar_run]
 
 
-def _is_similar(found: CertificateFile, preset: str) -> bool:
-    """Whether a file may be of the run that a preset is of.
+def _is_similar(file: CertificateFile, preset: str) -> bool:
+    """Return whether a file of another preset may be of the run of `preset`.
 
-    A log may be by its path; a table and the preset may both be papers' main runs.
+    A table is where both presets are main ones of papers, a log where its path allows
+    it.
     """
-    place = found.place
+    place = file.place
     if place is None:
-        own = found.preset.startswith("randsmooth/")
-        return is_main(found.preset) and is_main(preset) and not own
-    trained_as_certified = place.training_sigma in (None, found.sigma)
-    if not trained_as_certified or place.split == "train":
+        is_of_a_paper = not file.preset.startswith("randsmooth/")
+        return is_of_a_paper and is_main(file.preset) and is_main(preset)
+
+    # Papers certify with the sigma that they trained with, on test images.
+    if place.training_sigma not in (None, file.sigma) or place.split == "train":
         return False
-    return allows(preset, found.dataset, found.sigma, place)
+    return allows(preset, file.dataset, file.sigma, place)
 
 
-def allows(preset: str, dataset: str, sigma: float, place: PathFacts) -> bool:
-    """Whether a log may be of the preset at `sigma`, by its path.
+def allows(preset_name: str, dataset: str, sigma: float, place: PathFacts) -> bool:
+    """Return whether a log may be of the preset at `sigma`, by its path.
 
-    The path says nothing against it, and all that sets it apart from a main one. No
-    path tells the schedule, so that no log is of a row that varies it.
+    The path must contradict nothing in the preset, and must tell each setting in which
+    the preset differs from a main one. No path tells the schedule, so that no log is of
+    a row that varies it.
     """
-    own, mains = _with_mains(preset, dataset)
-    if own is None:  # a row of a paper that no preset trains
+    preset, mains = _with_mains(preset_name, dataset)
+    if preset is None:
+        # No preset trains this row: the path must tell of nothing unusual.
         return (
             not place.other_parts and place.settings.items() <= USUAL_SETTINGS.items()
         )
-    usual_arch = ARCHS.get(dataset, "")
-    if (place.arch or usual_arch) != (own.arch or usual_arch):
+
+    usual = USUAL_ARCHITECTURES.get(dataset, "")
+    if (place.arch or usual) != (preset.arch or usual):
         return False
-    hyperparameters = own.hyperparameters(sigma)
-    told = {
+
+    hyperparameters = preset.hyperparameters(sigma)
+    settings_in_path = {
         _name_of_setting(name, hyperparameters): value
         for name, value in place.settings.items()
     }
-    known = USUAL_SETTINGS | hyperparameters
-    if not all(_is_same(known.get(name), value) for name, value in told.items()):
+    settings_of_preset = USUAL_SETTINGS | hyperparameters
+    for name, value in settings_in_path.items():
+        if not _is_same_setting(settings_of_preset.get(name), value):
+            return False
+
+    return any(
+        _tells_apart(place, settings_in_path.keys(), preset, main, sigma)
+        for main in mains
+    )
+
+
+def _tells_apart(
+    place: PathFacts, told: Set[str], preset: Preset, main: Preset, sigma: float
+) -> bool:
+    """Return whether a path tells all in which a preset differs from a main one.
+
+    Args:
+        place: what the path says.
+        told: the settings of which it gives the value.
+    """
+    if _schedule(main) != _schedule(preset):
         return False
-    for main in mains:
-        if _schedule(main) != _schedule(own):
-            continue
-        of_main = main.hyperparameters(sigma)
-        varied = {
-            name
-            for name, value in hyperparameters.items()
-            if value != of_main.get(name)
-        }
-        if set(place.other_parts) <= varied <= told.keys():
-            return True
-    return False
+    of_main = main.hyperparameters(sigma)
+    varied = {
+        name
+        for name, value in preset.hyperparameters(sigma).items()
+        if value != of_main.get(name)
+    }
+    # Other parts of the path may only name what varies.
+    return set(place.other_parts) <= varied <= told
 
 
 def _name_of_setting(name: str, hyperparameters: Mapping[str, Any]) -> str:
@@ -236,27 +277,34 @@ def _name_of_setting(name: str, hyperparameters: Mapping[str, Any]) -> str:
     return name
 
 
-def _is_same(here: Any, there: float | str) -> bool:
-    if isinstance(there, str) or not isinstance(here, int | float):
-        return bool(here == there)
-    return math.isclose(here, there, rel_tol=SAME_SETTING)
+def _is_same_setting(of_preset: Any, in_path: float | str) -> bool:
+    """Return whether two values of a setting are the same, numbers to a tolerance."""
+    if isinstance(in_path, str) or not isinstance(of_preset, int | float):
+        return bool(of_preset == in_path)
+    return math.isclose(of_preset, in_path, rel_tol=SAME_SETTING_TOLERANCE)
 
 
-@lru_cache(maxsize=512)  # a survey asks for each row and log
+# A survey asks anew for each pair of a row and a log, of some hundred rows in all.
+@lru_cache(maxsize=512)
 def _with_mains(name: str, dataset: str) -> tuple[Preset | None, tuple[Preset, ...]]:
-    """Return the preset, and the main ones that it is a variation of."""
+    """Return the preset of that name, and the main ones that it is a variation of.
+
+    It is None, and there are none, where no preset for the data set has the name.
+    """
     from randsmooth.training.presets import PRESETS
 
     serving = [preset for preset in PRESETS if preset.serves(dataset)]
-    own = next((preset for preset in serving if preset.name == name), None)
-    if own is None:
-        return None, ()
-    mains = [preset for preset in serving if preset.main and preset.base == own.base]
-    return own, tuple(mains)
+    for preset in serving:
+        if preset.name == name:
+            mains = [
+                other for other in serving if other.main and other.base == preset.base
+            ]
+            return preset, tuple(mains)
+    return None, ()
 
 
 def _schedule(preset: Preset) -> dict[str, Any] | None:
-    """Return the schedule of the preset, whatever its batch."""
+    """Return the schedule of a preset without its batch, which is no part of a row."""
     if preset.optimisation is None:
         return None
     return preset.optimisation.model_dump(exclude={"batch"})

@@ -19,7 +19,8 @@ from randsmooth.metrics import Comparison, Difference, Verdict
 
 # Both ACRs are printed with three decimals, and with up to seven where fewer would
 # print two different figures alike.
-FEWEST_DECIMALS, MOST_DECIMALS = 3, 7
+FEWEST_ACR_DECIMALS = 3
+MOST_ACR_DECIMALS = 7
 
 # What a finding says of the two ACRs.
 ACR_DIFFERS = "{whose} ACR is {order} than {others} ({acr} against {other_acr})"
@@ -28,6 +29,11 @@ ACR_IS_UNDECIDED = (
     "Which of {first} and {second} has the higher ACR ({acr} and {other_acr}) cannot be "
     "told with {images:,} images"
 )
+
+# What the curves say beside it.
+BELOW_AND_ABOVE = "below {others} {below} and above it {above}"
+ONLY_BELOW = "below {others} {below} and nowhere shown above it"
+ONLY_ABOVE = "above {others} {above} and nowhere shown below it"
 
 # What ACR hides, at one radius.
 HIDDEN = (
@@ -101,7 +107,7 @@ class Finding:
         below, above: where the first's curve is shown to lie below and above the
             second's; None where that is nowhere shown.
         hidden: what ACR alone would not tell; None if it hides nothing.
-        differs: whether the curves differ anywhere, be it by chance.
+        differs: whether the curves differ at any radius, be it by chance.
         farthest: the last radius of the comparison.
         images: how many were compared.
         limit: what restricts the radii of the comparison, in words; mostly empty.
@@ -129,7 +135,7 @@ class Finding:
 
     @property
     def kind(self) -> FindingKind:
-        """How the curves stand to the order of the ACRs."""
+        """Return how the curves stand to the order of the ACRs."""
         if self.hidden is not None:
             return FindingKind.HIDDEN
         if self.below is not None or self.above is not None:
@@ -139,7 +145,7 @@ class Finding:
         return FindingKind.UNDECIDED
 
     def __str__(self) -> str:
-        """One sentence: the ACRs, the curves, and what follows for ACR."""
+        """Return one sentence: the ACRs, the curves, and what follows for ACR."""
         link = "yet" if self.hidden is not None else "and"
         sentence = f"{_acr_clause(self)}, {link} {_curve_clause(self)}"
         sentence += f": {_conclusion(self)}"
@@ -230,17 +236,21 @@ def _lead(curve: Difference, shown: NDArray[np.bool_], verdict: Verdict) -> Lead
     if not shown.any():
         return None
     places = np.flatnonzero(shown)
-    low, high = curve.radii[places[[0, -1]]].tolist()
+    radii_between = int(places[-1] - places[0]) + 1
+    low = float(curve.radii[places[0]])
+    high = float(curve.radii[places[-1]])
+
     # A crossing is printed rounded outward: the sentence gives the same figures.
     printed: dict[float, float] = {}
     for crossing in verdict.crossings:
         low_rounded, high_rounded, _ = crossing.rounded
         printed[crossing.low] = low_rounded
         printed[crossing.high] = high_rounded
+
     return Lead(
         low=printed.get(low, low),
         high=printed.get(high, high),
-        gaps=bool(places[-1] - places[0] >= len(places)),
+        gaps=radii_between > len(places),
         most=float(100.0 * np.abs(curve.value[shown]).max()),
     )
 
@@ -248,10 +258,13 @@ def _lead(curve: Difference, shown: NDArray[np.bool_], verdict: Verdict) -> Lead
 def _hidden_difference(
     first: Certificates, second: Certificates, curve: Difference, *, fewer: bool
 ) -> HiddenDifference:
-    """Find where the first certifies fewest, or most, images beside the second."""
-    lost = -curve.value if fewer else curve.value
-    # To a tenth of a percent, as shares are printed: the first of equal radii counts.
-    radius = float(curve.radii[np.argmax(np.round(lost, 3))])
+    """Find where the first table certifies fewest, or most, images beside the second."""
+    # The share of images by which the first table is worse, or better.
+    difference = -curve.value if fewer else curve.value
+    # Shares are printed to a tenth of a percent: of radii that print the same
+    # difference, argmax takes the first.
+    rounded = np.round(difference, 3)
+    radius = float(curve.radii[np.argmax(rounded)])
     return HiddenDifference(
         radius=radius,
         first=metrics.certified_accuracy(first, radius).value,
@@ -282,26 +295,34 @@ def _acr_clause(finding: Finding) -> str:
 
 
 def _curve_clause(finding: Finding) -> str:
-    """Say at which radii the first's certified accuracy lies below or above."""
+    """Say where the first table's certified accuracy lies below or above the second's."""
+    # The clause on ACR, which stands before, has the first table as its subject where
+    # one ACR is shown to be higher.
     whose = "its" if finding.acr_shown else _possessive(finding.first)
-    other = _possessive(finding.second)
-    if finding.below is not None and finding.above is not None:
-        place = f"below {other} {_lead_words(finding.below)}"
-        place += f" and above it {_lead_words(finding.above)}"
-    elif finding.below is not None:
-        place = f"below {other} {_lead_words(finding.below)}"
-        place += " and nowhere shown above it"
-    elif finding.above is not None:
-        place = f"above {other} {_lead_words(finding.above)}"
-        place += " and nowhere shown below it"
-    else:
-        equal = "nowhere different beyond chance" if finding.differs else "the same"
-        place = f"{equal} {_radii_words(0.0, finding.farthest)}"
-    return f"{whose} certified accuracy is {place}"
+    return f"{whose} certified accuracy is {_comparison_words(finding)}"
+
+
+def _comparison_words(finding: Finding) -> str:
+    """Say how the first curve lies to the second's, and at which radii."""
+    others = _possessive(finding.second)
+    below = _lead_words(finding.below)
+    above = _lead_words(finding.above)
+    if below and above:
+        return BELOW_AND_ABOVE.format(others=others, below=below, above=above)
+    if below:
+        return ONLY_BELOW.format(others=others, below=below)
+    if above:
+        return ONLY_ABOVE.format(others=others, above=above)
+
+    all_radii = _radii_words(0.0, finding.farthest)
+    # Curves may differ at some radius, and still by no more than chance explains.
+    if finding.differs:
+        return f"nowhere different beyond chance {all_radii}"
+    return f"the same {all_radii}"
 
 
 def _conclusion(finding: Finding) -> str:
-    """Say what the curves mean for who would read ACR alone."""
+    """Say what the curves mean for a reader who would look at ACR alone."""
     if finding.hidden is not None:
         return _hidden_words(finding.hidden, finding.first)
     if finding.kind is FindingKind.CONFIRMED:
@@ -312,6 +333,7 @@ def _conclusion(finding: Finding) -> str:
 
 
 def _hidden_words(hidden: HiddenDifference, name: str) -> str:
+    """Say at which radius the table `name` certifies fewer or more images."""
     return HIDDEN.format(
         count="fewer" if hidden.fewer else "more",
         where=_radii_words(hidden.radius, hidden.radius),
@@ -321,28 +343,34 @@ def _hidden_words(hidden: HiddenDifference, name: str) -> str:
     )
 
 
-def _lead_words(lead: Lead) -> str:
-    """Say `from r = 0 to 0.31 by up to 9.1 points`."""
+def _lead_words(lead: Lead | None) -> str:
+    """Say `from r = 0 to 0.31 by up to 9.1 points`; nothing where there is no lead."""
+    if lead is None:
+        return ""
     gaps = " (with gaps)" if lead.gaps else ""
     return f"{_radii_words(lead.low, lead.high)}{gaps} by up to {lead.most:.1f} points"
 
 
 def _radii_words(low: float, high: float) -> str:
+    """Say `from r = 0 to 0.31`, or `at r = 0.31`."""
     return str(metrics.Stretch(low, high, ahead=True, gaps=False))
 
 
 def _shown_name(table: Certificates) -> str:
+    """Return the name of a table, safe to print and of a readable length."""
     return shortened(printable(table.name).strip()) or "a table"
 
 
 def _possessive(name: str) -> str:
+    """Return `macer's` for `macer`, `rs'` for `rs`."""
     return f"{name}'" if name.endswith("s") else f"{name}'s"
 
 
 def _distinct_figures(one: float, other: float) -> tuple[str, str]:
     """Print both figures with as few decimals as tell them apart, if any do."""
-    for decimals in range(FEWEST_DECIMALS, MOST_DECIMALS + 1):
-        printed = f"{one:.{decimals}f}", f"{other:.{decimals}f}"
-        if printed[0] != printed[1]:
-            return printed
-    return f"{one:.{FEWEST_DECIMALS}f}", f"{other:.{FEWEST_DECIMALS}f}"
+    for decimals in range(FEWEST_ACR_DECIMALS, MOST_ACR_DECIMALS + 1):
+        one_printed = f"{one:.{decimals}f}"
+        other_printed = f"{other:.{decimals}f}"
+        if one_printed != other_printed:
+            return one_printed, other_printed
+    return f"{one:.{FEWEST_ACR_DECIMALS}f}", f"{other:.{FEWEST_ACR_DECIMALS}f}"

@@ -11,7 +11,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import names_of
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
-from randsmooth.noise import NORMS
+from randsmooth.noise import NORMS, Norm
 from randsmooth.report import web
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, SHARE_UNIT, Entry
 from randsmooth.report.grouping import gathered
@@ -25,11 +25,15 @@ from randsmooth.report.ranking import (
 from randsmooth.report.remarks import sure_of
 
 TITLE = "Certified robustness: leaderboard"
+# The facts of a table that the page's reader can filter by.
 FILTERS = ("dataset", "noise", "method", "repository", "rule")
 STYLES = ("base.css", "leaderboard.css")
 SCRIPTS = ("ordering.js", "charts.js", "leaderboard.js", "curves.js")
-FILES_OF_A_NOTE = 5  # that the page names, of all that have it
-RADIUS_DIGITS = 4  # significant digits of the radius at which a curve ends
+
+# A note that many files have names the first of them.
+MOST_FILES_NAMED = 5
+# Significant digits of the radius at which a curve ends.
+RADIUS_DIGITS = 4
 
 
 def leaderboard_page(
@@ -43,9 +47,9 @@ def leaderboard_page(
     """Return the page as HTML with everything inlined.
 
     Args:
-        radii: of the columns, in every norm; None for the usual ones above 0, thinned
-            to a readable number.
-        title: of the page; None for the usual one.
+        radii: the radii of the columns, in every norm; None for the usual ones above 0,
+            thinned to a readable number.
+        title: the title of the page; None for the usual one.
         command: what was typed to make the page, to be shown on it.
         left_out: heading -> sentences on files that are no part of the ranking, which
             the page lists.
@@ -83,7 +87,7 @@ def write_leaderboard(
 ) -> None:
     """Write the page of `leaderboard_page` to `path`, and its records as JSON beside it.
 
-    Arguments and errors are as there.
+    The other arguments, and the errors, are those of `leaderboard_page`.
 
     Example:
         >>> import tempfile
@@ -110,22 +114,22 @@ def write_leaderboard(
 
 
 def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
-    """Return the values that occur of each fact that can be filtered by."""
-    facts = [entry.facts for entry in entries]
-    return {
-        key: sorted({of_entry[key] for of_entry in facts}, key=_filter_order)
-        for key in FILTERS
-    }
+    """Return, for each fact that can be filtered by, the values that occur, sorted."""
+    values_of_fact = {}
+    for fact in FILTERS:
+        values = {entry.facts[fact] for entry in entries}
+        values_of_fact[fact] = sorted(values, key=_filter_order)
+    return values_of_fact
 
 
 def _filter_order(value: str) -> tuple[bool, str, float, str]:
-    """Order values by the alphabet, noises of one name then by their width.
+    """Return a key that sorts values by the alphabet, noises of one name by their width.
 
-    What is not recorded comes last.
+    A value that is not recorded comes last.
     """
     lower = value.lower()
     unknown = value == NOT_RECORDED
-    # `gaussian 0.5`, or `gaussian (sigma 0.5)`
+    # A noise reads `sigma 0.5`, or `uniform 0.6 (L1)`.
     without_brackets = value.removesuffix(")").partition(" (")[0]
     name, _, width = without_brackets.rpartition(" ")
     if NUMBER.fullmatch(width):
@@ -136,14 +140,16 @@ def _filter_order(value: str) -> tuple[bool, str, float, str]:
 def notes(entries: Sequence[Entry]) -> dict[str, str]:
     """Return the notes in the headers, each with the files that have it.
 
-    Of many files the first are named.
+    Where many files have a note, the first of them are named.
     """
-    files = gathered(
-        (_long(note), shortened(entry.file))
+    files_of_note = gathered(
+        (_printable(note), shortened(entry.file))
         for entry in entries
         for note in entry.header.notes
     )
-    return {note: names_of(names, FILES_OF_A_NOTE) for note, names in files.items()}
+    return {
+        note: names_of(files, MOST_FILES_NAMED) for note, files in files_of_note.items()
+    }
 
 
 def _page(
@@ -153,49 +159,73 @@ def _page(
     command: str | None,
     left_out: Mapping[str, Sequence[str]],
 ) -> str:
-    """Return the page of entries that are ranked already."""
+    """Fill the template of the page with entries that are ranked already."""
     rows = [row for setting in settings for row in setting.rows]
     entries = [row.entry for row in rows]
-    choices = filters(entries)
-    sample_sizes = {entry.header.n for entry in entries}
+    values_of_fact = filters(entries)
+    # Templates, styles and scripts lie in one package.
+    package = web.__name__
     return web.page(
-        web.__name__,
+        package,
         "leaderboard.html.j2",
-        styles=[web.asset(web.__name__, name) for name in STYLES],
-        scripts=[web.asset(web.__name__, name) for name in SCRIPTS],
-        data=_payload(rows, choices),
+        styles=[web.asset(package, name) for name in STYLES],
+        scripts=[web.asset(package, name) for name in SCRIPTS],
+        data=_payload(rows, values_of_fact),
         title=title or TITLE,
-        groups=settings,
+        settings=settings,
         levels=[f"{level:g}" for level in P_A_LEVELS],
-        radii=[
-            (NORMS[norm], [f"{radius:g}" for radius in radii])
-            for norm, radii in radii_of_norm.items()
-        ],
-        sure=sure_of([entry.table for entry in entries]),
-        filters=choices,
-        many={
-            "n": len(sample_sizes) > 1,
-            "rule": choices["rule"] != ["fixed"],
-            "settings": any(entry.settings for entry in entries),
-        },
-        without_sigma=sum(entry.header.noise is None for entry in entries),
-        without_p_a=Counter(
-            entry.p_a_unknown for entry in entries if entry.p_a_unknown
-        ),
+        columns_of_norm=_radius_columns(radii_of_norm),
+        how_sure=sure_of([entry.table for entry in entries]),
+        filters=values_of_fact,
+        shows=_optional_columns(entries, values_of_fact),
+        without_noise=sum(entry.header.noise is None for entry in entries),
+        p_a_unknown=_reasons_without_p_a(entries),
         notes=notes(entries),
-        partly=any(entry.p_a and entry.logged for entry in entries),
-        unknown=NOT_RECORDED,
+        # The page says in how far logs tell p_A.
+        p_a_of_logs=any(entry.p_a and entry.logged for entry in entries),
+        not_recorded=NOT_RECORDED,
         total=len(entries),
         command=command,
         left_out={
-            printable(heading): [_long(sentence) for sentence in sentences]
+            printable(heading): [_printable(sentence) for sentence in sentences]
             for heading, sentences in left_out.items()
         },
         most_compared=MOST_COMPARED,
     )
 
 
-def _payload(rows: Sequence[BoardRow], choices: dict[str, list[str]]) -> dict[str, Any]:
+def _radius_columns(radii_of_norm: RadiiOfNorm) -> list[tuple[Norm, list[str]]]:
+    """Return each norm, whose words head its columns, with their radii as printed."""
+    return [
+        (NORMS[norm], [f"{radius:g}" for radius in radii])
+        for norm, radii in radii_of_norm.items()
+    ]
+
+
+def _optional_columns(
+    entries: Sequence[Entry], values_of_fact: Mapping[str, Sequence[str]]
+) -> dict[str, bool]:
+    """Return which of the columns are shown that would tell most readers nothing.
+
+    They are n where all tables have the same, the rule where all have the usual one,
+    and the settings where no log tells any.
+    """
+    sample_sizes = {entry.header.n for entry in entries}
+    return {
+        "n": len(sample_sizes) > 1,
+        "rule": values_of_fact["rule"] != ["fixed"],
+        "settings": any(entry.settings for entry in entries),
+    }
+
+
+def _reasons_without_p_a(entries: Sequence[Entry]) -> Counter[str]:
+    """Count, for each reason why p_A is not known, the tables that it holds for."""
+    return Counter(entry.p_a_unknown for entry in entries if entry.p_a_unknown)
+
+
+def _payload(
+    rows: Sequence[BoardRow], values_of_fact: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """Return what the page's script knows beside what is printed.
 
     The lines are in the order of the page. Each is [places in the filters, places in
@@ -206,17 +236,19 @@ def _payload(rows: Sequence[BoardRow], choices: dict[str, list[str]]) -> dict[st
     lines = []
     for row in rows:
         entry = row.entry
-        facts = entry.facts
-        noted = []
+        note_places = []
         for note in entry.header.notes:
-            text = _long(note)
+            text = _printable(note)
             place_of_note.setdefault(text, len(place_of_note))
-            noted.append(place_of_note[text])
+            note_places.append(place_of_note[text])
+        filter_places = [
+            values_of_fact[fact].index(entry.facts[fact]) for fact in FILTERS
+        ]
         lines.append(
             [
-                [choices[key].index(facts[key]) for key in FILTERS],
-                noted,
-                _long(entry.file),
+                filter_places,
+                note_places,
+                _printable(entry.file),
                 [[float(end) for end in cell.ends] for cell in row.cells],
                 float(f"{entry.curves.end:.{RADIUS_DIGITS}g}"),
                 entry.curves.accuracy,
@@ -234,14 +266,15 @@ def _payload(rows: Sequence[BoardRow], choices: dict[str, list[str]]) -> dict[st
     }
 
 
-def _long(text: str) -> str:
+def _printable(text: str) -> str:
+    """Return a text of a file, safe to print and cut where it is very long."""
     return shortened(printable(text), LONG)
 
 
 def to_json(radii_of_norm: RadiiOfNorm, settings: Sequence[RankedSetting]) -> str:
-    """Return a list of records for programs, at full precision.
+    """Return a JSON list of the tables' figures, for programs, at full precision.
 
-    They are in the page's order, one a line (see `by_setting`).
+    The records are in the page's order, one a line (see `by_setting`).
     """
     lines = []
     for setting in settings:
@@ -255,6 +288,7 @@ def to_json(radii_of_norm: RadiiOfNorm, settings: Sequence[RankedSetting]) -> st
 def _record(
     row: BoardRow, radii: Sequence[float], setting: RankedSetting
 ) -> dict[str, Any]:
+    """Return the facts and figures of one table, at the `radii` of its norm."""
     entry = row.entry
     header = entry.header
     facts = entry.facts
@@ -294,11 +328,12 @@ def _record(
 
 
 def _recorded(text: str) -> str | None:
+    """Return a fact, or None for the words that say that it is not recorded."""
     return None if text == NOT_RECORDED else text
 
 
 def _smoothed_if_chosen(entry: Entry, tables: int) -> dict[str, Any] | None:
-    """Return smoothed accuracy with the choice of the first of so many allowed for."""
+    """Return smoothed accuracy, allowing for a choice of the best of so many `tables`."""
     if entry.smoothed is None:
         return None
     chosen = metrics.share_if_chosen(entry.smoothed, tables)
@@ -306,12 +341,14 @@ def _smoothed_if_chosen(entry: Entry, tables: int) -> dict[str, Any] | None:
 
 
 def _accuracy(estimate: Estimate | None) -> dict[str, Any]:
+    """Return an accuracy with its interval, or a value of None where it is not known."""
     if estimate is None:
         return {"value": None}
     return asdict(estimate)
 
 
 def _against(comparison: Comparison) -> dict[str, Any]:
+    """Return how a table compares with the baseline of its setting."""
     return {
         "baseline": comparison.b,
         "words": str(comparison),
