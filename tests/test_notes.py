@@ -71,6 +71,16 @@ def test_names_with_braces_are_no_templates() -> None:
     assert "{'a': 1}" in str(note)
 
 
+def test_a_note_without_its_facts_is_refused() -> None:
+    """As pytest-xdist copies warnings: of their class and `args`, or else as text."""
+    for note in (
+        Note("usual_sigma", sigma=0.25),
+        Note("backend_tried", backend="torch", batch=8, rates={}),
+    ):
+        with pytest.raises(TypeError, match=note.kind):
+            Note(*note.args)
+
+
 def test_a_note_of_no_kind_is_refused() -> None:
     with pytest.raises(KeyError, match="unheard_of"):
         Note("unheard_of")

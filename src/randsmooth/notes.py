@@ -5,6 +5,7 @@ kind, so that a program can tell notes apart without reading one.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 from randsmooth.errors import RESUME, Setting, Spell, Words, spelt
@@ -29,14 +30,33 @@ class Note(Warning):
         >>> Note("unheard_of")
         Traceback (most recent call last):
         KeyError: 'unheard_of'
+
+    Raises:
+        TypeError: its sentence tells a fact that is not given.
     """
 
     def __init__(self, kind: str, /, **facts: Any) -> None:
-        # Pickle makes it of its kind, and restores the facts from its dictionary.
         super().__init__(kind)
         self._wording = WORDING[kind]
         self.kind = kind
         self.facts = facts
+        self._check_facts()
+
+    def _check_facts(self) -> None:
+        """Fail where a fact is missing, rather than where the note is printed.
+
+        Other programs copy a warning by its class and `args`, which lack the facts; on
+        this TypeError they pass its text on instead.
+        """
+        try:
+            self.words()
+        except KeyError as error:
+            message = f"note {self.kind!r} lacks the fact {error}"
+            raise TypeError(message) from error
+
+    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
+        # An exception is pickled by `args` else.
+        return partial(type(self), self.kind, **self.facts), ()
 
     def words(self, spell: Spell = str) -> str:
         """Return the note in a sentence, in which `spell` writes the settings."""

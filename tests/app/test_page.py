@@ -1,5 +1,6 @@
 """What `explain` finds, and what its page says of it."""
 
+import html
 import itertools
 import re
 from dataclasses import replace
@@ -141,6 +142,31 @@ def test_every_length_says_the_unit_where_each_coordinate_has_its_own() -> None:
         assert all(
             unit in part for part in re.findall(r"L2 norm (?:below )?[\d.]+.{60}", page)
         ), unit
+
+
+@pytest.mark.parametrize("text", ["uniform=0.6", "laplace=0.3", "splitting=0.5"])
+def test_the_page_tells_what_another_noise_than_gaussian_does(text: str) -> None:
+    found = explained(sigma=None, noise=text)
+    page = explanation_page(found)
+    named = f"{found.noise.text}: {found.noise.summary}"
+    assert html.escape(named, quote=False) in page
+    assert printed_radius(found.radius) in page
+    assert "σ" not in page
+
+
+def test_the_page_tells_how_many_pixels_ablation_keeps() -> None:
+    class FirstKept(torch.nn.Module):
+        """Class 1 where most of the pixels that are not hidden are bright."""
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            values, shown = x.flatten(2).unbind(1)
+            mean = (values * shown).sum(1) / shown.sum(1) - 0.5
+            return torch.stack([-mean, mean], dim=1)
+
+    image = torch.full((1, 8, 8), 0.7)
+    found = rs.explain(FirstKept().eval(), image, noise="ablation=5", n=1000, seed=0)
+    page = explanation_page(found)
+    assert html.escape(f"ablation=5: {found.noise.summary}", quote=False) in page
 
 
 def test_an_abstention_says_whether_more_samples_may_help() -> None:

@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from models.refusing import check_refusals, problem_of, refusal
 from randsmooth.errors import BadValue, NotFound, WrongFile, WrongModel
+from randsmooth.escape import markdown
 from randsmooth.models import (
     Classifier,
     Denoiser,
@@ -24,6 +26,16 @@ from randsmooth.models import (
     load_denoiser,
     save,
     weights_hash,
+)
+from randsmooth.noise import (
+    Ablation,
+    Gaussian,
+    GaussianPerCoordinate,
+    HoldingFixed,
+    Laplace,
+    Noise,
+    Splitting,
+    Uniform,
 )
 from values import Refusal
 
@@ -146,6 +158,26 @@ def test_the_card_tells_what_it_is_and_how_to_certify(tmp_path: Path) -> None:
         assert [phrase for phrase in said.split(" | ") if phrase not in text] == [], (
             text
         )
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Uniform(0.6),
+        Laplace(0.3),
+        Splitting(0.5),
+        Ablation(45),
+        GaussianPerCoordinate(np.full((3, 32, 32), 0.5)),
+        HoldingFixed(Gaussian(0.5), (1,), ("city",)),
+    ],
+    ids=lambda noise: type(noise).__name__,
+)
+def test_the_card_tells_the_noise_that_a_model_was_trained_under(noise: Noise) -> None:
+    trained = {"noise": noise.facts(), "dataset": "digits"}
+    card = folder.card(Classifier(arch="resnet8", **SHAPE, provenance=trained))
+    assert f"{markdown(noise.text)}: {noise.summary}\n" in card
+    assert 'noise=model.provenance["noise"]' in card
+    assert "sigma" not in card
 
 
 def rewrite(path: Path, **changes: object) -> None:

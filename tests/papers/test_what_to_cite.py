@@ -109,9 +109,9 @@ def test_parts_around_a_network_are_cited() -> None:
 def test_what_another_package_brings_is_left_to_its_author(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        METHODS, "_entries", {"mine": METHODS["gaussian"], "a@{b": METHODS["gaussian"]}
-    )
+    monkeypatch.setattr(METHODS, "_added", {})
+    METHODS.add("mine", METHODS["gaussian"])
+    METHODS.add("a@{b", METHODS["gaussian"])
     found = cited(["mine"])
     assert keys(found) == ["randsmooth"]
     assert found.unlisted == ("the training method mine (from this program)",)

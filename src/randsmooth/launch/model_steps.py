@@ -35,6 +35,14 @@ class Train(Step):
         dataset: name or path.
         settings: how it is trained.
         device: where; "auto" leaves it to the worker.
+
+    Example:
+        >>> settings = TrainingSettings(sigma=0.25, epochs=2)
+        >>> step = Train(
+        ...     name="a/train", makes=Path("a"), dataset="digits", settings=settings
+        ... )
+        >>> step.arguments(), step.is_done()
+        (['digits'], False)
     """
 
     verb: ClassVar[str] = "train"
@@ -99,6 +107,17 @@ class Certify(Step):
         images: which images, and how they are opened: the other keywords of
             `certification.certify`, such as dataset and take.
         denoiser: the folder of one that is put before the model.
+
+    Example:
+        >>> step = Certify(
+        ...     name="a/certify",
+        ...     makes=Path("a.tsv"),
+        ...     model="a",
+        ...     settings=CertificationSettings(sigma=0.25, n=1000),
+        ...     images={"dataset": "digits", "take": 100},
+        ... )
+        >>> step.options()
+        {'dataset': 'digits', 'take': 100, 'sigma': 0.25, 'n': 1000, 'out': 'a.tsv', 'resume': True}
     """
 
     verb: ClassVar[str] = "certify"

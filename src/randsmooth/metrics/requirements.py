@@ -197,6 +197,12 @@ class JudgedCondition:
             bound, each at the level at which the outcome is stated.
         images_needed: about how many images in all would decide, if they are certified
             as often as these; None where it is decided, and where MOST_IMAGES would not.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> (judged,) = check(from_radii([0.8] * 150 + [0.1] * 50), 0.5, 0.6).conditions
+        >>> judged.outcome, judged.estimate.value
+        ('shown', 0.75)
     """
 
     condition: Condition

@@ -80,6 +80,7 @@ class HoldingFixed(Noise):
     # What a class says of itself elsewhere is that of the noise within.
     name = property(lambda self: self.noise.name)
     norm = property(lambda self: self.noise.norm)
+    summary = property(lambda self: self.noise.summary)
     implied = property(lambda self: self.noise.implied)
     proves_apart = property(lambda self: self.noise.proves_apart)
     domain = property(lambda self: self.noise.domain)

@@ -16,6 +16,13 @@ def check_to_json(checked: CheckedConditions) -> str:
     """Print the outcome of all conditions, and each with its figures.
 
     Shares are between 0 and 1, differences between -1 and 1.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> from randsmooth.metrics import check
+        >>> table = from_radii([0.8] * 150 + [0.1] * 50, name="new")
+        >>> json.loads(check_to_json(check(table, at=0.5, least=0.6)))["outcome"]
+        'shown'
     """
     document = {
         "table": checked.name,
@@ -52,6 +59,14 @@ def check_to_junit(checked: CheckedConditions) -> str:
 
     One that is refuted is a failure; one with not enough images is an error, since nothing
     was shown.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> from randsmooth.metrics import check
+        >>> table = from_radii([0.8] * 150 + [0.1] * 50, name="new")
+        >>> suite = ElementTree.fromstring(check_to_junit(check(table, at=0.5, least=0.9)))
+        >>> suite.get("failures")
+        '1'
     """
     outcomes = [judged.outcome for judged in checked.conditions]
     suite = ElementTree.Element(
@@ -77,7 +92,15 @@ def check_to_junit(checked: CheckedConditions) -> str:
 
 
 def check_to_github(checked: CheckedConditions) -> str:
-    """Print an annotation for each condition, as GitHub's workflows read them."""
+    """Print an annotation for each condition, as GitHub's workflows read them.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> from randsmooth.metrics import check
+        >>> table = from_radii([0.8] * 150 + [0.1] * 50, name="new")
+        >>> print(check_to_github(check(table, at=0.5, least=0.6)))
+        ::notice title=randsmooth check::shown: certified accuracy at 0.5 is at least ...
+    """
     return "\n".join(
         f"::{LEVELS[judged.outcome]} title=randsmooth check::"
         f"{_for_github(judged_sentence(judged))}"
