@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -146,50 +146,37 @@ def assess(
     chosen, others = _split(images, take, seed)
 
     # On other images than those that are certified, which noise to take.
-    pilot_settings = settings.replace(n0=PILOT_N0, n=PILOT_N)
-    pilots = [
-        spec.on(pilot_settings.replace(noise=tried), others).open(inputs)
-        for tried in noises
-    ]
-    clean = _clean_accuracy(pilots[0], show)
-    candidates = _candidates(
-        pilots,
+    trial = _try(
         noises,
+        _pilots(spec, inputs, noises, others),
         settings,
         n=n,
         radius=radius,
         images=len(chosen[0]),
-        clean=clean,
         show=show,
     )
     guess = data.guessing(images.labels, images.spec.num_classes)
-    best = choose(candidates, guess)
+    best = choose(trial.candidates, guess)
 
-    settings = settings.replace(noise=best.noise, n=best.n)
-    run = spec.on(settings, chosen).open(inputs)
-    planned = plan(
-        spec.on(settings.replace(n=PLAN_N), chosen).open(inputs),
-        seconds=PLAN_SECONDS,
-        seed=seed,
-        progress=show,
-        radius=radius,
-    )
+    spec = spec.on(settings.replace(noise=best.noise, n=best.n), chosen)
+    run = spec.open(inputs)
+    planned = _planned(spec, inputs, chosen, radius=radius, seed=seed, show=show)
     table = certify_in_memory(run, _titled(show, best))
     if keep is not None:
         keep(table)
-    attempts, pictures = _attacks(run, table, seed, show)
+    attacked = _attacks(run, table, seed, show)
     return Assessment(
         name=name_of(model) if isinstance(model, str | Path) else type(model).__name__,
         images=len(images),
         shape=images.spec.shape,
-        clean=clean,
-        candidates=tuple(candidates),
+        clean=trial.clean,
+        candidates=trial.candidates,
         chosen=best,
         guess=guess,
         radius=radius,
         table=table,
-        attempts=attempts,
-        pictures=pictures,
+        attempts=attacked.attempts,
+        pictures=attacked.pictures,
         seconds_each=_seconds_of_image(planned, settings.n0 + best.n),
         seconds_all=_seconds_of_all(planned, of=len(table), images=len(images)),
         notes=notes_of(run).notes,
@@ -280,6 +267,16 @@ def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
     )
 
 
+def _pilots(
+    spec: RunSpec, inputs: Inputs, noises: Sequence[Noise], chosen: Chosen
+) -> list[OpenRun]:
+    """Open a run for each of the noises, with few samples of the chosen images."""
+    settings = spec.settings.replace(n0=PILOT_N0, n=PILOT_N)
+    return [
+        spec.on(settings.replace(noise=noise), chosen).open(inputs) for noise in noises
+    ]
+
+
 def _clean_accuracy(run: OpenRun, show: Progress) -> Estimate:
     """Return the accuracy without noise, on images that are evenly spread."""
     images = run.images
@@ -294,29 +291,40 @@ def _clean_accuracy(run: OpenRun, show: Progress) -> Estimate:
     return metrics.share(right)
 
 
-def _candidates(
-    pilots: Sequence[OpenRun],
+class Trial(NamedTuple):
+    """What came of the pilots.
+
+    Attributes:
+        clean: the accuracy without noise.
+        candidates: the noises that were tried.
+    """
+
+    clean: Estimate
+    candidates: tuple[Candidate, ...]
+
+
+def _try(
     noises: Sequence[Noise],
+    pilots: Sequence[OpenRun],
     settings: CertificationSettings,
     *,
     n: int | None,
     radius: float,
     images: int,
-    clean: Estimate,
     show: Progress,
-) -> list[Candidate]:
-    """Try the noises on the images of the pilots.
+) -> Trial:
+    """Try the model without noise, and each of the noises on the pilots' images.
 
     Args:
-        pilots: a run for each noise.
         noises: those to be tried.
+        pilots: a run for each noise.
         settings: those of the certificates.
         n: samples of each certificate; None: as many as fit the time.
         radius: the change that matters.
         images: so many are to be certified.
-        clean: the accuracy without noise, for the user.
         show: shows how far it is.
     """
+    clean = _clean_accuracy(pilots[0], show)
     images_of_pilots = sum(len(pilot.indices) for pilot in pilots)
     with show("accuracy under noise", images_of_pilots, "images") as reporter:
         reporter.say(f"clean accuracy {clean}")
@@ -330,7 +338,7 @@ def _candidates(
             candidate = _candidate(noise, rows, samples, radius, settings.alpha)
             candidates.append(candidate)
             reporter.say(_line(candidate))
-    return candidates
+    return Trial(clean, tuple(candidates))
 
 
 def _rows(run: OpenRun, reporter: Reporter) -> list[JournalRow]:
@@ -406,6 +414,26 @@ def choose(candidates: Sequence[Candidate], guess: float) -> Candidate:
     return max(better or candidates, key=lambda candidate: candidate.expected.value)
 
 
+def _planned(
+    spec: RunSpec,
+    inputs: Inputs,
+    chosen: Chosen,
+    *,
+    radius: float,
+    seed: int,
+    show: Progress,
+) -> Plan:
+    """Return what the chosen images take with as many samples as in the literature."""
+    settings = spec.settings.replace(n=PLAN_N)
+    return plan(
+        spec.on(settings, chosen).open(inputs),
+        seconds=PLAN_SECONDS,
+        seed=seed,
+        progress=show,
+        radius=radius,
+    )
+
+
 def _titled(show: Progress, best: Candidate) -> Progress:
     """Return `show` with titles that name the noise and the samples."""
     under = f"{noise_words(best.noise)}, {best.n:,} samples each"
@@ -426,20 +454,29 @@ def _seconds_of_all(planned: Plan, *, of: int, images: int) -> dict[str, float]:
     }
 
 
+class AttackedRows(NamedTuple):
+    """The rows of a table that were attacked.
+
+    Attributes:
+        attempts: the attacks, by their rows in the table.
+        pictures: the images that were attacked, by their rows.
+    """
+
+    attempts: dict[int, Attempts]
+    pictures: dict[int, NDArray[np.float32]]
+
+
 def _attacks(
     run: OpenRun, table: Certificates, seed: int, show: Progress
-) -> tuple[dict[int, Attempts], dict[int, NDArray[np.float32]]]:
+) -> AttackedRows:
     """Attack some of the right images, chosen by chance.
 
     There are as many as time allows, as the first one shows.
-
-    Returns:
-        The attacks, and the images that were attacked, both by their rows in the table.
     """
     certified = np.flatnonzero(table.correct & (table.radius > 0.0))
     rows = np.random.default_rng(seed).permutation(certified)[:MOST_ATTACKED]
     if len(rows) == 0:
-        return {}, {}
+        return AttackedRows({}, {})
     x, _ = run.images.batch(torch.from_numpy(table.idx[rows]))
     x = x.cpu()
     y = torch.from_numpy(table.predict[rows])
@@ -467,4 +504,4 @@ def _attacks(
         for place in range(1, 1 + others):
             attack(place)
             reporter.advance(1)
-    return attempts, pictures
+    return AttackedRows(attempts, pictures)

@@ -96,9 +96,7 @@ def explain(
     settings = _explainable(settings_from(CertificationSettings, settings, fields))
     if settings.noise is None:
         settings = settings.replace(noise=trained_noise(models.provenance_of(base)))
-    if not isinstance(image, Tensor) or image.dim() != 3:
-        got = tuple(getattr(image, "shape", ())) or type(image).__name__
-        raise WrongData(f"explain takes one image (C, H, W) in [0, 1]; got {got}")
+    _check_image(image)
     settings = settings.of(image.shape)
     noise = settings.known_noise()
     if settings.seed is None:
@@ -155,6 +153,14 @@ def _explainable(settings: CertificationSettings) -> CertificationSettings:
             "samples that pick the class; `randsmooth certify` has the others"
         )
     return settings
+
+
+def _check_image(image: object) -> None:
+    """Raise WrongData unless this is one image (C, H, W)."""
+    if isinstance(image, Tensor) and image.dim() == 3:
+        return
+    got = tuple(getattr(image, "shape", ())) or type(image).__name__
+    raise WrongData(f"explain takes one image (C, H, W) in [0, 1]; got {got}")
 
 
 def _images_to_compare(training: Any, base: models.BaseClassifier) -> Images | Note:

@@ -201,13 +201,21 @@ def ddn(
             best = torch.where(better, delta, best)
             smallest = torch.where(better, size, smallest)
 
-            # 0.01 + 0.99 (1 + cos(pi i / T)) / 2
-            step = 0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + released) / steps))
+            step = _step_length(i + released, steps)
             direction = unit(delta + step * unit(gradient))
-            factor = torch.where(wrong, 1.0 - GAMMA, 1.0 + GAMMA)
-            norm = torch.minimum(norm * factor, farthest)
+            norm = torch.minimum(_next_norm(norm, wrong), farthest)
             delta = round_as_released(x + norm * direction).clamp(0.0, 1.0) - x
     return Attacked(x + round_as_released(within_ball(best, eps)), right)
+
+
+def _step_length(i: int, steps: int) -> float:
+    """Return the length of step i of T: 0.01 + 0.99 (1 + cos(pi i / T)) / 2."""
+    return 0.01 + 0.495 * (1.0 + math.cos(math.pi * i / steps))
+
+
+def _next_norm(norm: Tensor, wrong: Tensor) -> Tensor:
+    """Return a smaller norm where the prediction is wrong, and a larger elsewhere."""
+    return norm * torch.where(wrong, 1.0 - GAMMA, 1.0 + GAMMA)
 
 
 def _prediction(logits: Tensor, *, vote: bool) -> Tensor:

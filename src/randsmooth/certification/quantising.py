@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.atomic import make_folder
+from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import BACKENDS, make_backend, usual_backend
 from randsmooth.certification.int8_graph import write_int8_graph
 from randsmooth.certification.opening import trained_noise
@@ -128,7 +129,6 @@ def quantise(
         **reading,
     )
     base = spec.open_model()
-    trained = models.provenance_of(base)
     _check_quantisable(base)
     if images < 1:
         raise BadValue(
@@ -140,25 +140,8 @@ def quantise(
         import nncf  # noqa: F401
         import openvino  # noqa: F401
 
-    settings = spec.settings
-    if settings.noise is None:
-        settings = settings.replace(noise=trained_noise(trained))
-    under = settings.of(calibration.spec.shape).known_noise()
-    noise_facts = spelled(under)
-    dataset_name = calibration.spec.name
-    quantised = {
-        "bits": 8,
-        "of": models.weights_hash(base),
-        "by": f"nncf {version('nncf')}",
-        "images": len(calibration),
-        "dataset": dataset_name,
-        "seed": seed,
-        **noise_facts,
-    }
-    record = {
-        "trained": {"dataset": dataset_name, **trained, **noise_facts},
-        "quantised": quantised,
-    }
+    under = _noise_under(spec.settings, base, calibration)
+    record = _record(base, calibration, under, seed)
     make_folder(path.parent)
     with (
         show(f"quantise {path.name}", len(calibration), "images") as reporter,
@@ -178,6 +161,35 @@ def quantise(
     stream = Stream(seed, "compare")
     with show(f"compare {path.name}", len(others), "images") as reporter:
         return _agreement(base, in_int8, others, under, stream, reporter)
+
+
+def _noise_under(
+    settings: CertificationSettings, base: BaseClassifier, images: Images
+) -> Noise:
+    """Return the noise that is asked for on images, or else that of the training."""
+    if settings.noise is None:
+        noise = trained_noise(models.provenance_of(base))
+        settings = settings.replace(noise=noise)
+    return settings.of(images.spec.shape).known_noise()
+
+
+def _record(
+    base: BaseClassifier, calibration: Images, noise: Noise, seed: int
+) -> dict[str, Any]:
+    """Return what the IR says of its origin: how it was trained, and how quantised."""
+    dataset = calibration.spec.name
+    noise_facts = spelled(noise)
+    quantised = {
+        "bits": 8,
+        "of": models.weights_hash(base),
+        "by": f"nncf {version('nncf')}",
+        "images": len(calibration),
+        "dataset": dataset,
+        "seed": seed,
+        **noise_facts,
+    }
+    trained = {"dataset": dataset, **models.provenance_of(base), **noise_facts}
+    return {"trained": trained, "quantised": quantised}
 
 
 def _check_quantisable(base: BaseClassifier) -> None:

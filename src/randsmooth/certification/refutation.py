@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -27,6 +27,7 @@ from randsmooth.certification.run_header import (
 )
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.searches import make_search
+from randsmooth.certification.searches.base import BallSearch
 from randsmooth.data import Images
 from randsmooth.errors import BadValue, NotComparable, WrongTable
 from randsmooth.progress import Progress, chosen_progress
@@ -210,25 +211,28 @@ def attack(
         gradient_free=gradient_free,
     )
 
-    points = list[NDArray[np.float32]]()
-    distances = list[float]()
-    answers = list[int]()
+    attacker = _Attacker(
+        search=search,
+        engine=smoothed.engine,
+        scale=scale,
+        n=n,
+        level=alpha / len(rows),  # Bonferroni
+    )
+    attacked: list[_AttackedImage] = []
     changed = 0
-    level = alpha / len(rows)  # Bonferroni
     show = chosen_progress(progress)
     with show(f"attack {table.name}", len(rows), "images") as reporter:
         batches = inputs.images.batches(torch.from_numpy(rows.idx).split(1))
         for row, (x, _) in enumerate(batches):
-            image = x[0].cpu()
             certified = int(rows.predict[row])
-            point = search.find(image, certified, scale * float(rows.radius[row]))
-            answer = predict_anywhere(
-                smoothed.engine, point, n, level, number=int(rows.idx[row])
+            image = attacker.attack(
+                x[0].cpu(),
+                certified,
+                radius=float(rows.radius[row]),
+                number=int(rows.idx[row]),
             )
-            points.append(point.numpy())
-            distances.append(search.distance(point, image))
-            answers.append(answer)
-            changed += answer not in (ABSTAIN, certified)
+            attacked.append(image)
+            changed += image.answer not in (ABSTAIN, certified)
             reporter.advance(1, f"{changed} changed")
 
     return Attacks(
@@ -236,15 +240,66 @@ def attack(
         label=rows.label,
         certified=rows.predict,
         radius=rows.radius,
-        points=np.array(points),
-        distance=np.array(distances),
-        predict=np.array(answers),
+        points=np.array([image.point for image in attacked]),
+        distance=np.array([image.distance for image in attacked]),
+        predict=np.array([image.answer for image in attacked]),
         scale=scale,
         n=settings.n if settings.counts_all else n,
         alpha=0.0 if settings.counts_all else alpha,
         gradient_free=search.gradient_free,
         norm=table.header.norm,
     )
+
+
+class _AttackedImage(NamedTuple):
+    """What came of the attack on one image.
+
+    Attributes:
+        point: (C, H, W) float32, which the search found.
+        distance: from the image.
+        answer: of PREDICT at the point: a class, or ABSTAIN.
+    """
+
+    point: NDArray[np.float32]
+    distance: float
+    answer: int
+
+
+@dataclass(frozen=True)
+class _Attacker:
+    """A search for points of another class, and PREDICT, which tests what it finds.
+
+    Attributes:
+        search: finds a point in a ball.
+        engine: what draws and counts for PREDICT.
+        scale: radius of the search, as a multiple of the certified radius.
+        n, level: samples of each PREDICT, and the probability that it errs.
+    """
+
+    search: BallSearch
+    engine: Engine
+    scale: float
+    n: int
+    level: float
+
+    def attack(
+        self, image: Tensor, certified: int, *, radius: float, number: int
+    ) -> _AttackedImage:
+        """Search around an image (C, H, W), and ask PREDICT at the point.
+
+        Args:
+            image: whose class was certified.
+            certified: that class.
+            radius: the certified radius.
+            number: names the image in errors.
+        """
+        point = self.search.find(image, certified, self.scale * radius)
+        answer = predict_anywhere(self.engine, point, self.n, self.level, number=number)
+        return _AttackedImage(
+            point=point.numpy(),
+            distance=self.search.distance(point, image),
+            answer=answer,
+        )
 
 
 def _check_numbers(scale: float, **counts: int | None) -> None:

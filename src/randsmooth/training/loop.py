@@ -417,9 +417,7 @@ class Trainer:
         rows = self.ranks.rows(total)
         stream = self._stream("noise", epoch, step)
         if not self.ranks.alone:
-            before = x.new_zeros(rows.start, *x.shape[1:])
-            behind = x.new_zeros(total - rows.stop, *x.shape[1:])
-            x = torch.cat([before, x, behind])
+            x = _among_zeros(x, rows, total)
         clear, noise = clear_and_offsets(x, self.recipe.noise, method.m, stream)
         x = clear[rows]  # (B, C, H, W)
         noise = noise[:, rows]  # (m, B, C, H, W)
@@ -462,6 +460,13 @@ class Trainer:
 
     def _stream(self, name: str, *position: int) -> Stream:
         return Stream(self.recipe.seed, f"train/{name}").at(*position)
+
+
+def _among_zeros(x: Tensor, rows: slice, total: int) -> Tensor:
+    """Return a batch of `total` images that has `x` at its `rows`, and zeros else."""
+    before = x.new_zeros(rows.start, *x.shape[1:])
+    behind = x.new_zeros(total - rows.stop, *x.shape[1:])
+    return torch.cat([before, x, behind])
 
 
 def work(schedule: Schedule, epoch: int, images: int) -> int:
