@@ -51,7 +51,7 @@ def pair(make: Make) -> list[Certificates]:
 
 @pytest.fixture(scope="module")
 def one(pair: list[Certificates]) -> AgainstBaseline:
-    return build_sheet(pair, RADII).compared[0][0]
+    return build_sheet(pair, RADII).compared.against[0]
 
 
 def cells(text: str, heading: str) -> list[list[str]]:
@@ -180,7 +180,7 @@ def test_verdicts_say_what_the_metrics_say(
 
 def test_the_summary_groups_the_verdicts(pair: list[Certificates]) -> None:
     content = build_sheet([*pair, *(pair[0].renamed(name) for name in "ab")], RADII)
-    verdict = str(content.compared[0][0].comparison)
+    verdict = str(content.compared.against[0].comparison)
     assert summary.sentences(content)[-1].endswith(
         f", polar: {verdict}; a, b: no difference shown."
     )
@@ -264,11 +264,14 @@ def test_tables_over_other_images_are_paired_on_the_common_ones(
 ) -> None:
     assert "Against" not in comparison_page([pair[0]])
     three = [pair[0].renamed(name) for name in ("a", "b")] + [pair[1]]
-    assert build_sheet(three).compared == ([], {})  # there is no baseline
+    assert build_sheet(three).compared.against == []  # there is no baseline
     every_other = np.arange(600) % 2 == 0
     half, common = pair[1].rows(every_other), pair[0].rows(every_other)
     content = build_sheet([pair[0], half], RADII)
-    ((one,), _), (alone,) = content.compared, metrics.compare([(half, common)], RADII)
+    (one,), (alone,) = (
+        content.compared.against,
+        metrics.compare([(half, common)], RADII),
+    )
     assert one.comparison.images == 300 and one.points == [alone.at(r) for r in RADII]
     text = comparison_page(content.tables)
     assert (

@@ -23,8 +23,8 @@ from randsmooth.errors import (
 from randsmooth.notes import Note
 from randsmooth.urls import Place, fetched
 
-# Suffix -> the reader of such logs. Any other file that looks like a log is read as .tsv
-# is.
+# Suffix -> the reader of such logs. Any other file that looks like a log is read as a
+# .tsv file.
 LOGS: dict[str, Callable[[Path], Certificates]] = {".tsv": read_tsv}
 SUFFIXES = (".parquet", *LOGS)
 
@@ -38,10 +38,10 @@ UNOPENED = (
 def read(place: Place) -> Certificates:
     """Read a certificate table, named after its file.
 
-    It is Parquet if its suffix says so, else a TSV log.
-    A table at a URL, such as s3://bucket/a.parquet, is read from a copy on this machine
-    (see `transfer.fetched`). Of an unfinished run, `read` takes the journal,
-    OUT.parquet.partial: the table holds the images finished so far.
+    The file is read as Parquet if its suffix says so, else as a TSV log. A table at a
+    URL, such as s3://bucket/a.parquet, is read from a copy on this machine (see
+    `urls.fetched`). The journal of an unfinished run, OUT.parquet.partial, gives a table
+    of the images finished so far.
 
     Raises:
         Problem: there is no such file, it is damaged, or it holds no certificates.
@@ -59,7 +59,8 @@ def read(place: Place) -> Certificates:
         return read_unfinished(path)
     if path.suffix != ".parquet":
         return LOGS.get(path.suffix, read_tsv)(path)
-    from randsmooth.certificates.parquet import read_parquet  # logs need no Arrow
+    # Imported here, because logs are read without Arrow.
+    from randsmooth.certificates.parquet import read_parquet
 
     table = read_parquet(path)
     if table.header.shard is not None:
@@ -79,17 +80,13 @@ def _no_file(path: Path) -> WrongFile:
 
     It names the file of a similar name, if there is one.
     """
-    near: list[str] = []
+    writer = "`randsmooth certify` writes them"
     if path.exists():
-        fault = f"{path} is no file of certificates"
-    else:
-        fault = f"{path} is not there"
-        names = [neighbour.name for neighbour in path.parent.glob("*.*")]
-        near = get_close_matches(path.name, names, 1)
-    hint = "`randsmooth certify` writes them"
-    if near:
-        hint = f"did you mean {path.with_name(near[0])}?"
-    return WrongFile(f"{fault}; {hint}", file=path)
+        return WrongFile(f"{path} is no file of certificates; {writer}", file=path)
+    names = [neighbour.name for neighbour in path.parent.glob("*.*")]
+    similar = get_close_matches(path.name, names, n=1)
+    hint = f"did you mean {path.with_name(similar[0])}?" if similar else writer
+    return WrongFile(f"{path} is not there; {hint}", file=path)
 
 
 def find_certificates(folder: Path) -> list[Path]:
@@ -98,7 +95,7 @@ def find_certificates(folder: Path) -> list[Path]:
     Their suffix or their first line says that they may.
 
     Raises:
-        Problem: no such folder.
+        Problem: there is no such folder.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -115,7 +112,8 @@ def find_certificates(folder: Path) -> list[Path]:
         )
     files = list[Path]()
     for top, folders, names in os.walk(folder):
-        # The history of a clone has thousands of files.
+        # The history of a clone has thousands of files: `walk` leaves out the folders
+        # that are taken from its list.
         folders[:] = [name for name in folders if name != ".git"]
         files += [Path(top, name) for name in names]
     return sorted(path for path in files if _may_hold(path))
@@ -139,11 +137,12 @@ class FolderFile:
     """A file of a folder: the table in it, or why there is none.
 
     Attributes:
-        path: where it lies.
+        path: where the file lies.
         place: `path` as it lies in the repository that was cloned there, which says
             more of a log.
-        table: with what place and radii tell of a log.
-        fault: why there is none.
+        table: the table, with what place and radii tell of a log; None where there is
+            none.
+        fault: why there is no table; empty where there is one.
         predictions: whether it is a log of predictions, which certifies nothing.
         foreign: whether it holds something else altogether.
 
@@ -169,14 +168,15 @@ def read_folder(
 ) -> Iterator[FolderFile]:
     """Read every file at any depth below `folder` that may hold certificates.
 
-    They are read one after the other, and none is left out.
+    They are read one after the other. A file that cannot be used is among them, with
+    its fault.
 
     Args:
-        sigma, n, alpha: of the logs; what is given takes precedence over what place and
-            radii tell.
+        sigma, n, alpha: how the logs were certified; what is given takes precedence
+            over what place and radii tell.
 
     Raises:
-        Problem: no such folder.
+        Problem: there is no such folder.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -220,13 +220,17 @@ def read_file_of(
             path,
             place,
             fault=str(about(path, reason)),
+            # The exact kinds, which a reader raises for files that are no tables.
             predictions=type(reason) is PredictionLog,
             foreign=type(reason) is ForeignFile,
         )
 
 
 def unplaced(table: Certificates) -> str:
-    """Return what neither a table nor its path says of data set, sigma and method.
+    """Return which of data set, sigma and method a table does not tell, in words.
+
+    The text is empty where it tells all three. A published log tells them where its
+    path does (see `read_file_of`).
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -234,19 +238,31 @@ def unplaced(table: Certificates) -> str:
         'data set and method'
     """
     header = table.header
-    sigma = "sigma" if header.noise is None else "sigma of Gaussian noise"
+    model_facts = header.model or {}
+    unknown = []
+    if header.dataset is None:
+        unknown.append("data set")
+    if header.sigma is None:
+        unknown.append(_missing_sigma(table))
+    if model_facts.get("method") is None:
+        unknown.append("method")
+    return " and ".join(unknown)
+
+
+def _missing_sigma(table: Certificates) -> str:
+    """Return in words which sigma a table lacks, whose header has none."""
     if table.sigmas is not None:
-        sigma = "one sigma of all images"
-    known = {
-        "data set": header.dataset,
-        sigma: header.sigma,
-        "method": (header.model or {}).get("method"),
-    }
-    return " and ".join(what for what, value in known.items() if value is None)
+        return "one sigma of all images"
+    if table.header.noise is not None:
+        return "sigma of Gaussian noise"
+    return "sigma"
 
 
 def grouped(faults: Mapping[Path, str]) -> dict[str, list[Path]]:
-    """Return the files by their reasons, from which their own names are taken."""
+    """Return the files by the reason why they cannot be used.
+
+    A file's own name is cut from its reason, so that equal reasons are one.
+    """
     files_by_reason: dict[str, list[Path]] = {}
     for path, reason in faults.items():
         without_name = reason.replace(str(path), "").lstrip(",: ").rstrip()

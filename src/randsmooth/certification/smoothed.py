@@ -38,8 +38,8 @@ from randsmooth.rules import Evidence
 
 Ints = NDArray[np.int64]
 
-# Settings that one call cannot change.
-OF_THE_CLASSIFIER = ("noise", "sound", "backend", "precision", "batch", "seed")
+# These settings make the classifier: one call cannot change them.
+SETTINGS_OF_CLASSIFIER = ("noise", "sound", "backend", "precision", "batch", "seed")
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,13 @@ class Certified:
         radius: (B,) radius within which that class cannot change, in the norm and the
             unit of the noise: L2 in units of pixels in [0, 1], or of features; under
             "0.25std" standard deviations of each feature.
-        counts0: (B, K) classes of the n0 samples that picked the class.
-        counts: (B, K) classes of the other samples, that bounded its probability.
+        counts0: (B, K) how often each class came out among the n0 samples that picked
+            the class.
+        counts: (B, K) the same of the other samples, which bounded its probability.
         paths: for each image, how often the picked class had come out at each look.
         seconds: (B,) time that each image took.
-        settings, engine: how to certify was asked for, and what drew the noise and
-            asked the model.
+        settings: the settings of the call.
+        engine: the engine that drew the noise and asked the model.
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
@@ -77,12 +78,14 @@ class Certified:
 
     @property
     def seed(self) -> int:
-        """Of the noise: a `SmoothedClassifier` that is given it repeats these counts."""
+        """The seed of the noise; a `SmoothedClassifier` with it repeats these counts."""
         return self.engine.seed
 
 
 class SmoothedClassifier:
-    """g(x) = the class that `model` gives most often to x + N(0, sigma^2 I) (Cohen et
+    """A base classifier under noise: it answers with the most frequent class.
+
+    g(x) is the class that `model` gives most often to x + N(0, sigma^2 I) (Cohen et
     al., ICML 2019).
 
     Args:
@@ -92,28 +95,30 @@ class SmoothedClassifier:
             scikit-learn estimator, a function), or the name of a model as in
             `load_model`.
         settings: how to certify (see `CertificationSettings`); a noise must be among
-            them. Or as keywords, each in place of the one in `settings`. Without a seed
-            each call draws one from the operating system.
-        device: where to run; default: where the model is.
+            them. Settings may also be given as keywords, each in place of the one in
+            `settings`. Without a seed each call draws one from the operating system.
+        device: where to run; by default where the model is.
         num_classes: K, for a function that answers with labels.
-        shape: of one input, such as (C, T), where the model does not say it and it is
-            neither an image (C, H, W) nor a row of features (d,).
+        shape: the shape of one input, such as (C, T), where the model does not say it
+            and it is neither an image (C, H, W) nor a row of features (d,).
 
     Raises:
-        Problem: a setting that cannot be used, or no noise; or the model is in train
+        Problem: a setting cannot be used, there is no noise, or the model is in train
             mode.
 
-    The noise of an image depends on the seed, its pixels and the purpose only: under a
-    given seed it gets the same counts alone, in a batch, in any order and on any
-    machine, and equal images share their certificate; others have no noise in common.
-    Certificates hold for images that were chosen without sight of the noise: whoever
+    The noise of an image depends on the seed, its pixels and the purpose only. Under a
+    given seed an image gets the same counts alone, in a batch, in any order and on any
+    machine. Equal images share their certificate; others have no noise in common.
+
+    Certificates hold for images that were chosen without sight of the noise. Whoever
     knows a given seed, or sees answers under it, may search for an image that is
-    certified falsely, and finds it so whenever it is asked about again. So give none
+    certified falsely; it is certified falsely again on every call. So give no seed
     where images come from strangers: each call then has noise of its own.
 
     Attributes:
         model: the base classifier, adapted.
-        settings: those given. The seed of one call's noise is `Certified.seed`.
+        settings: the settings as given. The seed of one call's noise is
+            `Certified.seed`.
 
     Example:
         >>> bright = nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False)).eval()
@@ -136,25 +141,28 @@ class SmoothedClassifier:
     ) -> None:
         self.model = opened(model, {}, num_classes)
         self.settings = settings_from(CertificationSettings, settings, fields)
-        # Of an input, if it is known.
+        # The shape of one input; None where it is not known.
         self.shape = self._input_shape() if shape is None else tuple(shape)
-        of_engine = self.settings
-        if of_engine.seed is None:
-            # Nobody is to guess that of `engine` either.
-            of_engine = of_engine.replace(seed=fresh_seed())
-        where = device_of(self.model) if device is None else models.pick_device(device)
-        self.engine = Engine(self.model, of_engine, device=where)
+
+        engine_settings = self.settings
+        if engine_settings.seed is None:
+            # Each call takes another seed, but that of the engine is secret, too.
+            engine_settings = engine_settings.replace(seed=fresh_seed())
+        place = device_of(self.model) if device is None else models.pick_device(device)
+        self.engine = Engine(self.model, engine_settings, device=place)
 
     def _input_shape(self) -> tuple[int, ...] | None:
-        """Return the shape of an input as the model says it, unless a noisy copy has
-        another; None where unknown.
+        """Return the shape of one input; None where it is not known.
+
+        The model says which shape its inputs, the noisy copies, have. It is that of an
+        image only if the noise keeps the shape.
         """
-        seen = getattr(self.model, "shape", None)
-        if seen is None:
+        shape_of_copy = getattr(self.model, "shape", None)
+        if shape_of_copy is None:
             return None
-        shape = tuple(seen)
-        copy = tuple(self.settings.known_noise().shape(shape))
-        return shape if copy == shape else None
+        shape = tuple(shape_of_copy)
+        keeps_shape = tuple(self.settings.known_noise().shape(shape)) == shape
+        return shape if keeps_shape else None
 
     @property
     def noise(self) -> Noise:
@@ -163,8 +171,10 @@ class SmoothedClassifier:
 
     @property
     def sigma(self) -> float:
-        """Standard deviation of Gaussian noise, in units of pixels in [0, 1]; Problem
-        under another noise.
+        """Standard deviation of Gaussian noise, in units of pixels in [0, 1].
+
+        Raises:
+            Problem: the noise is another one.
         """
         if not isinstance(self.noise, Gaussian):
             raise BadValue(
@@ -174,18 +184,17 @@ class SmoothedClassifier:
 
     @property
     def seed(self) -> int | None:
-        """Of the noise, as it was given; None where each call draws its own."""
+        """The seed of the noise as it was given; None where each call draws its own."""
         return self.settings.seed
 
     def drawing(self, x: Tensor) -> Engine:
-        """Return what draws the noise of one call, about images shaped like `x` (C, H,
-        W).
+        """Return the engine of one call, about images shaped like `x` (C, H, W).
 
-        It draws under a new seed if the classifier has none.
+        It draws its noise under a new seed if the classifier has none.
         """
         if self.seed is not None:
             return self.engine
-        # Once for all calls.
+        # What is prepared here serves the engines of all calls.
         self.engine.prepare(x.shape)
         return self.engine.under(fresh_seed())
 
@@ -197,21 +206,22 @@ class SmoothedClassifier:
         until: Until | None = None,
         **fields: Unpack[CertificationOptions],
     ) -> Certified:
-        """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with
-        probability <= alpha.
+        """Certify images (CERTIFY of Cohen et al. 2019).
+
+        Each certificate is wrong with probability at most alpha.
 
         Args:
             x: (B, C, H, W), or one image (C, H, W), in [0, 1]; features (B, d) or (d,),
                 of any scale.
             settings: in place of the classifier's own, for another n0, n, alpha, rule
-                or bound. Or as keywords.
-            until: stops an image early: asked at every look with the `Claim` so far and
-                the samples behind it, for a rule that holds wherever one stops (all but
-                "fixed").
+                or bound. They may also be given as keywords.
+            until: decides at every look, by the `Claim` so far and the samples behind
+                it, whether an image stops early. The rule must hold wherever one stops,
+                as all do but "fixed".
 
         Raises:
-            Problem: settings that cannot be used, or of another base classifier or
-                noise; images outside [0, 1] or of the wrong shape; or logits that are
+            Problem: the settings cannot be used, or are of another base classifier or
+                noise; images lie outside [0, 1] or have the wrong shape; or logits are
                 not finite.
         """
         settings = self.settings_for(settings, fields)
@@ -222,14 +232,16 @@ class SmoothedClassifier:
                 f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, "
                 "dense or radius=R"
             )
+
         jobs = [
             Job(i, image, certify_steps(rule, settings.n0, until=until))
             for i, image in enumerate(images)
         ]
-        of_images, engine = self._run(jobs)
-        counts0 = np.stack([evidence.counts0 for evidence in of_images])
-        counts = np.stack([evidence.counts for evidence in of_images])
-        paths = tuple(evidence.path for evidence in of_images)
+        evidence_of_images, engine = self._run(jobs)
+        counts0 = np.stack([evidence.counts0 for evidence in evidence_of_images])
+        counts = np.stack([evidence.counts for evidence in evidence_of_images])
+        paths = tuple(evidence.path for evidence in evidence_of_images)
+        # A randomised bound takes a number in (0, 1) for each image; others take none.
         u = uniforms(settings.bound, engine.seed, [job.address for job in jobs])
         predict, radius = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
         return Certified(
@@ -246,32 +258,38 @@ class SmoothedClassifier:
     def settings_for(
         self, settings: CertificationSettings | None, fields: CertificationOptions
     ) -> CertificationSettings:
-        """Those of one call: what they leave open is the classifier's, and what makes
-        the classifier must be its own.
+        """Return the settings of one call.
+
+        Args:
+            settings: in place of the classifier's. The classifier's settings still
+                stand where these have None.
+            fields: settings by name, each in place of the one in `settings`.
 
         Raises:
-            Problem: they are of another base classifier or noise, or label-aware: there
-                are no labels here.
+            Problem: the settings are of another base classifier or noise, or
+                label-aware: there are no labels here.
         """
         if settings is None:
             settings = self.settings
         settings = settings_from(CertificationSettings, settings, fields)
-        left_open = {
-            name: value
-            for name, value in self.settings
-            if value is not None and getattr(settings, name) is None
-        }
-        if left_open:
-            settings = settings.replace(**left_open)
-        for name in OF_THE_CLASSIFIER:
-            wanted = getattr(settings, name)
-            own = getattr(self.settings, name)
-            if wanted != own:
+
+        # A field that is None was left open, such as a seed or a noise.
+        from_classifier = {}
+        for name, value in self.settings:
+            if getattr(settings, name) is None and value is not None:
+                from_classifier[name] = value
+        if from_classifier:
+            settings = settings.replace(**from_classifier)
+
+        for name in SETTINGS_OF_CLASSIFIER:
+            value = getattr(settings, name)
+            value_of_classifier = getattr(self.settings, name)
+            if value != value_of_classifier:
                 raise BadValue(
                     field=name,
-                    value=wanted,
-                    expected=f"is not this classifier's {own!r}: "
-                    "make another SmoothedClassifier",
+                    value=value,
+                    expected=f"must be this classifier's {value_of_classifier!r}",
+                    fix="make another SmoothedClassifier",
                 )
         if settings.label_aware:
             raise BadValue(
@@ -283,11 +301,11 @@ class SmoothedClassifier:
     def predict(
         self, x: Tensor | NDArray[Any], n: int = 1000, alpha: float = 0.001
     ) -> NDArray[np.int64]:
-        """The smoothed class of images, or ABSTAIN (PREDICT of Cohen et al. 2019).
+        """Return the smoothed class of images, or ABSTAIN (PREDICT of Cohen et al. 2019).
 
-        A class returned is not g(x) with probability <= alpha. Under the rule exact all
-        copies are counted, and neither n nor alpha matters. Arguments and errors as in
-        `certify`.
+        A returned class differs from g(x) with probability at most alpha. Under the
+        rule exact all copies are counted, and neither n nor alpha matters. The other
+        arguments, and the errors, are those of `certify`.
 
         Returns:
             (B,) classes.
@@ -303,27 +321,33 @@ class SmoothedClassifier:
         ranges = [SampleRange(PREDICT, 0, enough_to_predict(n, alpha))]
         images = self.checked(x)
         jobs = [Job(i, image, count_once(ranges)) for i, image in enumerate(images)]
-        of_images, _ = self._run(jobs)
-        classes = [top_if_clear(counts, alpha) for (counts,) in of_images]
+        counts_of_images, _ = self._run(jobs)
+        # Each image has one range of samples, and so one row of counts.
+        classes = [top_if_clear(counts, alpha) for (counts,) in counts_of_images]
         return np.array(classes, np.int64)
 
     def _run(self, jobs: Sequence[Job[T]]) -> tuple[list[T], Engine]:
-        """Return the results of `jobs`, in their order, and what drew their noise."""
+        """Return the results of `jobs`, in their order, and the engine that ran them."""
         engine = self.drawing(jobs[0].x)
         job_results = results(engine, jobs)
+        # Images may not share a batch where an answer depends on the rest of it.
         if not engine.mixes:
             warnings.warn(Note("batch_matters", text=BATCH_MATTERS), stacklevel=3)
         return job_results, engine
 
     def checked(self, x: Tensor | NDArray[Any]) -> Tensor:
-        """Return inputs (B, ...), of `x` with or without a batch axis.
+        """Return `x` as a batch of inputs (B, ...).
+
+        Args:
+            x: a batch, or one input.
 
         Raises:
-            Problem: it is neither.
+            Problem: `x` is neither, or the batch is empty.
         """
-        # Rows of features, or one of them.
+        # NumPy's numbers are taken as rows of features, or as one row.
         if isinstance(x, np.ndarray) and x.ndim in (1, 2) and x.dtype.kind in "fiu":
             x = torch.tensor(x, dtype=torch.float32)
+        # One input is (C, H, W) or a row (d,), where nothing says its shape.
         dimensions_of_one = 3 if np.ndim(x) > 2 else 1
         if self.shape is not None:
             dimensions_of_one = len(self.shape)

@@ -10,15 +10,21 @@ from randsmooth.cli.settings import Settings
 from randsmooth.documents import parse_yaml, read_file, shown
 from randsmooth.errors import OutputExists, WrongFile
 
-# Room for the names of a thousand files, which is still read within seconds.
+# The largest file of settings that is read: it has room for a thousand paths, and YAML
+# of this size is parsed within seconds.
 MOST_BYTES = 2**16
 
-# How a run treats what is there already is not a part of the run.
-NOT_KEPT = {"resume", "overwrite"}
+# These say what to do about results that exist, which another run decides anew.
+NOT_SAVED = {"resume", "overwrite"}
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Return the keys and values of a YAML file. Problem where it holds none."""
+    """Return the keys and values of a YAML file.
+
+    Raises:
+        Problem: the file cannot be read, is larger than MOST_BYTES, or holds something
+            other than keys with values.
+    """
     values = parse_yaml(read_file(path, MOST_BYTES), path)
     if not isinstance(values, dict):
         raise WrongFile(
@@ -36,12 +42,15 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
         Problem: the file is for another verb, or gives a setting twice.
     """
     values = read_document(path)
-    meant = values.pop("verb", verb)
-    if meant != verb:
+    # The verb is written by --save-config; a file by hand may leave it out.
+    verb_of_file = values.pop("verb", verb)
+    if verb_of_file != verb:
         raise WrongFile(
-            f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`",
+            f"{path} configures `randsmooth {shown(verb_of_file)}`, not `randsmooth {verb}`",
             file=path,
         )
+
+    # The options of the command line have -, the fields of the settings have _.
     settings = {str(key).replace("-", "_"): value for key, value in values.items()}
     if len(settings) < len(values):
         raise WrongFile(
@@ -55,7 +64,7 @@ def write_config(settings: Settings, verb: str, path: Path) -> None:
     """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
     if path.exists():
         raise OutputExists(f"{path} exists; --save-config writes a new file", file=path)
-    kept = settings.model_dump(mode="json", exclude_none=True, exclude=NOT_KEPT)
+    kept = settings.model_dump(mode="json", exclude_none=True, exclude=NOT_SAVED)
     document = {"verb": verb} | kept
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     write_atomically(path, text.encode())

@@ -37,20 +37,23 @@ DIFFERENCE = "difference"
 
 @dataclass(frozen=True)
 class CellAgreement:
-    """A row of a paper beside certificates: which of its informative cells differ.
+    """How well the certificates of a row agree with the figures that the paper prints.
 
     Attributes:
-        row, found: the row and the certificates.
+        row: the row of the paper.
+        file: the certificates.
         here: metric -> the figure of the certificates.
-        differences: metric -> our figure minus the paper's, of the informative cells.
-        unexplained: those of the differences that rounding and, on other images, chance
-            do not explain.
+        differences: metric -> our figure minus the paper's, for each informative cell
+            (see `informative`).
+        unexplained: the differences that neither rounding nor, on other images, chance
+            explains.
         same_images: whether both figures are measured on equally many images.
-        mean_error: mean |difference| in units of the printed rounding; 0 without cells.
+        mean_error: the mean |difference| in units of the printed rounding; 0 where no
+            cell is informative.
     """
 
     row: PaperRow
-    found: CertificateFile
+    file: CertificateFile
     here: dict[str, float]
     differences: dict[str, float]
     unexplained: dict[str, float]
@@ -66,41 +69,42 @@ class CellAgreement:
 
     @property
     def another_run(self) -> bool:
-        """Whether a released log is of another run than the row.
+        """Whether the file is a released log of another run than the row.
 
-        At least half of its informative cells differ.
+        At least half of its informative cells differ then.
         """
         differs = bool(self.unexplained) and self.share >= ANOTHER_RUN_SHARE
-        return self.found.log and differs
+        return self.file.log and differs
 
 
 def agreement_of(
-    row: PaperRow, found: CertificateFile, columns: Sequence[str] | None = None
+    row: PaperRow, file: CertificateFile, columns: Sequence[str] | None = None
 ) -> CellAgreement:
     """Compare the figures of certificates with those of a row.
 
     Args:
         columns: the metrics; by default those that the row has.
     """
-    same_images = row.images in (None, len(found.table))
-    here = figures(found, tuple(row.figures) if columns is None else columns)
+    # A paper that prints no number of images is taken to have ours.
+    same_images = row.images in (None, len(file.table))
+    here = figures(file, tuple(row.figures) if columns is None else columns)
     differences = {}
     unexplained = {}
     errors = []
     for metric, value in here.items():
-        if metric not in row.figures or not informative(row, found, metric):
+        if metric not in row.figures or not informative(row, file, metric):
             continue
         difference = value - row.figures[metric]
         differences[metric] = difference
         errors.append(abs(difference) / rounding(row, metric))
         interval = (value, value)
         if not same_images:
-            interval = _chance_interval(row, found, metric, value)
+            interval = _chance_interval(row, file, metric, value)
         if not _is_rounded_into(interval, row, metric):
             unexplained[metric] = difference
     return CellAgreement(
         row=row,
-        found=found,
+        file=file,
         here=here,
         differences=differences,
         unexplained=unexplained,
@@ -109,38 +113,39 @@ def agreement_of(
     )
 
 
-def figures(found: CertificateFile, columns: Sequence[str]) -> dict[str, float]:
+def figures(file: CertificateFile, columns: Sequence[str]) -> dict[str, float]:
     """Return the value of each metric that certificates determine.
 
     Accuracy is in percent.
     """
     values = {}
     if "acr" in columns:
-        values["acr"] = float(_certified_radii(found).mean())
+        values["acr"] = float(_certified_radii(file).mean())
     for column in columns:
         if column.startswith(ACCURACY):
-            accuracy = metrics.certified_accuracy(found.table, _radius(column))
+            accuracy = metrics.certified_accuracy(file.table, _radius(column))
             values[column] = 100.0 * accuracy.value
     return values
 
 
-def _certified_radii(found: CertificateFile) -> NDArray[np.float64]:
+def _certified_radii(file: CertificateFile) -> NDArray[np.float64]:
     """Return (N,) radii, 0 where the class is wrong."""
-    return np.asarray(found.table.radius * found.table.correct, np.float64)
+    return np.asarray(file.table.radius * file.table.correct, np.float64)
 
 
 def _radius(metric: str) -> float:
+    """Return the radius at which a metric is a certified accuracy."""
     return float(metric.removeprefix(ACCURACY))
 
 
-def informative(row: PaperRow, found: CertificateFile, metric: str) -> bool:
-    """Whether a cell could differ.
+def informative(row: PaperRow, file: CertificateFile, metric: str) -> bool:
+    """Return whether a cell could differ.
 
     It could not where the paper prints 0 at a radius that cannot be certified.
     """
     if not metric.startswith(ACCURACY) or row.figures.get(metric) != 0.0:
         return True
-    return _radius(metric) <= metrics.farthest(found.table)
+    return _radius(metric) <= metrics.farthest(file.table)
 
 
 def rounding(row: PaperRow, metric: str) -> float:
@@ -154,33 +159,35 @@ def digits(metric: str) -> int:
 
 
 def _chance_interval(
-    row: PaperRow, found: CertificateFile, metric: str, here: float
+    row: PaperRow, file: CertificateFile, metric: str, here: float
 ) -> tuple[float, float]:
-    """Return where a figure may lie by chance that is measured on other images.
+    """Return the interval within which the figure may lie on other images, by chance.
 
-    The interval is that of the smaller number of images, around our figure.
+    It lies around our figure, and is as wide as the smaller number of images makes it.
+
+    Args:
+        here: our figure.
     """
-    fewer = min(len(found.table), row.images or 0)
+    fewer = min(len(file.table), row.images or 0)
     if metric == "acr":
-        spread = float(_certified_radii(found).std())
+        spread = float(_certified_radii(file).std())
         z = float(special.ndtri(0.5 + CHANCE_LEVEL / 2.0))
         half_width = z * spread / math.sqrt(fewer)
         return here - half_width, here + half_width
-    if metric.startswith(ACCURACY):
-        measured_on_fewer = here
-        if fewer != len(found.table):
-            measured_on_fewer = row.figures[metric]
-        low, high = share_interval(
-            fewer * measured_on_fewer / 100.0, fewer, level=CHANCE_LEVEL
-        )
-        below = min(100.0 * float(low) - measured_on_fewer, 0.0)
-        above = max(100.0 * float(high) - measured_on_fewer, 0.0)
-        return here + below, here + above
-    return here, here
+    # The other metrics are accuracies: the interval is that of the one which was
+    # measured on fewer images, moved so that it lies around ours.
+    measured_on_fewer = here
+    if fewer != len(file.table):
+        measured_on_fewer = row.figures[metric]
+    count = fewer * measured_on_fewer / 100.0
+    low, high = share_interval(count, fewer, level=CHANCE_LEVEL)
+    below = min(100.0 * float(low) - measured_on_fewer, 0.0)
+    above = max(100.0 * float(high) - measured_on_fewer, 0.0)
+    return here + below, here + above
 
 
 def _is_rounded_into(interval: tuple[float, float], row: PaperRow, metric: str) -> bool:
-    """Whether the printed figure is a rounded one of the interval."""
+    """Return whether rounding a figure of the interval may give the printed one."""
     low, high = interval
     printed = row.figures[metric]
     return max(low - printed, printed - high) <= rounding(row, metric) + ROUNDING
@@ -200,109 +207,122 @@ class CellComparison:
     """The rows of a table with the paper's figures, and ours where there are some.
 
     Attributes:
-        rows: those of the paper.
+        rows: the rows of the paper.
         metrics: the columns.
-        agreed: each row beside its certificates; None where there are none.
-        beyond: figures of each row that certificates do not tell; none for all rows
-            where it is empty.
+        agreements: for each row how well its certificates agree; None where there are
+            no certificates.
+        other_figures: for each row our figures that do not follow from certificates,
+            such as seconds; empty where no row has any.
     """
 
     rows: tuple[PaperRow, ...]
     metrics: tuple[str, ...]
-    agreed: tuple[CellAgreement | None, ...]
-    beyond: tuple[dict[str, float], ...] = ()
+    agreements: tuple[CellAgreement | None, ...]
+    other_figures: tuple[dict[str, float], ...] = ()
 
     @property
     def ours(self) -> list[dict[str, float]]:
         """Our figures of each row, by metric."""
-        beyond: Sequence[dict[str, float]] = self.beyond or [{} for _ in self.rows]
+        other_figures: Sequence[dict[str, float]] = self.other_figures
+        if not other_figures:
+            other_figures = [{} for _ in self.rows]
         figures = []
-        for agreement, more in zip(self.agreed, beyond, strict=True):
-            figures.append(more if agreement is None else agreement.here | more)
+        for agreement, others in zip(self.agreements, other_figures, strict=True):
+            figures.append(others if agreement is None else agreement.here | others)
         return figures
 
     @property
     def of_printed_runs(self) -> list[CellAgreement]:
-        """How well the rows of which there are certificates agree.
+        """The agreements of rows whose certificates are of the run that was printed.
 
-        Those of other runs are left out.
+        Rows without certificates, and released logs of other runs, are left out.
         """
         return [
             agreement
-            for agreement in self.agreed
+            for agreement in self.agreements
             if agreement is not None and not agreement.another_run
         ]
 
     @property
     def compared(self) -> int:
-        """How many cells of these rows can be compared.
-
-        Zeros that are out of reach cannot.
-        """
+        """How many informative cells the rows `of_printed_runs` have."""
         return sum(len(agreement.differences) for agreement in self.of_printed_runs)
 
     @property
     def explained(self) -> int:
-        """How many of these are as printed.
+        """How many of the `compared` cells are as printed.
 
-        To rounding and, on another number of images, chance.
+        Differences by rounding count as none. So do those by chance where the numbers
+        of images differ.
         """
-        return self.compared - sum(
+        unexplained = sum(
             len(agreement.unexplained) for agreement in self.of_printed_runs
         )
+        return self.compared - unexplained
 
     @property
     def summary(self) -> str:
-        """How many rows there are, and how many of their cells are as printed."""
-        sentence = (
+        """How many rows could be compared, and how many of their cells are as printed.
+
+        It ends in what may explain a difference: rounding, and chance where a row was
+        measured on other images than the paper's.
+        """
+        on_same_images = all(
+            agreement.same_images
+            for agreement in self.agreements
+            if agreement is not None
+        )
+        explanations = "rounding" if on_same_images else "rounding and chance"
+        return (
             f"{len(self.of_printed_runs)} of {len(self.rows)} rows; "
-            f"{self.explained} of {self.compared} cells as printed, to rounding"
+            f"{self.explained} of {self.compared} cells as printed, to {explanations}"
         )
-        other_images = any(
-            agreement is not None and not agreement.same_images
-            for agreement in self.agreed
-        )
-        return f"{sentence} and chance" if other_images else sentence
 
 
 def compare_cells(
     rows: Sequence[PaperRow],
-    found: Sequence[CertificateFile | None],
-    beyond: Sequence[dict[str, float]] = (),
+    files: Sequence[CertificateFile | None],
+    other_figures: Sequence[dict[str, float]] = (),
 ) -> CellComparison:
-    """Compare each row of a paper with the certificates found for it.
+    """Compare each row of a paper with its certificates.
 
     Args:
-        beyond: figures of each row that certificates do not tell.
+        files: the certificates of each row, None where there are none.
+        other_figures: as in `CellComparison`.
     """
     columns = list(dict.fromkeys(metric for row in rows for metric in row.figures))
     if not columns:
-        columns = _usual_columns([file for file in found if file is not None])
-    agreed = []
-    for row, file in zip(rows, found, strict=True):
-        agreed.append(None if file is None else agreement_of(row, file, columns))
-    return CellComparison(tuple(rows), tuple(columns), tuple(agreed), tuple(beyond))
+        columns = _usual_columns([file for file in files if file is not None])
+    agreements = []
+    for row, file in zip(rows, files, strict=True):
+        agreements.append(None if file is None else agreement_of(row, file, columns))
+    return CellComparison(
+        tuple(rows), tuple(columns), tuple(agreements), tuple(other_figures)
+    )
 
 
-def _usual_columns(found: Sequence[CertificateFile]) -> list[str]:
+def _usual_columns(files: Sequence[CertificateFile]) -> list[str]:
     """Return the metrics that are shown where the paper prints none."""
     columns = ["acr"]
-    if found:
-        radii = metrics.usual_radii([file.table for file in found])
+    if files:
+        radii = metrics.usual_radii([file.table for file in files])
         columns += [f"{ACCURACY}{radius:g}" for radius in radii]
     return columns
 
 
 def findings(table: CellComparison) -> list[str]:
-    """Say which rows differ by more than rounding explains.
+    """Return a sentence for each row that differs by more than rounding explains.
 
-    And which are measured on other images.
+    One more for each pair of numbers of images names the rows that the paper measured
+    on the one number and we on the other.
     """
-    agreed = [agreement for agreement in table.agreed if agreement is not None]
-    sentences = [_finding(agreement) for agreement in agreed if agreement.unexplained]
+    agreements = [item for item in table.agreements if item is not None]
+    sentences = [
+        _finding(agreement) for agreement in agreements if agreement.unexplained
+    ]
     rows_of_images = gathered(
-        ((agreement.row.images or 0, len(agreement.found.table)), agreement.row)
-        for agreement in agreed
+        ((agreement.row.images or 0, len(agreement.file.table)), agreement.row)
+        for agreement in agreements
         if not agreement.same_images
     )
     for (theirs, ours), rows in rows_of_images.items():
@@ -342,7 +362,8 @@ def wide(table: CellComparison) -> pd.DataFrame:
     """
     several_datasets = len({row.dataset for row in table.rows}) > 1
     lines = []
-    for row, agreement, ours in zip(table.rows, table.agreed, table.ours, strict=True):
+    compared_rows = zip(table.rows, table.agreements, table.ours, strict=True)
+    for row, agreement, ours in compared_rows:
         name = f"{row.name}, {row.dataset}" if several_datasets else row.name
         sigma = "" if math.isnan(row.sigma) else f"{row.sigma:g}"
         # The first line of a row alone says what it is.
@@ -366,7 +387,7 @@ def _image_words(row: PaperRow, agreement: CellAgreement | None) -> dict[str, st
         words[PAPER] = f"{row.images:,}"
     if agreement is not None:
         star = "" if agreement.same_images else "*"
-        words[HERE] = f"{len(agreement.found.table):,}{star}"
+        words[HERE] = f"{len(agreement.file.table):,}{star}"
     return words
 
 
@@ -406,7 +427,8 @@ def _cell(value: float | None, metric: str, row: PaperRow, line: str) -> str:
 def tidy(table: CellComparison) -> pd.DataFrame:
     """Return the comparison for programs: one row per cell, at full precision."""
     lines: list[dict[str, object]] = []
-    for row, agreement, ours in zip(table.rows, table.agreed, table.ours, strict=True):
+    compared_rows = zip(table.rows, table.agreements, table.ours, strict=True)
+    for row, agreement, ours in compared_rows:
         for metric in table.metrics:
             lines.append(_tidy_cell(metric, row, agreement, ours))
     columns = [
@@ -449,7 +471,7 @@ def _tidy_cell(
         "here": here,
         "difference": here - published,
         "published_images": row.images,
-        "images": None if agreement is None else len(agreement.found.table),
-        "file": "" if agreement is None else agreement.found.path.name,
+        "images": None if agreement is None else len(agreement.file.table),
+        "file": "" if agreement is None else agreement.file.path.name,
         "explained": explained,
     }

@@ -54,7 +54,9 @@ class TableCoverage:
         """
         rows_of_lack = gathered(
             (lack(agreement), row)
-            for row, agreement in zip(self.cells.rows, self.cells.agreed, strict=True)
+            for row, agreement in zip(
+                self.cells.rows, self.cells.agreements, strict=True
+            )
         )
         rows_of_lack.pop("", None)
         return rows_of_lack
@@ -89,7 +91,7 @@ class Survey:
     @property
     def drawn(self) -> list[TableCoverage]:
         """The tables of which certificates of at least one row are there."""
-        return [table for table in self.tables if any(table.cells.agreed)]
+        return [table for table in self.tables if any(table.cells.agreements)]
 
     def frame(self) -> pd.DataFrame:
         """Return every cell of these tables: the paper's figure and ours.
@@ -128,9 +130,9 @@ def survey(source: Path | str) -> Survey:
         if is_filled_table(thing)
     )
     used = {
-        id(agreement.found)
+        id(agreement.file)
         for table in tables
-        for agreement in table.cells.agreed
+        for agreement in table.cells.agreements
         if agreement is not None
     }
     unused = tuple(found for found in scan.found if id(found) not in used)

@@ -57,7 +57,7 @@ class RowEvidence:
     @property
     def found(self) -> CertificateFile | None:
         """The certificates to show for it; None where none fit."""
-        return None if self.agreement is None else self.agreement.found
+        return None if self.agreement is None else self.agreement.file
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def evidence_of(
         agreements = [agreement_of(row, file) for file in fitting]
         # Of several that fit, the first in this order is shown.
         agreement = min(agreements, key=_order, default=None)
-        shown = None if agreement is None else agreement.found
+        shown = None if agreement is None else agreement.file
         steps = steps_for(row, scale, folder)
         model = _model_of(steps, shown)
         evidence.append(
@@ -184,7 +184,7 @@ def _lack(
     why = lack(agreement)
     if why or not thing.needs_p_a or agreement is None:
         return why
-    if not metrics.knows_p_a(agreement.found.table):
+    if not metrics.knows_p_a(agreement.file.table):
         return "certificates that do not tell p_A"
     return ""
 
@@ -215,7 +215,7 @@ def _order(
     agree with many a row by chance: they come before neither of these.
     """
     row = agreement.row
-    found = agreement.found
+    found = agreement.file
     filed_by_user = found.place is not None and found.place.filed_by_user
     images = row.images or 0
     return (
@@ -230,15 +230,16 @@ def _order(
 
 
 def compared(
-    evidence: Sequence[RowEvidence], beyond: Sequence[dict[str, float]] = ()
+    evidence: Sequence[RowEvidence], other_figures: Sequence[dict[str, float]] = ()
 ) -> CellComparison:
     """Compare rows with the certificates to show for them.
 
     Args:
-        beyond: of each row, what is known beyond its certificates.
+        other_figures: for each row our figures that do not follow from certificates.
     """
     rows = [of_row.row for of_row in evidence]
-    return compare_cells(rows, [of_row.found for of_row in evidence], beyond)
+    files = [of_row.found for of_row in evidence]
+    return compare_cells(rows, files, other_figures)
 
 
 def certified(

@@ -34,10 +34,11 @@ ALPHA = 0.001
 REWEIGHTING_NOISES = 16
 P_MIN = 0.75
 
-# Counts farther from the mean, in standard deviations of at most sqrt(n) / 2 and then so
-# many more, weigh less than 1e-15 together.
+# A mean over counts leaves out counts that are farther from n p than so many standard
+# deviations (one is at most sqrt(n) / 2) and so many counts. All that are left out
+# have a probability below 1e-15 together.
 COUNTED_DEVIATIONS = 12.0
-COUNTED_BESIDES = 40.0
+COUNTED_BEYOND_DEVIATIONS = 40.0
 
 
 def expected_radius(
@@ -66,22 +67,24 @@ def radius_slope(
 # It takes half a second for n = 100,000; callers only read the array.
 @lru_cache(maxsize=8)
 def _radii(n: int, alpha: float, sigma: float) -> Floats:
-    """Return (n + 1,) the certified radius of 0, 1, ..., n successes of n."""
+    """Return (n + 1,) radii, certified from 0, 1, ..., n successes of n."""
     return Gaussian(sigma).radius(bounds.q_upper(np.arange(n + 1), n, alpha))
 
 
 def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
-    """Return E[values[k]] for k ~ Bin(n, p), `values` (n + 1,).
+    """Return E[values[k]] for k ~ Bin(n, p) and each p of `p_a`.
 
-    Counts that weigh next to nothing are left out.
+    Args:
+        values: (n + 1,)
     """
     p_a = np.asarray(p_a, np.float64)
-    means = [_mean_over_count(values, n, float(p)) for p in p_a.ravel()]
+    means = [_mean_for_one_p(values, n, float(p)) for p in p_a.ravel()]
     return np.array(means).reshape(p_a.shape)
 
 
-def _mean_over_count(values: Floats, n: int, p: float) -> float:
-    reach = COUNTED_DEVIATIONS * math.sqrt(n) / 2.0 + COUNTED_BESIDES
+def _mean_for_one_p(values: Floats, n: int, p: float) -> float:
+    """Return E[values[k]] for k ~ Bin(n, p) of a single p."""
+    reach = COUNTED_DEVIATIONS * math.sqrt(n) / 2.0 + COUNTED_BEYOND_DEVIATIONS
     fewest = max(0, math.floor(n * p - reach))
     most = min(n, math.ceil(n * p + reach))
     k = np.arange(fewest, most + 1)
@@ -95,8 +98,12 @@ def figure_2() -> Output:
     p_A is known and r = Phi^-1(p_A). The slopes are drawn once more on a scale that
     shows how far they are apart near p_A = 1.
     """
-    q = np.concatenate((np.linspace(0.5, 0.01, 400), np.geomspace(0.01, 1e-7, 250)[1:]))
+    # Near p_A = 1 the points come closer and closer, as q = 1 - p_A is divided.
+    down_to_1_percent = np.linspace(0.5, 0.01, 400)
+    near_0 = np.geomspace(0.01, 1e-7, 250)[1:]
+    q = np.concatenate((down_to_1_percent, near_0))
     p = 1.0 - q
+
     at_n = f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts"
     in_the_limit = "p_A known (limit of many samples)"
     radii = (
@@ -147,12 +154,13 @@ def budget_for_acr(
 def theorem_1() -> Output:
     """Print the budget that theorem 1 names for several ACRs.
 
-    And the ACR that a constant classifier has with it.
+    Beside it stands the ACR that a constant classifier has with it.
     """
     wanted = [0.1, 0.25, 0.3, 0.35]
     sigma = 0.5
     classes = 10
     budgets = [budget_for_acr(acr, classes, sigma) for acr in wanted]
+    # The classifier is right on 1 / K of the images, each with the largest radius.
     reached = [
         1.0 / classes * Gaussian(sigma).largest_radius(int(n), ALPHA) for n in budgets
     ]
@@ -174,9 +182,9 @@ def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> Outpu
     All are equal (Sun et al. 2025, theorem 2).
     """
     points = np.random.default_rng(seed).normal(size=(5, dimension))
-    points *= (
-        sigma * math.sqrt(dimension) / np.linalg.norm(points, axis=1, keepdims=True)
-    )
+    # N(0, sigma^2 I) in d dimensions is mostly about this far from 0.
+    common_norm = sigma * math.sqrt(dimension)
+    points *= common_norm / np.linalg.norm(points, axis=1, keepdims=True)
     exponent = -0.5 * (points**2).sum(axis=1) / sigma**2
     log_scale = 0.5 * dimension * math.log(2.0 * math.pi * sigma**2)
     columns = {
@@ -259,8 +267,9 @@ def li_radius(p_a: float, sigma: float = 1.0) -> float:
     if p_b == 0.0:
         return math.inf
 
-    def radius(log_a: float) -> float:
-        a = 1.0 + math.exp(log_a)
+    # The search runs over log(a - 1), on which a > 1 is an interval without ends.
+    def radius(log_a_minus_1: float) -> float:
+        a = 1.0 + math.exp(log_a_minus_1)
         log_sum = special.logsumexp((1.0 - a) * np.log([p_a, p_b]))
         log_mean = (log_sum - math.log(2.0)) / (1.0 - a)
         inside = 2.0 * math.exp(log_mean)
@@ -292,10 +301,17 @@ def _supremum(function: Callable[[float], float], low: float, high: float) -> fl
 
 
 def confidence_figure() -> Output:
-    """Draw radius against confidence by three guarantees (Jeong et al. 2023, figure 1)."""
-    p = np.concatenate((np.linspace(0.5, 0.99, 99), 1.0 - np.geomspace(0.01, 1e-4, 30)))
-    li = np.array([li_radius(float(x)) for x in p])
-    lecuyer = np.array([lecuyer_radius(float(x)) for x in p])
+    """Draw the radii that three guarantees certify, against the confidence p.
+
+    Source: Jeong et al. 2023, figure 1.
+    """
+    # Near 1 the radii grow ever faster, so the points there come closer and closer.
+    up_to_99_percent = np.linspace(0.5, 0.99, 99)
+    near_1 = 1.0 - np.geomspace(0.01, 1e-4, 30)
+    p = np.concatenate((up_to_99_percent, near_1))
+
+    li = np.array([li_radius(float(confidence)) for confidence in p])
+    lecuyer = np.array([lecuyer_radius(float(confidence)) for confidence in p])
     lines = (
         Line("Cohen et al. 2019", p, Gaussian(1.0).radius(1.0 - p)),
         Line("Li et al. 2019", p, li),
@@ -305,8 +321,9 @@ def confidence_figure() -> Output:
     return figure_output([Axes(title, "confidence p", "certified radius", lines)])
 
 
+# MACER's proposition 1: the numbers of classes K, and the gammas, that are printed.
 CLASSES = (2, 10, 1000)
-# Those of table 12; the paper's own is 8.
+# The values of table 12; the paper's models are trained with 8.
 GAMMAS = tuple(float(gamma) for gamma in range(2, 18, 2))
 
 
@@ -318,25 +335,31 @@ def slope(p: ArrayLike) -> Floats:
 def sharp(classes: int, gamma: float) -> tuple[float, float]:
     """Return the smallest bounds of both derivatives, as absolute values.
 
-    Some predictions have derivatives as large as these. By p_1: all the rest goes to
-    the runner-up, so that xi = 2 Phi^-1(p_1) <= gamma; or all classes are equal. By
-    p_2: the rest is shared equally by K - 1 classes, p_2 = (1 - p_1) / (K - 1), and
+    They are the smallest, because some predictions have derivatives as large as these.
+    The derivative by p_1 is largest where all the rest goes to the runner-up, so that
+    xi = 2 Phi^-1(p_1) <= gamma, or where all classes are equal. The one by p_2 is
+    largest where K - 1 classes share the rest equally, p_2 = (1 - p_1) / (K - 1), and
     xi = gamma.
     """
     top = max(gamma / 2.0, -float(special.ndtri(1.0 / classes)))
 
     def excess(log_p_2: float) -> float:
         p_2 = math.exp(log_p_2)
-        return float(-special.ndtri((classes - 1) * p_2) - special.ndtri(p_2)) - gamma
+        xi = float(-special.ndtri((classes - 1) * p_2) - special.ndtri(p_2))
+        return xi - gamma
 
-    least = math.exp(optimize.brentq(excess, -600.0, -math.log(classes), xtol=1e-12))
-    return float(slope(special.ndtr(-top))), float(slope(least))
+    # e^-600 is a p_2 at which xi is above every gamma of interest; 1 / K is the
+    # largest p_2, where xi is 0.
+    log_p_2 = optimize.brentq(excess, -600.0, -math.log(classes), xtol=1e-12)
+    least_p_2 = math.exp(log_p_2)
+    return float(slope(special.ndtr(-top))), float(slope(least_p_2))
 
 
 def of_the_proof(classes: int, gamma: float) -> tuple[float, float]:
-    """Return the bounds of appendix B.
+    """Return the bounds of both derivatives that appendix B proves.
 
-    Phi^-1(p_1) <= gamma and p_1 >= 1 / K; p_2 >= (1 - Phi(gamma)) / (K - 1).
+    They follow from Phi^-1(p_1) <= gamma and p_1 >= 1 / K, and from
+    p_2 >= (1 - Phi(gamma)) / (K - 1).
     """
     beyond = float(special.ndtr(-gamma))
     by_p_1 = float(max(slope(beyond), slope(1.0 / classes)))
@@ -366,13 +389,14 @@ def proposition_table() -> pd.DataFrame:
 def proposition_panels(classes: int = 10) -> list[Axes]:
     """Draw the derivative by p_1 as p_1 goes to 1, with and without the hinge.
 
-    And its bounds against gamma.
+    A second panel has the bounds of both derivatives against gamma.
     """
     q = np.geomspace(0.5, 1e-20, 400)
     lines = [Line("without the hinge", q, slope(q), dashed=True)]
     for gamma in (12.0, 8.0, 4.0):
-        held = q[-special.ndtri(q) <= gamma / 2.0]
-        lines.append(Line(f"gamma = {gamma:g}", held, slope(held)))
+        # With two classes xi = 2 Phi^-1(p_1); beyond gamma the derivative is 0.
+        below_hinge = q[-special.ndtri(q) <= gamma / 2.0]
+        lines.append(Line(f"gamma = {gamma:g}", below_hinge, slope(below_hinge)))
 
     gammas = np.linspace(GAMMAS[0], GAMMAS[-1], 60)
     curves = []
@@ -403,7 +427,7 @@ def proposition_1() -> Output:
     """Print and draw the smallest bounds that hold beside those of the proof."""
     least_1, least_2 = sharp(10, 8.0)
     proof_1, proof_2 = of_the_proof(10, 8.0)
-    made = table_output(
+    output = table_output(
         proposition_table(),
         "with 10 classes and gamma = 8 the derivative by p_1 is at most "
         f"{least_1:,.0f}, by p_2 {least_2:,.0f}; "
@@ -411,7 +435,7 @@ def proposition_1() -> Output:
         "appendix B also says p_2 <= 1 - Phi(gamma), which does not follow "
         "(p_1 = p_2 = 1/2) and is not needed",
     )
-    drawn = proposition_panels()
-    made.data["figure"] = numbers(drawn)
-    made.panels[""] = drawn
-    return made
+    panels = proposition_panels()
+    output.data["figure"] = numbers(panels)
+    output.panels[""] = panels
+    return output

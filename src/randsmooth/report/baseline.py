@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from randsmooth import errors, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Problem
-from randsmooth.metrics import Comparison, GivenUp, Point, Waterfall
+from randsmooth.metrics import Comparison, GivenUp, Point, Scope, Waterfall
 
 BASELINE_METHOD = "gaussian"
 
@@ -97,20 +97,37 @@ class AgainstBaseline:
     given_up: list[GivenUp]
 
 
+@dataclass(frozen=True)
+class BaselineComparisons:
+    """Every other table of a sheet against its baseline.
+
+    Attributes:
+        against: a comparison for each table that can be paired with the baseline.
+        refused: why the other tables cannot be paired, by the name of the table.
+    """
+
+    against: list[AgainstBaseline]
+    refused: dict[str, str]
+
+    @property
+    def scope(self) -> Scope | None:
+        """What the verdicts hold over together; None where there are no verdicts."""
+        if not self.against:
+            return None
+        # All comparisons were judged together, so they share one scope.
+        return self.against[0].comparison.scope
+
+
 def compare_with_baseline(
     baseline: int, tables: Sequence[Certificates], radii: Sequence[float]
-) -> tuple[list[AgainstBaseline], dict[str, str]]:
-    """Compare every table that can be paired with the baseline, all judged together.
-
-    Returns:
-        The comparisons; and why the other tables have none, by their names.
-    """
+) -> BaselineComparisons:
+    """Compare every table that can be paired with the baseline, all judged together."""
     pairs, refused = paired_with(baseline, tables)
     comparisons = metrics.compare(list(pairs.values()), radii)
     against = []
     for (row, pair), comparison in zip(pairs.items(), comparisons, strict=True):
         against.append(_against(row, pair, comparison, radii))
-    return against, refused
+    return BaselineComparisons(against, refused)
 
 
 def _against(

@@ -1,6 +1,7 @@
 """Figures of several panels as files: images by matplotlib, or a page that zooms."""
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,28 +18,30 @@ from randsmooth.report.plotly_charts import plot
 
 FIGURE_FORMATS = ("png", "pdf", "svg", "html")
 DOTS_PER_INCH = 160
+# matplotlib's line style for each dash pattern of a chart.
 LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
 
 PANELS_A_ROW = 3
 NAME_LENGTH = 60  # characters of a name in the legend, or beside a point
-# Sizes in inches: of a panel, of the narrowest figure, of a line of the legend, and in
-# the legend of a line's sample with the space beside it, and of a letter, about.
+
+# Sizes in inches.
 PANEL_WIDTH = 4.0
 PANEL_HEIGHT = 3.3
-LEAST_WIDTH = 5.4
-LEGEND_HEIGHT = 0.3
+LEAST_FIGURE_WIDTH = 5.4
+LEGEND_LINE_HEIGHT = 0.3
+# In the legend: a line's sample with the space beside it, and about a letter of a name.
 SAMPLE_WIDTH = 0.65
 LETTER_WIDTH = 0.075
 
 BAND_OPACITY = 0.13
-BEHIND_OPACITY = 0.55  # of lines that stand back
+BEHIND_OPACITY = 0.55  # of lines behind the others
 
 
 def draw(panels: Sequence[Axes], path: Path | str) -> None:
     """Write the panels as PNG, PDF or SVG, or as one HTML page that works offline.
 
     Raises:
-        Problem: no panel, or another suffix.
+        Problem: there is no panel, or the suffix of `path` is another one.
 
     Example:
         >>> import tempfile
@@ -57,21 +60,27 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
         raise errors.Problem("there is nothing to draw: no panel has a line")
     if suffix not in FIGURE_FORMATS:
         raise errors.unknown("figure format", suffix, FIGURE_FORMATS)
+    # A page is headed by the name of its file.
     write_atomically(path, _content(panels, suffix, path.stem))
 
 
 def _content(panels: Sequence[Axes], suffix: str, title: str) -> bytes:
+    """Return what the file holds: a page under `title`, or an image."""
     if suffix == "html":
         return _page(panels, title).encode()
     return _image(panels, suffix)
 
 
 def _page(panels: Sequence[Axes], title: str) -> str:
+    """Return the panels as one HTML page, which plotly.js draws and lets zoom."""
+    # A name has one colour and one dash in all panels.
     looks = looks_by_name(panels)
+    # The template and the script lie in the folder of the package `web`.
+    folder = web.__name__
     return web.page(
-        web.__name__,
+        folder,
         "figure.html.j2",
-        scripts=[web.asset(web.__name__, "figure.js")],
+        scripts=[web.asset(folder, "figure.js")],
         plots=True,
         title=title,
         figure=[plot(panel, looks) for panel in panels],
@@ -79,6 +88,7 @@ def _page(panels: Sequence[Axes], title: str) -> str:
 
 
 def _image(panels: Sequence[Axes], suffix: str) -> bytes:
+    """Return the panels as a PNG, PDF or SVG image."""
     file = io.BytesIO()
     _figure(panels).savefig(file, format=suffix, dpi=DOTS_PER_INCH)
     return file.getvalue()
@@ -92,14 +102,16 @@ def _figure(panels: Sequence[Axes]) -> Any:
     looks = looks_by_name(panels)
     columns = min(PANELS_A_ROW, len(panels))
     rows = _rows_for(len(panels), columns)
-    width = max(LEAST_WIDTH, PANEL_WIDTH * columns)
+    width = max(LEAST_FIGURE_WIDTH, PANEL_WIDTH * columns)
     legend_columns = _legend_columns(looks, width, most=2 * columns)
     legend_rows = _rows_for(len(looks), legend_columns)
-    height = PANEL_HEIGHT * rows + LEGEND_HEIGHT * legend_rows
+    height = PANEL_HEIGHT * rows + LEGEND_LINE_HEIGHT * legend_rows
     figure = Figure(figsize=(width, height), layout="constrained")
+
     places = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
     for axes, panel in zip(places, panels, strict=False):
         _draw_panel(axes, panel, looks)
+    # The last row may have more places than panels are left.
     for axes in places[len(panels) :]:
         axes.set_visible(False)
     _add_legend(figure, places, legend_columns)
@@ -107,7 +119,8 @@ def _figure(panels: Sequence[Axes]) -> Any:
 
 
 def _rows_for(count: int, columns: int) -> int:
-    return -(-count // columns)
+    """Return how many rows of so many columns hold `count` things."""
+    return math.ceil(count / columns)
 
 
 def _legend_columns(looks: Mapping[str, Look], width: float, most: int) -> int:

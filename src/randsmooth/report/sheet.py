@@ -20,7 +20,7 @@ from randsmooth.escape import printable, shortened
 from randsmooth.metrics import P_A_LEVELS, Estimate, Summary
 from randsmooth.noise import NORMS, Norm
 from randsmooth.report.baseline import (
-    AgainstBaseline,
+    BaselineComparisons,
     compare_with_baseline,
     find_baseline,
 )
@@ -157,13 +157,10 @@ class Sheet:
         return titles
 
     @cached_property
-    def compared(self) -> tuple[list[AgainstBaseline], dict[str, str]]:
-        """Every table that can be paired with the baseline against it.
-
-        And why the others cannot, by name.
-        """
+    def compared(self) -> BaselineComparisons:
+        """Every other table against the baseline; nothing where there is none."""
         if self.baseline is None:
-            return [], {}
+            return BaselineComparisons(against=[], refused={})
         return compare_with_baseline(self.baseline, self.tables, self.radii)
 
     @property
@@ -174,10 +171,11 @@ class Sheet:
         Abstention is not judged.
         """
         shown = [[0] * len(self.columns) for _ in self.tables]
-        against, _ = self.compared
-        for one in against:
-            at_radii = [0 if point is None else point.shown for point in one.points]
-            shown[one.row] = [one.comparison.acr_shown, *at_radii, 0]
+        for compared in self.compared.against:
+            at_radii = [
+                0 if point is None else point.shown for point in compared.points
+            ]
+            shown[compared.row] = [compared.comparison.acr_shown, *at_radii, 0]
         return shown
 
 

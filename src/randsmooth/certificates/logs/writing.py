@@ -1,4 +1,4 @@
-"""Logs as the literature writes them, of the tables whose certificates a log can say."""
+"""Logs as the literature writes them, of the tables that readers would not misread."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from randsmooth.noise import NORMS, round_down
 from randsmooth.urls import Place, delivered
 
 # Decimals of a radius in a log.
-DECIMALS = 6
+RADIUS_DECIMALS = 6
 
 
 def write_tsv(table: Certificates, path: Place) -> None:
@@ -33,12 +33,12 @@ def write_tsv(table: Certificates, path: Place) -> None:
         >>> print(Path("log.tsv").read_text().splitlines()[2].expandtabs(4))
         1   0   0   0.750000    1   0:00:00
     """
-    _check_a_log_can_say(table)
+    _require_usual_certificates(table)
     columns = {
         "idx": table.idx,
         "label": table.label,
         "predict": table.predict,
-        "radius": [round_down(radius, DECIMALS) for radius in table.radius],
+        "radius": [round_down(radius, RADIUS_DECIMALS) for radius in table.radius],
         "correct": table.correct.astype(int),
         "time": [timedelta(seconds=seconds) for seconds in table.seconds.tolist()],
     }
@@ -49,31 +49,40 @@ def write_tsv(table: Certificates, path: Place) -> None:
         write_atomically(local, text.encode())
 
 
-def _check_a_log_can_say(table: Certificates) -> None:
-    """Raise Problem unless all rows are CERTIFY's.
+def _require_usual_certificates(table: Certificates) -> None:
+    """Refuse a table whose log its readers would misread.
 
-    That is, under Gaussian noise, by n samples each and one-sided Clopper-Pearson.
+    They assume that CERTIFY of Cohen et al. 2019 made it: one Gaussian noise for all
+    images, n0 samples that pick a class, n others, and one-sided Clopper-Pearson.
+
+    Raises:
+        WrongTable: the table was made in another way.
     """
     header = table.header
+    name = table.name or "this table"
     if table.sigmas is not None:
         raise WrongTable(
-            f"{table.name or 'this log'} has a sigma for each image, "
-            "which a TSV log of "
-            "ours cannot say"
+            f"{name} has a sigma for each image, which a TSV log of ours cannot say"
         )
-    gaussian = header.noise is None or header.sigma is not None
-    if not gaussian or table.converted is not None:
-        radii = NORMS[table.norm].radius.replace("radius", "radii")
-        noise = f"{header.noise_title}, {radii}"
+
+    # The noise of a table that was read from a log is unknown, and Gaussian.
+    is_gaussian = header.noise is None or header.sigma is not None
+    if not is_gaussian or table.converted is not None:
+        norm = NORMS[table.norm].label
         raise WrongTable(
-            f"{table.name or 'this table'} ({noise}): a TSV log has L2 radii; keep the "
-            "Parquet file"
+            f"{name} ({header.noise_title}) has {norm} radii, and a TSV log has L2 radii "
+            "of Gaussian noise; keep the Parquet file"
         )
-    usual = header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
-    if not usual or header.n0 == 0 or header.label_aware or not table.labelled:
+
+    is_fixed_rule = header.rule == "fixed"
+    # A log names no bound, and is taken to have the usual one.
+    is_usual_bound = header.bound in (None, CLOPPER_PEARSON)
+    picks_class_by_samples = header.n0 != 0 and not header.label_aware
+    is_usual = is_fixed_rule and is_usual_bound and picks_class_by_samples
+    if not is_usual or not table.labelled:
         raise WrongTable(
-            f"{table.name or 'this table'} was certified otherwise than readers of a "
-            "TSV log assume, who would recover a false p_A",
+            f"{name} was certified otherwise than readers of a TSV log assume, who would "
+            "recover a false p_A",
             fix="keep the Parquet file, or certify by the rule fixed with the bound "
             "clopper-pearson, n0 and labels",
         )

@@ -142,8 +142,8 @@ class Backend(ABC):
     def asked(self, noisy: Tensor) -> Any:
         """Return what the base classifier answers to `noisy` (B, ...), unchecked.
 
-        A model that takes no batch of several is asked image by image. That is found
-        out by the first batch alone, of a model that is given full batches.
+        A model that takes no batch of several is asked image by image. Only the first
+        batch can show that a model is such a one, and only if batches are `padded`.
         """
         if self.one_by_one:
             return torch.cat([self.answer(image).clone() for image in noisy.split(1)])
@@ -158,9 +158,7 @@ class Backend(ABC):
         return answer
 
     def _takes_only_one(self, noisy: Tensor) -> bool:
-        """Return whether the model, which failed on `noisy`, takes its first image
-        alone.
-        """
+        """Return whether a model that failed on `noisy` takes its first image alone."""
         if self.answered or not self.padded or len(noisy) == 1:
             return False
         try:
@@ -228,9 +226,9 @@ def in_batches(
     """Return what `answer` gives for `images`, which it is asked about in batches.
 
     Args:
-        answer: from some of the images to answers, a row each.
+        answer: a function of some of the images; it returns a row for each.
         images: (n, ...)
-        size: of a batch; None: all are asked about at once.
+        size: how many images a batch has; None asks about all at once.
         filled: whether the last batch is filled up with zeros.
 
     Example:

@@ -1,5 +1,6 @@
-"""Backends for models that are no torch modules: ONNX Runtime, OpenVINO, and whatever
-is called in Python.
+"""Backends for models that are no torch modules.
+
+They run ONNX files, OpenVINO IR, and whatever is called in Python.
 """
 
 import threading
@@ -40,12 +41,19 @@ from randsmooth.models import (
 )
 from randsmooth.models.adapters.graph_file import quiet_runtime
 
-HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
+Shape = tuple[int, ...]
+
+# Precision -> OpenVINO's name of it.
+OPENVINO_PRECISIONS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
+
+
+CUDA_PROVIDER = "CUDAExecutionProvider"
 
 
 class Onnx(Backend):
-    """ONNX Runtime on the graph of the file, which itself determines the precision of
-    each layer.
+    """Runs an ONNX file by ONNX Runtime.
+
+    The file itself determines the precision of each layer.
     """
 
     name = "onnx"
@@ -68,56 +76,58 @@ class Onnx(Backend):
                     Setting("backend", "openvino"),
                 ),
             )
-        self.device, self.precision, self.model = device, precision, model
+        self.device = device
+        self.precision = precision
+        self.model = model
         runtime = quiet_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        wanted = (
-            [("CUDAExecutionProvider", {"device_id": device.index or 0})]
-            if device.type == "cuda"
-            else []
-        )
-        if wanted and wanted[0][0] not in runtime.get_available_providers():
-            raise Unreachable(
-                "this ONNX Runtime has no CUDA",
-                fix=("install onnxruntime-gpu, or give ", Setting("device", "cpu")),
-            )
+        # Operators that CUDA lacks are computed on the CPU.
+        providers: list[Any] = ["CPUExecutionProvider"]
+        if device.type == "cuda":
+            if CUDA_PROVIDER not in runtime.get_available_providers():
+                raise Unreachable(
+                    "this ONNX Runtime has no CUDA",
+                    fix=("install onnxruntime-gpu, or give ", Setting("device", "cpu")),
+                )
+            providers.insert(0, (CUDA_PROVIDER, {"device_id": device.index or 0}))
         self.session = runtime.InferenceSession(
-            model.path, options, providers=[*wanted, "CPUExecutionProvider"]
+            model.path, options, providers=providers
         )
 
     @property
     def instructions(self) -> str:
-        return (
-            super().instructions
-            if self.device.type == "cuda"
-            else f"ONNX Runtime, {cpu_instructions()}"
-        )
+        if self.device.type == "cuda":
+            return super().instructions
+        return f"ONNX Runtime, {cpu_instructions()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
+        # A file may have been exported for one size of batch only.
+        size = self.model.batch
         try:
-            found = in_batches(self._run, noisy.cpu(), self.model.batch)
+            outputs = in_batches(self._run, noisy.cpu(), size)
         except Problem:
             raise
-        # ONNX Runtime's exceptions have no other common base class.
+        # The exceptions of ONNX Runtime have no base class but Exception.
         except Exception as error:
             raise refused(noisy, error) from error
-        return as_logits(found, self.model).to(self.device)
+        return as_logits(outputs, self.model).to(self.device)
 
     def _run(self, noisy: Tensor) -> Tensor:
+        """Return the output of the graph for one batch."""
         images = self.model.prepared(noisy.numpy())
-        return torch.from_numpy(
-            self.session.run([self.model.output], {self.model.input: images})[0]
-        )
+        outputs = self.session.run([self.model.output], {self.model.input: images})
+        return torch.from_numpy(outputs[0])
 
 
 class OpenVINO(Backend):
-    """OpenVINO: the model is compiled for each shape of batch when it first comes."""
+    """Runs a model by OpenVINO, compiled when a shape of batch first comes."""
 
     name = "openvino"
     runs = "runs ONNX files, OpenVINO IR and torch modules throughout"
     parallel = True
-    spare = 1  # who asks waits, while threads of OpenVINO compute
+    # While OpenVINO's threads compute, those that ask only wait: one more draws noise.
+    spare = 1
     tried_on = ("cpu",)
     packages = ("openvino",)
 
@@ -137,18 +147,20 @@ class OpenVINO(Backend):
                 expected=f"computes on the CPU, not on {device.type}",
                 fix=("give ", Setting("device", "cpu")),
             )
-        self.core, self.convert = openvino.Core(), openvino.convert_model
-        self.device, self.precision = device, precision
-        self.model = (
-            model
-            if isinstance(model, GraphFile)
-            else own_copy(model).float().cpu().eval()
-        )
+        self.core = openvino.Core()
+        self.convert = openvino.convert_model
+        self.device = device
+        self.precision = precision
+        self.model: nn.Module | GraphFile
+        if isinstance(model, GraphFile):
+            self.model = model
+        else:
+            self.model = own_copy(model).float().cpu().eval()
         self.threads = torch.get_num_threads()
-        self.compiled: dict[tuple[int, ...], Any] = {}
-        self.requests: dict[
-            tuple[int, tuple[int, ...]], Any
-        ] = {}  # by thread and shape
+        # By the shape of a batch.
+        self.compiled: dict[Shape, Any] = {}
+        # By thread and shape: two threads may not share a request.
+        self.requests: dict[tuple[int, Shape], Any] = {}
         self.compiling = threading.Lock()
 
     @property
@@ -157,81 +169,98 @@ class OpenVINO(Backend):
 
     @property
     def instructions(self) -> str:
-        """What the device lists, which ignores the limits that the environment sets,
-        and those.
+        """The instructions that OpenVINO lists, and those that the environment allows.
+
+        What OpenVINO lists ignores limits that the environment sets.
         """
         listed = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         return f"OpenVINO {' '.join(sorted(listed))}, {cpu_instructions()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
-        # ONNX files are changed to any batch.
-        batch = self.model.batch if isinstance(self.model, IrModel) else None
+        # An IR keeps the size of batch that it was exported for. The graph of an ONNX
+        # file is reshaped to any size, and a module is converted for any.
+        size = self.model.batch if isinstance(self.model, IrModel) else None
         try:
-            found = in_batches(self._run, noisy, batch)
-        # OpenVINO raises it for shapes that do not fit.
+            outputs = in_batches(self._run, noisy, size)
+        # OpenVINO raises a RuntimeError for shapes that do not fit.
         except RuntimeError as error:
             raise refused(noisy, error) from error
-        return (
-            as_logits(found, self.model) if isinstance(self.model, GraphFile) else found
-        )
+        if isinstance(self.model, GraphFile):
+            return as_logits(outputs, self.model)
+        return outputs
 
     def _run(self, noisy: Tensor) -> Tensor:
-        graph = self.model if isinstance(self.model, GraphFile) else None
-        images = noisy.numpy() if graph is None else graph.prepared(noisy.numpy())
-        key = threading.get_ident(), images.shape
-        if key not in self.requests:
-            self.requests[key] = self._compiled(images.shape).create_infer_request()
-        result = self.requests[key].infer(
+        """Return the output of the model for one batch."""
+        images = noisy.numpy()
+        output_place = 0
+        if isinstance(self.model, GraphFile):
+            images = self.model.prepared(images)
+            output_place = self.model.place
+
+        thread_and_shape = (threading.get_ident(), images.shape)
+        if thread_and_shape not in self.requests:
+            request = self._compiled(images.shape).create_infer_request()
+            self.requests[thread_and_shape] = request
+        outputs = self.requests[thread_and_shape].infer(
             {0: images}, share_inputs=True, share_outputs=True
         )
-        return torch.from_numpy(np.array(result[0 if graph is None else graph.place]))
+        # The next request of this thread overwrites the memory of the outputs.
+        return torch.from_numpy(np.array(outputs[output_place]))
 
-    def _compiled(self, shape: tuple[int, ...]) -> Any:
+    def _compiled(self, shape: Shape) -> Any:
+        """Return the model compiled for batches of `shape`, once for all threads."""
         with self.compiling:
             if shape not in self.compiled:
-                config = {
-                    "INFERENCE_PRECISION_HINT": HINTS[self.precision],
-                    "NUM_STREAMS": str(self.workers),
-                }
-                config |= {
-                    "INFERENCE_NUM_THREADS": str(self.threads),
-                    "ENABLE_CPU_PINNING": "NO",
-                }
-                graph = self.graph_of(shape)
-                if isinstance(self.model, GraphFile):
-                    graph.reshape(list(shape))
-                made = self.core.compile_model(graph, "CPU", config)
-                # Where the processor lacks the units, OpenVINO takes another format, and
-                # does not say so.
-                if (
-                    made.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-                    != HINTS[self.precision]
-                ):
-                    raise WrongModel(
-                        f"precision={self.precision}: OpenVINO lacks "
-                        f"{ARITHMETICS[self.precision]} on this processor; use precision "
-                        "32 or the torch backend"
-                    )
-                self.compiled[shape] = made
+                self.compiled[shape] = self._compile(shape)
             return self.compiled[shape]
 
-    @torch.no_grad()
-    def graph_of(self, shape: tuple[int, ...]) -> Any:
-        """Return the model as OpenVINO has it.
+    def _compile(self, shape: Shape) -> Any:
+        """Compile the model for batches of `shape`.
 
-        It is a file's own graph, or of a module one for inputs of `shape`, where -1 means
-        any number.
+        Raises:
+            WrongModel: the processor cannot compute in the precision.
+        """
+        precision = OPENVINO_PRECISIONS[self.precision]
+        config = {
+            "INFERENCE_PRECISION_HINT": precision,
+            "NUM_STREAMS": str(self.workers),
+            "INFERENCE_NUM_THREADS": str(self.threads),
+            "ENABLE_CPU_PINNING": "NO",
+        }
+        graph = self.graph_of(shape)
+        if isinstance(self.model, GraphFile):
+            graph.reshape(list(shape))
+        compiled = self.core.compile_model(graph, "CPU", config)
+
+        # Where the processor lacks the units for a precision, OpenVINO silently takes
+        # another.
+        taken = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        if taken != precision:
+            raise WrongModel(
+                f"precision={self.precision}: OpenVINO lacks "
+                f"{ARITHMETICS[self.precision]} on this processor; use precision "
+                "32 or the torch backend"
+            )
+        return compiled
+
+    @torch.no_grad()
+    def graph_of(self, shape: Shape) -> Any:
+        """Return the model as a graph of OpenVINO's.
+
+        A file holds its graph. A module is traced to one for inputs of `shape`, where
+        -1 stands for any number.
         """
         if isinstance(self.model, GraphFile):
             return self.core.read_model(self.model.path)
+        # A trace takes a batch of 1 for a constant, one of 2 for a number that may vary.
         example = torch.zeros([2 if side == -1 else side for side in shape])
         try:
-            # Of torch.jit, with which OpenVINO traces.
+            # OpenVINO traces with torch.jit, which warns that it will go.
             with warnings.catch_warnings(action="ignore"):
                 return self.convert(
                     frozen(self.model), example_input=example, input=[shape]
                 )
-        # What the converter raises for operators that it does not know has no base class.
+        # The converter's exceptions for unknown operators have no base class.
         except Exception as error:
             self._check_takes(example)
             raise WrongModel(
@@ -243,10 +272,8 @@ class OpenVINO(Backend):
         """Raise the error of a module that fails by itself, without OpenVINO."""
         assert isinstance(self.model, nn.Module)
         try:
-            with (
-                torch.inference_mode(False),
-                torch.enable_grad(),
-            ):  # for one that takes a gradient itself
+            # A model may take a gradient itself.
+            with torch.inference_mode(False), torch.enable_grad():
                 self.model(example)
         # The model's own code may raise anything.
         except Exception as error:
@@ -254,9 +281,7 @@ class OpenVINO(Backend):
 
 
 class Python(Backend):
-    """Calls the model, one batch at a time, in the precision in which it computes
-    itself.
-    """
+    """Calls the model, one batch at a time, in the precision that it has by itself."""
 
     name = "python"
     runs = (
@@ -277,7 +302,9 @@ class Python(Backend):
                 value=precision,
                 fix=f"{article(model.kind)} computes as it was made; leave it at 32",
             )
-        self.model, self.device, self.precision = model, device, precision
+        self.model = model
+        self.device = device
+        self.precision = precision
         self.padded = model.padded
 
     def answer(self, noisy: Tensor) -> Tensor:
@@ -285,9 +312,11 @@ class Python(Backend):
 
 
 def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
-    """Logits as they are; labels (B,) or (B, 1) as votes. Errors as `votes`."""
-    return (
-        votes(answer.flatten(), model.num_classes, model.kind)
-        if model.labels
-        else answer
-    )
+    """Return logits as they are, and labels (B,) or (B, 1) as votes.
+
+    Raises:
+        Problem: as `votes` does, for labels.
+    """
+    if not model.labels:
+        return answer
+    return votes(answer.flatten(), model.num_classes, model.kind)

@@ -1,6 +1,4 @@
-"""Why a base classifier failed on a batch: the error that names the cause, and asks
-about shapes only of these.
-"""
+"""Why a base classifier failed on a batch: the error that names the cause."""
 
 import re
 
@@ -10,12 +8,12 @@ from randsmooth.documents import shown
 from randsmooth.errors import ModelFailed, Setting
 from randsmooth.models.adapters.foreign_model import GRADIENT
 
-# What Python says of a function that is given too few arguments, or too many.
+# Python's message for a function that is given too few arguments, or too many.
 ARGUMENTS = re.compile(
     r"missing \d+ required|takes (from )?\d+ .*positional arguments? but"
 )
-# Words in what torch, NumPy, ONNX Runtime, OpenVINO and checks of models say of shapes
-# that do not fit.
+# Words in messages about shapes that do not fit: torch's, NumPy's, ONNX Runtime's,
+# OpenVINO's and those of the models' own checks.
 SHAPES = re.compile(
     r"\b(shapes?|sizes?|mat1|dims?|dimensions?|channels?|height|width|broadcast|aligned"
     r"|features?|axis|axes|rank"
@@ -25,13 +23,13 @@ SHAPES = re.compile(
 
 
 def refused(noisy: Tensor, error: Exception) -> ModelFailed:
-    """The error for inputs that a classifier failed on, with the cause as far as it can
-    be told.
+    """Return the error for inputs that a classifier failed on.
+
+    It names the cause, as far as the message of the runtime tells it.
 
     Args:
         noisy: (B, C, H, W) the images, or other inputs.
-        error: the runtime's own; of TorchScript's the last line says most, of others
-            the first.
+        error: the runtime's own error.
 
     Example:
         >>> import torch
@@ -40,33 +38,44 @@ def refused(noisy: Tensor, error: Exception) -> ModelFailed:
         >>> print(refused(torch.zeros(4, 1, 8, 8), TypeError("missing 1 required positional argument: 't'")))
         the model cannot be called with images alone (missing 1 required positional argument: 't'): give a ...
     """
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [
-        type(error).__name__
-    ]
-    said = shown(lines[-1] if "TorchScript" in lines[0] else lines[0])
+    cause = _telling_line(error)
     shape = tuple(noisy.shape[1:])
-    if isinstance(error, TypeError) and ARGUMENTS.search(said):
-        way = "give a module or function of images alone, such as lambda x: model(x, t)"
+    if isinstance(error, TypeError) and ARGUMENTS.search(cause):
         return ModelFailed(
-            f"the model cannot be called with images alone ({said}): {way}"
+            f"the model cannot be called with images alone ({cause}): give a module or "
+            "function of images alone, such as lambda x: model(x, t)"
         )
-    if GRADIENT.search(said):
-        way = "let it call requires_grad_ on a copy of the images, under torch.enable_grad()"
+    if GRADIENT.search(cause):
         return ModelFailed(
-            f"the model takes a gradient, and that failed ({said}): {way}"
+            f"the model takes a gradient, and that failed ({cause}): let it call "
+            "requires_grad_ on a copy of the images, under torch.enable_grad()"
         )
-    if SHAPES.search(said):
-        refused = f"the model refuses inputs of shape {shape} ({said}): is it for"
+    if SHAPES.search(cause):
+        question = f"the model refuses inputs of shape {shape} ({cause}): is it for"
         if noisy.dim() != 4:
-            return ModelFailed(f"{refused} inputs of another shape?")
+            return ModelFailed(f"{question} inputs of another shape?")
         resize = Setting("resize")
         return ModelFailed(
-            (f"{refused} other channels or another size (", resize, ")?")
+            (f"{question} other channels or another size (", resize, ")?")
         )
+
+    # The name of the error stands before its message, unless that begins with it.
+    name = type(error).__name__
+    if not cause.startswith(name):
+        cause = f"{name}: {cause}"
+    # Two images show a model that fails on several, too.
     example = ", ".join(map(str, (2, *shape)))
-    kind = "" if said.startswith(type(error).__name__) else f"{type(error).__name__}: "
-    way = f"model(torch.rand({example})) shows where"
     return ModelFailed(
-        f"the model fails on its first batch, inputs of shape {shape} ({kind}{said}): "
-        f"{way}"
+        f"the model fails on its first batch, inputs of shape {shape} ({cause}): "
+        f"model(torch.rand({example})) shows where"
     )
+
+
+def _telling_line(error: Exception) -> str:
+    """Return the line of an error's message that tells most, else the error's name."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    # A message of TorchScript's begins with its stack, and ends in the cause.
+    line = lines[-1] if "TorchScript" in lines[0] else lines[0]
+    return shown(line)

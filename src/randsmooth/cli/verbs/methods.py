@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from randsmooth.methods import Method
     from randsmooth.training.presets import Preset
 
+# Letters of the column of names in the list of methods.
+NAME_WIDTH = 12
+
 # Above the list of presets: what its lines mean.
 KEY = (
     "`randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; "
@@ -108,7 +111,7 @@ def _presets_for_programs(chosen: Callable[[Preset], bool]) -> list[dict[str, An
 def listing() -> Iterator[str]:
     """Return two lines a method: what it trains on, and its paper."""
     for name in METHODS:
-        yield from f"{name:12} {_listed(name)}".split("\n")
+        yield from f"{name:{NAME_WIDTH}} {_described(name)}".split("\n")
     yield ""
     yield (
         "`randsmooth methods NAME` explains one with its hyperparameters; --presets "
@@ -116,12 +119,13 @@ def listing() -> Iterator[str]:
     )
 
 
-def _listed(name: str) -> str:
-    """Return the two lines on a method; one of ours is not imported for them."""
+def _described(name: str) -> str:
+    """Return the two lines on a method: its summary above its paper."""
+    # Our own methods need not be imported, which would load torch.
     if name in OUR_METHODS:
         method = OUR_METHODS[name]
-        return _two(method.summary, method.source)
-    return METHODS.describe(name, lambda method: _two(*summary_of(method)))
+        return _summary_above_source(method.summary, method.source)
+    return METHODS.describe(name, lambda cls: _summary_above_source(*summary_of(cls)))
 
 
 def summary_of(method: type[Method]) -> tuple[str, str]:
@@ -135,8 +139,9 @@ def _first_paragraph(docstring: str | None) -> str:
     return " ".join(paragraph.split())
 
 
-def _two(summary: str, source: str) -> str:
-    return f"{summary}\n{'':12} {source}"
+def _summary_above_source(summary: str, source: str) -> str:
+    """Return two lines that begin in the same column, behind the names."""
+    return f"{summary}\n{'':{NAME_WIDTH}} {source}"
 
 
 def explained_method(name: str) -> Iterator[str]:
@@ -214,6 +219,7 @@ def explained_preset(name: str) -> Iterator[str]:
     from randsmooth.training.presets import PRESETS, named
 
     of_name = [preset for preset in PRESETS if preset.base == name]
+    # A paper may describe a model in two ways, /prose and /table1: both are main.
     accounts = [preset for preset in of_name if preset.main and preset.variation]
     for preset in (*named(name), *accounts):
         yield from _lines_of_preset(preset)
@@ -229,7 +235,7 @@ def _lines_of_preset(preset: Preset) -> Iterator[str]:
     yield f"{preset.name}  ({preset.source})"
     architecture = f" with {preset.arch}" if preset.arch else ""
     yield f"  --method {preset.method} on {_datasets(preset)}{architecture}"
-    values = values_by_sigma(preset).partition(" at sigma")[0]
+    values, _ = _values_of(preset)
     sigmas = _joined([*preset.by_sigma]) if preset.by_sigma else "any"
     yield f"  {values} at sigma {sigmas}"
     for dataset in _served(preset):
@@ -246,24 +252,41 @@ def _datasets(preset: Preset) -> str:
 
 
 def values_by_sigma(preset: Preset) -> str:
-    """Return the values of a preset, such as m=4, T=3|6|4 at sigma 0.25|0.5|1."""
-    sigmas = [*preset.by_sigma]
-    by_sigma = [preset.hyperparameters(sigma) for sigma in sigmas or [1.0]]
-    values = [
-        f"{name}={_joined([values[name] for values in by_sigma])}"
-        for name in by_sigma[0]
-    ]
-    text = ", ".join(values)
-    if "|" in text:
-        text += f" at sigma {_joined(sigmas)}"
-    return text
+    """Return the values of a preset, such as m=4, T=3|6|4 at sigma 0.25|0.5|1.
+
+    The sigmas are left out where no value depends on them.
+    """
+    values, depend_on_sigma = _values_of(preset)
+    if depend_on_sigma:
+        values += f" at sigma {_joined([*preset.by_sigma])}"
+    return values
+
+
+def _values_of(preset: Preset) -> tuple[str, bool]:
+    """Return the values of a preset, and whether any of them depends on sigma."""
+    # A preset that lists no sigma has the same values at every sigma, so any will do.
+    sigmas = [*preset.by_sigma] or [1.0]
+    hyperparameters = [preset.hyperparameters(sigma) for sigma in sigmas]
+    values = []
+    depend_on_sigma = False
+    for name in hyperparameters[0]:
+        at_sigmas = [at_sigma[name] for at_sigma in hyperparameters]
+        values.append(f"{name}={_joined(at_sigmas)}")
+        if len(set(_texts(at_sigmas))) > 1:
+            depend_on_sigma = True
+    return ", ".join(values), depend_on_sigma
 
 
 def _joined(values: Sequence[Any]) -> str:
     """Return values as 3|6|4, or one value where all are the same."""
-    texts = [
-        f"{value:g}" if isinstance(value, float) else str(value) for value in values
-    ]
+    texts = _texts(values)
     if len(set(texts)) == 1:
         return texts[0]
     return "|".join(texts)
+
+
+def _texts(values: Sequence[Any]) -> list[str]:
+    """Return each value as it is printed: floats by their shortest digits."""
+    return [
+        f"{value:g}" if isinstance(value, float) else str(value) for value in values
+    ]

@@ -1,4 +1,4 @@
-"""Base classifiers that are no torch modules: what they take and give, and are known by."""
+"""Base classifiers that are no torch modules: their inputs, answers and identity."""
 
 import copy
 import re
@@ -14,7 +14,7 @@ from randsmooth.data.dataset_spec import Categories
 from randsmooth.documents import shown
 from randsmooth.errors import MissingValue, Setting, WrongModel
 
-# What torch says where something is differentiated, and nothing recorded how it was computed.
+# torch's messages where a gradient is taken, though nothing was recorded for it.
 GRADIENT = re.compile(r"does not require grad|inference (tensor|mode)", re.IGNORECASE)
 
 
@@ -23,15 +23,16 @@ class ForeignModel(ABC):
 
     Attributes:
         kind: what a certificate calls it, such as "ONNX file".
-        shape: that of the inputs that it takes, such as (C, H, W) or (d,); None where it
+        shape: the shape of an input, such as (C, H, W) or (d,); None where the model
             does not say.
-        num_classes: K; None where it does not say.
-        labels: whether it answers with labels alone. They count as votes: logits of 1 and
-            0.
-        notes: what it does to a noisy image that the reader of a certificate should know.
+        num_classes: K; None where the model does not say.
+        labels: whether it answers with labels alone. They count as votes: logits of 1
+            and 0.
+        notes: what it does to a noisy image that the reader of a certificate should
+            know.
         called: the name that its user gave it.
-        unreadable: why it cannot be known by what it holds, so that its user has to name
-            it; empty where it can.
+        unreadable: why its contents cannot be hashed, so that its user has to name it;
+            empty where they can.
 
     Example:
         >>> class Server(ForeignModel):
@@ -52,23 +53,23 @@ class ForeignModel(ABC):
 
     @abstractmethod
     def weights_hash(self) -> str:
-        """Return a hash of what decides its answers, as far as it can be read.
+        """Return a hash of what decides the answers, as far as that can be read.
 
-        It is "sha256:" and 64 hexadecimal digits.
+        The hash is "sha256:" and 64 hexadecimal digits.
         """
 
     def for_columns(
         self, columns: Sequence[str], held: Sequence[Categories] = ()
     ) -> Self:
-        """Return it, or a copy, as it takes features with these names in this order.
+        """Return the model, or a copy, that takes features of these names in this order.
 
         Args:
             columns: the names.
-            held: those of the columns that hold codes of categories, which it is to see as
-                their values.
+            held: the columns that hold codes of categories; the model shall see the
+                categories themselves.
 
         Raises:
-            WrongModel: it knows other names, or cannot take categories.
+            WrongModel: the model knows other names, or cannot take categories.
         """
         if held:
             raise WrongModel(
@@ -77,19 +78,18 @@ class ForeignModel(ABC):
         return self
 
     def for_classes(self, classes: Sequence[str]) -> Self:
-        """Return it, or a copy, as it answers for these `classes` in their order.
+        """Return the model, or a copy, that answers for these `classes` in their order.
 
         Raises:
-            WrongModel: it knows classes that are not among them, or how many there are,
-                and it is another number.
+            WrongModel: the model knows other classes, or another number of them.
         """
         return self.with_num_classes(len(classes))
 
     def with_num_classes(self, num_classes: int) -> Self:
-        """Return it where it says how many classes there are, else a copy that knows.
+        """Return the model, or a copy, that knows how many classes there are.
 
         Raises:
-            WrongModel: it says another number.
+            WrongModel: the model says another number.
         """
         if self.num_classes is None:
             changed = copy.copy(self)
@@ -97,18 +97,19 @@ class ForeignModel(ABC):
             return changed
         if self.num_classes != num_classes:
             raise WrongModel(
-                f"the model ({self.kind}) has {self.num_classes} classes, not {num_classes}"
+                f"the model ({self.kind}) has {self.num_classes} classes, "
+                f"not {num_classes}"
             )
         return self
 
 
 class PythonModel(ForeignModel):
-    """A base classifier that is called in Python, with as many images at once as one likes.
+    """A base classifier that is called in Python, with any number of images at once.
 
     Attributes:
-        padded: whether it is to be called with batches of one size only, filled up with
-            images whose answers are thrown away, so that an answer's last bits never depend
-            on how full a batch is; False where every answer costs.
+        padded: whether all batches have one size, filled up with images whose answers
+            are thrown away. The last bits of an answer then never depend on how full a
+            batch is. False where every answer costs.
 
     Example:
         >>> import torch
@@ -131,15 +132,16 @@ class PythonModel(ForeignModel):
         """Return (B, K) logits or votes of noisy inputs (B, ...) float32, on any device.
 
         Raises:
-            Problem: it refuses them, or its answer is neither logits nor labels.
+            Problem: the model refuses them, or answers with neither logits nor labels.
         """
 
 
-def votes(labels: Tensor, num_classes: int | None, called: str = "model") -> Tensor:
+def votes(labels: Tensor, num_classes: int | None, kind: str = "model") -> Tensor:
     """Return (B, K) float32: 1 for the label (B,) of each image, 0 elsewhere.
 
     Raises:
-        MissingValue: nobody said how many classes the model (`called`) knows.
+        MissingValue: nobody said how many classes the model knows; the message calls it
+            by its `kind`.
         WrongModel: a label is not one of 0 to num_classes - 1.
 
     Example:
@@ -149,21 +151,21 @@ def votes(labels: Tensor, num_classes: int | None, called: str = "model") -> Ten
     """
     if num_classes is None:
         raise MissingValue(
-            f"the {called} answers with labels, of how many classes",
+            f"the {kind} answers with labels, which do not tell how many classes it knows",
             field="num_classes",
             fix=("give ", Setting("num_classes")),
         )
     is_wrong = (labels < 0) | (labels >= num_classes)
     if bool(is_wrong.any()):
         raise WrongModel(
-            f"the model answers with the label {int(labels[is_wrong][0])}; expected 0 to "
-            f"{num_classes - 1}: is num_classes right?"
+            f"the model answers with the label {int(labels[is_wrong][0])}; "
+            f"expected 0 to {num_classes - 1}: is num_classes right?"
         )
     return F.one_hot(labels.long(), num_classes).to(torch.float32)
 
 
 def no_table(held: Sequence[Categories]) -> str:
-    """Return what to do about columns of categories that a model does not take."""
+    """Return the fix for columns of categories, where a model takes none."""
     names = shown(", ".join(column.name for column in held))
     return (
         f"encode or drop {names}, or give a scikit-learn pipeline that encodes them, "

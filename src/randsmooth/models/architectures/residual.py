@@ -1,8 +1,8 @@
 """Residual networks: the CIFAR ResNets, ResNet-50 for ImageNet and the wide ResNets.
 
-Parameter names are those of the networks that others released: locuslab/smoothing for CIFAR
-(He et al. 2016), torchvision for ImageNet, xternalz/WideResNet-pytorch for the wide ones
-(denoised smoothing's `cifar_wrn`, rs4a's 40-2).
+Parameter names are those of the networks that others released: locuslab/smoothing for
+CIFAR (He et al. 2016), torchvision for ImageNet, xternalz/WideResNet-pytorch for the wide
+ones (denoised smoothing's `cifar_wrn`, rs4a's 40-2).
 """
 
 from collections import OrderedDict
@@ -23,11 +23,11 @@ class Block(nn.Module):
     """A residual block of convolutions.
 
     It maps (B, inputs, H, W) to (B, width * expansion, H / stride, W / stride). Each
-    convolution is followed by batch norm and, but for the last, ReLU. The first 3x3 one has
-    the stride.
+    convolution is followed by batch norm and, but for the last, ReLU. The first 3x3
+    convolution has the stride. The last ReLU follows the sum with the shortcut.
 
     Attributes:
-        expansion: how many times `width` the outputs have channels.
+        expansion: the channels of the outputs, as a multiple of `width`.
         kernels: the sides of the convolutions.
     """
 
@@ -62,7 +62,9 @@ class Block(nn.Module):
             hidden = norm(conv(hidden))
             if place < last:
                 hidden = self.relu(hidden)
-        return self.relu(hidden.add_(self.downsample(x)))  # type: ignore[no-any-return]
+        # Added in place, which saves the memory of another tensor.
+        hidden.add_(self.downsample(x))
+        return self.relu(hidden)  # type: ignore[no-any-return]
 
 
 class BasicBlock(Block):
@@ -73,7 +75,7 @@ class BasicBlock(Block):
 
 
 class Bottleneck(Block):
-    """1x1, 3x3, 1x1 convolutions; the 3x3 one has the stride ("v1.5", as torchvision)."""
+    """1x1, 3x3, 1x1 convolutions; the 3x3 one has the stride (torchvision's "v1.5")."""
 
     expansion = 4
     kernels = (1, 3, 1)
@@ -89,18 +91,20 @@ def residual(
     image_size: int,
     num_classes: int,
 ) -> nn.Module:
-    """Return stages of blocks, each after the first with twice the channels and half the side.
+    """Return a residual network of several stages of blocks.
+
+    Each stage after the first has twice the channels and half the side.
 
     Args:
-        block: of the stages.
-        depths: how many blocks each stage has: n, n, n for CIFAR's depth 6n + 2; 3, 4, 6, 3
-            for ResNet-50.
+        block: the kind of block.
+        depths: how many blocks each stage has: n, n, n for CIFAR's depth 6n + 2;
+            3, 4, 6, 3 for ResNet-50.
         width: channels of the first stage.
         stem: the side of the first kernel: 3, or 7 with a stride of 2 and a pool, which
             divide sides by 4.
-        in_channels: of the images.
-        image_size: any; the mean is taken over what is left of it.
-        num_classes: of the logits.
+        in_channels: channels of the images.
+        image_size: any size; the logits are taken of a mean over what is left of it.
+        num_classes: how many logits there are.
     """
     is_large = stem == 7
     pool = nn.MaxPool2d(3, stride=2, padding=1) if is_large else nn.Identity()
@@ -129,8 +133,8 @@ def residual(
 class PreActivationBlock(nn.Module):
     """Batch norm, ReLU, 3x3 convolution, twice.
 
-    It maps (B, inputs, H, W) to (B, outputs, H / stride, W / stride). Where the number of
-    channels changes, the shortcut begins after the first ReLU.
+    It maps (B, inputs, H, W) to (B, outputs, H / stride, W / stride). Where the number
+    of channels changes, the shortcut begins after the first ReLU.
     """
 
     expansion: ClassVar[int] = 1
@@ -150,6 +154,7 @@ class PreActivationBlock(nn.Module):
         activated = self.relu(self.bn1(x))
         shortcut = x if self.convShortcut is None else self.convShortcut(activated)
         hidden = self.relu(self.bn2(self.conv1(activated)))
+        # Added in place, which saves the memory of another tensor.
         return self.conv2(hidden).add_(shortcut)  # type: ignore[no-any-return]
 
 
@@ -177,7 +182,11 @@ def wide_residual(
 def classifying(
     layers: OrderedDict[str, nn.Module], channels: int, num_classes: int
 ) -> nn.Module:
-    """Return `layers`, and logits of the mean of each of their `channels`."""
+    """Return a network of `layers`, a mean over each channel, and logits of the means.
+
+    Args:
+        channels: how many the last layer has.
+    """
     layers["avgpool"] = nn.AdaptiveAvgPool2d(1)
     layers["flatten"] = nn.Flatten(1)
     layers["fc"] = nn.Linear(channels, num_classes)
@@ -231,8 +240,8 @@ def resnet(depth: int) -> Architecture:
     n, rest = divmod(depth - 2, 6)
     if not 1 <= n <= MOST_BLOCKS or rest != 0:
         raise BadValue(
-            f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, resnet56 or "
-            "resnet110"
+            f"resnet{depth}: CIFAR ResNets have depth 6n + 2, such as resnet20, "
+            "resnet56 or resnet110"
         )
     # Two halvings leave 2x2 pixels.
     return Architecture(partial(residual, BasicBlock, (n, n, n), 16, 3), min_size=8)
@@ -247,8 +256,8 @@ def wide_resnet(depth: int, k: int) -> Architecture:
     n, rest = divmod(depth - 4, 6)
     if not 1 <= n <= MOST_BLOCKS or rest != 0 or k < 1:
         raise BadValue(
-            f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, such "
-            "as wrn28-10"
+            f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, "
+            "such as wrn28-10"
         )
     return Architecture(partial(wide_residual, n, k), min_size=8)
 

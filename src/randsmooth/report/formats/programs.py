@@ -74,14 +74,16 @@ def to_json(sheet: Sheet) -> str:
     `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected
     for the others.
     """
-    against, refused = sheet.compared
     baseline = None
     if sheet.baseline is not None:
         baseline = sheet.tables[sheet.baseline].name
     judged_together = None
-    if against:
-        scope = against[0].comparison.scope
+    scope = sheet.compared.scope
+    if scope is not None:
         judged_together = {"words": str(scope), **asdict(scope)}
+    against = [_against(sheet, compared) for compared in sheet.compared.against]
+    for name, reason in sheet.compared.refused.items():
+        against.append({"name": name, "not_compared": reason})
     content = {
         "level": LEVEL,
         "norm": sheet.tables[0].norm,
@@ -93,13 +95,7 @@ def to_json(sheet: Sheet) -> str:
             for table, summary in zip(sheet.tables, sheet.summaries, strict=True)
         ],
         "judged_together": judged_together,
-        "against": [
-            *(_against(sheet, one) for one in against),
-            *(
-                {"name": name, "not_compared": reason}
-                for name, reason in refused.items()
-            ),
-        ],
+        "against": against,
     }
     return escape.to_json(content) + "\n"
 

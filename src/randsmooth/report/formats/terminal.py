@@ -9,7 +9,8 @@ from randsmooth.report.layouts import aligned
 from randsmooth.report.remarks import UNJUDGED
 from randsmooth.report.sheet import Sheet, SheetColumn
 
-SENTENCE_WIDTH = 110  # letters of a line of the sentence below the verdicts
+# Letters in a line of the sentence below the verdicts.
+SENTENCE_WIDTH = 110
 LEGEND = "ACR and certified accuracy (%) at each {}; 95% intervals below the figures."
 OUT_OF_REACH = (
     "A dash at a radius: the table's rule, noise, n and alpha certify no image there, "
@@ -18,9 +19,10 @@ OUT_OF_REACH = (
 
 
 def to_text(sheet: Sheet) -> str:
-    """Print two lines a table, its figures and their intervals; then the same for p_A.
+    """Return the sheet as text: two lines a table, its figures and their intervals.
 
-    What the figures are stands above, what to know and the verdicts below.
+    A second grid does the same for p_A. A legend stands above the first grid, remarks
+    stand below it, and the verdicts come last.
     """
     images = ["images"]
     for table in sheet.tables:
@@ -28,12 +30,12 @@ def to_text(sheet: Sheet) -> str:
     lines = [LEGEND.format(sheet.norm.title), ""]
     lines += _grid(sheet.titles, sheet.columns, images)
 
-    below = []
+    remarks = []
     if any(column.out_of_reach for column in sheet.accuracy):
-        below.append(OUT_OF_REACH)
-    below += map(printable, sheet.remarks)
-    if below:
-        lines += ["", *below]
+        remarks.append(OUT_OF_REACH)
+    remarks += map(printable, sheet.remarks)
+    if remarks:
+        lines += ["", *remarks]
 
     if sheet.p_a_columns:
         lines += ["", P_A_LEGEND, "", *_grid(sheet.titles, sheet.p_a_columns)]
@@ -43,43 +45,59 @@ def to_text(sheet: Sheet) -> str:
 
 
 def _grid(
-    titles: Sequence[str], columns: Sequence[SheetColumn], *first: list[str]
+    titles: Sequence[str], columns: Sequence[SheetColumn], *leading: list[str]
 ) -> list[str]:
-    """Align two lines a title under the heads of the columns.
+    """Align the columns: a line of heads, then two lines for each title.
+
+    The first line of a title has its figures, the second their intervals.
 
     Args:
-        first: columns of cells, their heads included, that stand before the others.
+        leading: columns of cells, heads included, that stand between the names and
+            the `columns`.
     """
     names = ["name"]
     for title in titles:
         names += [title, ""]
-    cells = [names, *first]
+    columns_of_cells = [names, *leading]
     for column in columns:
-        of_column = [column.title]
+        cells = [column.title]
         for figure, ends in zip(column.figures, column.ends, strict=True):
-            of_column += [figure, "-".join(ends)]
-        cells.append(of_column)
-    sides = [False, *(True for _ in cells[1:])]
-    return aligned(list(zip(*cells, strict=True)), sides)
+            cells += [figure, "-".join(ends)]
+        columns_of_cells.append(cells)
+
+    # The names stand to the left, all figures to the right.
+    holds_figures = [True] * len(columns_of_cells)
+    holds_figures[0] = False
+    rows = list(zip(*columns_of_cells, strict=True))
+    return aligned(rows, holds_figures)
 
 
 def _verdict_lines(sheet: Sheet) -> Iterator[str]:
-    """Say in a line each how the tables stand to the baseline.
+    """Yield a line for each other table: better or worse than the baseline, or neither.
 
-    Where there is none, say how it is named.
+    A table that cannot be compared has the reason in its line. Where several tables
+    have no baseline, one line tells how to name it.
     """
     if sheet.baseline is None:
         if len(sheet.tables) > 1:
-            yield from ("", UNJUDGED)
+            yield ""
+            yield UNJUDGED
         return
-    against, refused = sheet.compared
-    verdicts = {sheet.tables[one.row].name: str(one.comparison) for one in against}
-    verdicts |= refused
+
+    verdicts = {}
+    for compared in sheet.compared.against:
+        verdicts[sheet.tables[compared.row].name] = str(compared.comparison)
+    verdicts |= sheet.compared.refused
     if not verdicts:
         return
+
     yield ""
     yield f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
-    for line in aligned([[f"{name} ", words] for name, words in verdicts.items()]):
+    # The space behind a name makes the gap between the two columns two spaces wide.
+    cells = [[f"{name} ", verdict] for name, verdict in verdicts.items()]
+    for line in aligned(cells):
         yield f"  {line}"
-    if against:
-        yield from textwrap.wrap(str(against[0].comparison.scope), SENTENCE_WIDTH)
+
+    scope = sheet.compared.scope
+    if scope is not None:
+        yield from textwrap.wrap(str(scope), SENTENCE_WIDTH)

@@ -144,10 +144,9 @@ def page_content(
         row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)
     }
     p_a_chart = curves.p_a_chart(known_p_a, looks) if known_p_a else None
-    against, _ = sheet.compared
     return PageContent(
         sheet=sheet,
-        against=against,
+        against=sheet.compared.against,
         looks=looks,
         radius_chart=radius_chart,
         p_a_chart=p_a_chart,

@@ -72,8 +72,8 @@ def _acr_sentences(sheet: Sheet, labelled: list[int]) -> list[str]:
     others = [row for row in by_acr if row != sheet.baseline]
     first = others[0]
     second = others[1] if sheet.baseline is None else sheet.baseline
-    _, refused = sheet.compared
-    if sheet.tables[first].name in refused:  # which another sentence says
+    # Another sentence says why a table is not compared.
+    if sheet.tables[first].name in sheet.compared.refused:
         return leading
     try:
         hidden = _hidden_sentence(sheet, first, second)
@@ -91,8 +91,10 @@ def _acr(sheet: Sheet, row: int) -> float:
 
 def _hidden_sentence(sheet: Sheet, first: int, second: int) -> str:
     """Say what ACR hides about two rows, and on how many images they are compared."""
-    against, _ = sheet.compared
-    judged = next((one.comparison for one in against if one.row == first), None)
+    judged = None
+    for compared in sheet.compared.against:
+        if compared.row == first:
+            judged = compared.comparison
     ours, theirs = metrics.pair(sheet.tables[first], sheet.tables[second])
     sentence = str(acr_finding(ours, theirs, judged))
     if len(ours) < max(len(sheet.tables[first]), len(sheet.tables[second])):
@@ -154,9 +156,9 @@ def _verdict_sentences(sheet: Sheet) -> Iterator[str]:
         yield from _unit_sentence(sheet)
         return
     reference = sheet.tables[sheet.baseline].name
-    against, refused = sheet.compared
     names_of_verdict = gathered(
-        (str(one.comparison), sheet.tables[one.row].name) for one in against
+        (str(compared.comparison), sheet.tables[compared.row].name)
+        for compared in sheet.compared.against
     )
     clauses = [
         f"{', '.join(names)}: {verdict}" for verdict, names in names_of_verdict.items()
@@ -164,7 +166,7 @@ def _verdict_sentences(sheet: Sheet) -> Iterator[str]:
     if clauses:
         yield f"By certified accuracy against {reference}, {'; '.join(clauses)}."
     yield from _unit_sentence(sheet)
-    for name, reason in refused.items():
+    for name, reason in sheet.compared.refused.items():
         yield f"{name} is not compared with {reference} image by image: {reason}."
 
 
