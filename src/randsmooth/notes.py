@@ -189,6 +189,59 @@ def _hardly_better_than_guessing(facts: Facts) -> Words:
     )
 
 
+def _other_images(facts: Facts) -> Words:
+    words = f"{OTHER_IMAGES}, {{shared:,}} of which are in every table"
+    if facts["relabelled"]:
+        words += " by idx, {relabelled:,} with other labels"
+    return f"{words}."
+
+
+def _budgets_differ(facts: Facts) -> Words:
+    """Word budgets that differ; `rejudged` if counts can be judged at the smallest."""
+    field = facts["field"]
+    form, more = BUDGETS[field]
+    listed = ", ".join(format(value, form) for value in facts["values"])
+    words = f"The tables differ in {field} ({listed}), and {more} alone can raise ACR"
+    if not facts["rejudged"]:
+        return f"{words}."
+    smallest = Setting(field, facts["values"][0])
+    return (f"{words}; ", smallest, " judges all tables alike.")
+
+
+def _not_recorded(facts: Facts) -> Words:
+    missing = facts["missing"]
+    words: list[str | Setting] = [
+        f"Nothing tells {' or '.join(missing)} of {{tables}}: their figures cannot be "
+        "compared where they differ in it; give "
+    ]
+    for name in missing:
+        words += [Setting(name), ", "]
+    return (*words[:-1], ".")
+
+
+def _certified_by_rule(facts: Facts) -> Words:
+    """Word how many samples a rule took, and which figures it does not give therefore."""
+    clauses = [
+        "{table} was certified by rule {rule} with {samples:,.0f} samples per image on "
+        "average, of at most {most:,}"
+    ]
+    if facts["stops"]:
+        clauses.append(
+            "it stops where its rule is answered, so that ACR and accuracy at other "
+            "radii are lower bounds"
+        )
+    if not facts["knows_p_a"]:
+        clauses.append("p_A is not measured")
+    if facts["label_aware"]:
+        tested = "only the label was tested"
+        if facts["gives_up_others"]:
+            tested = "samples stopped where the label was missed"
+        clauses.append(
+            f"{tested}, so that abstention is not known: for evaluation only"
+        )
+    return f"{'; '.join(clauses)}."
+
+
 def _literal(text: str) -> str:
     """Return `text` as a template that says it."""
     return text.replace("{", "{{").replace("}", "}}")
@@ -198,6 +251,11 @@ WITHOUT_NOISE = (
     "without noise the model is right about {right} of {total} of these {inputs} "
     "({share:.1%})"
 )
+OTHER_IMAGES = (
+    "The tables are not about the same images: each row rests on all of its own"
+)
+# Setting of a budget -> how its values are printed, and what can raise ACR.
+BUDGETS = {"n": (",", "more samples"), "alpha": ("g", "a larger alpha")}
 MERGES = "`randsmooth merge` makes one table of all shards"
 
 # The sentence of each kind: a template with the names of the facts, with settings between
@@ -222,6 +280,54 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         RESUME,
     ),
     "another_arithmetic": "{table} was certified in {differences}",
+    # Of tables that are compared.
+    "no_baseline": (
+        "No verdicts: nothing says which table is the baseline; name it (",
+        Setting("baseline"),
+        ").",
+    ),
+    "columns_held_fixed": (
+        "Radii are about changes of the other columns alone; held fixed: {columns}."
+    ),
+    "other_images": _other_images,
+    "other_sources": f"{OTHER_IMAGES}, and they are of different {{kind}} ({{sources}}).",
+    "missing_not_by_chance": (
+        "{table} is right on {other_share:.1%} of its others and on {shared_share:.1%} "
+        "of these: chance did not choose which images are missing, and no verdict is "
+        "fair."
+    ),
+    "noises_differ": (
+        "The tables were made under different noises ({noises}), each p_A under its own."
+    ),
+    "sigmas_differ": "The tables were made with different sigma ({sigmas}).",
+    "sigma_of_each_image": (
+        "{table} has a sigma of its own for each image: no other table shares it."
+    ),
+    "radii_converted": "{tables}: {radii}.",
+    "budgets_differ": _budgets_differ,
+    "not_recorded": _not_recorded,
+    "sizes_differ": (
+        "Radii are about images of different sizes ({sizes}): what differs is not the "
+        "classifiers alone."
+    ),
+    "bounds_differ": (
+        "Tables were judged in different ways ({bounds}): what differs is not the "
+        "classifiers alone."
+    ),
+    "tables_without_labels": (
+        "{tables}: the images have no labels, so that accuracy, ACR and p_A are not "
+        "known."
+    ),
+    "counts_of_others": (
+        "{tables}: the counts are another program's; its noise, and how it picked the "
+        "classes, could not be checked."
+    ),
+    "noted_of_tables": "{tables}: {text}.",
+    "all_copies_counted": (
+        "{table}: all {n:,} noisy copies of an image were counted; its certificates are "
+        "certain."
+    ),
+    "certified_by_rule": _certified_by_rule,
     # Of what the page on one image leaves out.
     "attack_not_asked": "No attack was tried, as was asked for.",
     "attack_off_the_grid": (

@@ -9,11 +9,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from randsmooth.errors import Spell
 from randsmooth.escape import printable, say, shortened
-from randsmooth.notes import Note
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress
@@ -167,15 +166,24 @@ def spelt_by(spell: Spell) -> Iterator[None]:
         _spell = before
 
 
-def worded(note: Note) -> str:
-    """Return a note in a sentence, as whoever runs this process types settings.
+class HasWords(Protocol):
+    """A value that can be said in a sentence, such as a `Note` or a `Problem`."""
+
+    def words(self, spell: Spell = str) -> str:
+        """Return the sentence, in which `spell` writes the settings."""
+        ...
+
+
+def worded(value: HasWords) -> str:
+    """Return a value in a sentence, as whoever runs this process types settings.
 
     Example:
+        >>> from randsmooth.notes import Note
         >>> with spelt_by(lambda setting: f"--{setting.name} {setting.value}"):
         ...     worded(Note("usual_sigma", sigma=0.25))
         '--sigma 0.25, as none was named'
     """
-    return note.words(_spell)
+    return value.words(_spell)
 
 
 @contextmanager

@@ -101,5 +101,7 @@ def test_an_unfinished_run_is_judged_and_says_how_far_it_is(
     )
     # The verb has no such option: it is one of the run that the note is about.
     assert "with --resume" in judged.err
+    three = cli.done("evaluate", *["a.parquet.partial"] * 3).out
+    assert "name it (--baseline)" in three
     compared = cli("compare", "a.parquet.partial", "--out", "page.html")
     assert compared.code == 0 and "a (4 of 40)" in (tmp_path / "page.html").read_text()

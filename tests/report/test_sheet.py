@@ -7,8 +7,10 @@ import numpy as np
 
 from models.refusing import problem_of
 from randsmooth import metrics
-from randsmooth.errors import NotComparable
-from randsmooth.report import remarks
+from randsmooth.errors import NotComparable, Setting
+from randsmooth.notes import Note
+from randsmooth.progress import spelt_by
+from randsmooth.report import comparison_page, remarks, render
 from randsmooth.report.baseline import find_baseline
 from randsmooth.report.ranking import rank
 from report.conftest import Make
@@ -36,17 +38,24 @@ BASELINES: list[
     ({"a": "gaussian", "b": "gaussian"}, None, 0),
     ({"gaussian": None, "b": None}, "b", 1),
 ]
-IMAGES: list[
-    tuple[dict[str, object], dict[str, object], str]
-] = [  # facts of two tables, and what is said of both
-    ({}, {"images": 40}, "40 of which are in every table."),
+# Facts of two tables, and the remark on their images.
+IMAGES: list[tuple[dict[str, object], dict[str, object], Note]] = [
+    ({}, {"images": 40}, Note("other_images", shared=40, relabelled=0)),
     (
         {"split": "train"},
         {"split": "test"},
-        "and they are of different splits (test, train).",
+        Note("other_sources", kind="splits", sources="test, train"),
     ),
-    ({}, {"dataset": "mnist"}, "and they are of different data sets (digits, mnist)."),
-    ({"split": "train"}, {"images": 40}, "40 of which are in every table."),
+    (
+        {},
+        {"dataset": "mnist"},
+        Note("other_sources", kind="data sets", sources="digits, mnist"),
+    ),
+    (
+        {"split": "train"},
+        {"images": 40},
+        Note("other_images", shared=40, relabelled=0),
+    ),
 ]
 
 
@@ -68,44 +77,57 @@ def test_the_baseline(make: Make) -> None:
 
 def test_remarks(make: Make, log: Make) -> None:
     assert remarks([make(), make(seed=1)]) == []
-    (said,) = remarks(
-        [
-            log([0.5], "a"),
-            log([0.6], "b", n=100, alpha=0.01, sigma=0.5),
-            log([0.4], "c"),
-        ]
-    )
-    assert "sigma or n or alpha of a, c" in said and "sigma, n, alpha" in said
+    silent = log([0.5], "a"), log([0.4], "c")
+    telling = log([0.6], "b", n=100, alpha=0.01, sigma=0.5)
+    missing = ["sigma", "n", "alpha"]
+    assert remarks([silent[0], telling, silent[1]]) == [
+        Note("not_recorded", missing=missing, tables="a, c")
+    ]
+
+    kinds = {
+        remark.kind for remark in remarks([make(), make(sigma=0.25, n=1000, images=30)])
+    }
+    assert kinds == {"other_images", "sigmas_differ", "budgets_differ"}
+
+
+def test_images_that_chance_did_not_leave_out_are_remarked_on(log: Make) -> None:
     whole = log([0.5] * 300 + [-0.1] * 100, "whole")
-    for kept, unfair in (
-        (np.arange(300), True),
-        (np.arange(0, 400, 2), False),
-    ):  # the right ones; every other one
-        said = " ".join(remarks([whole, whole.rows(kept).renamed("part")]))
-        assert (
-            "whole is right on 0.0% of its others and on 100.0% of these" in said
-        ) == unfair, said
-        assert ("no verdict is fair" in said) == unfair
-    said = " ".join(remarks([make(), make(sigma=0.25, n=1000, images=30)]))
-    assert (
-        "same images" in said
-        and "sigma (0.25, 0.5)" in said
-        and "n (500, 1,000)" in said
-    )
+    right_ones, every_other = np.arange(300), np.arange(0, 400, 2)
+    for kept, unfair in ((right_ones, True), (every_other, False)):
+        found = remarks([whole, whole.rows(kept).renamed("part")])
+        of_kind = [note for note in found if note.kind == "missing_not_by_chance"]
+        assert bool(of_kind) == unfair, found
+        for note in of_kind:
+            assert note.facts["other_share"] == 0.0
+            assert note.facts["shared_share"] == 1.0
+
+
+def test_remarks_name_settings_as_their_reader_types_them(make: Make) -> None:
+    def spell(setting: Setting) -> str:
+        return f"--{setting.name} {setting.value}"
+
+    tables = [make("a"), make("b", n=1000)]
+    with spelt_by(spell):
+        at_the_terminal = render(tables)
+    assert "--n 500 judges" in at_the_terminal
+    assert "n=500 judges" in render(tables)
+    for page in (render(tables, format="md"), comparison_page(tables)):
+        assert "n 500 judges" in page
+    named = [table.renamed(f"gaussian-{number}") for number, table in enumerate(tables)]
+    assert "name it (baseline)" in render([*named, make("c")])
 
 
 def test_images_are_shared_by_data_set_split_place_and_label(make: Make) -> None:
     """Of which data set they are decides also where all labels agree; a hash of the images outweighs its name."""
-    for one, other, said in IMAGES:
+    for one, other, remark in IMAGES:
         tables = [make("a", **one), make("b", **other)]
-        assert remarks(tables)[0].endswith(said), said
-        if "different" in said:
+        assert remarks(tables)[0] == remark
+        if remark.kind == "other_sources":
             Refusal(NotComparable).check(problem_of(partial(metrics.pair, *tables)))
     a = make("a")
     relabelled = replace(a, label=np.where(a.idx < 20, a.label, a.label + 1))
-    assert (
-        f" in every table by idx, {len(a) - 20} with other labels."
-        in remarks([a, relabelled])[0]
+    assert remarks([a, relabelled])[0] == Note(
+        "other_images", shared=len(a), relabelled=len(a) - 20
     )
     assert (
         remarks(

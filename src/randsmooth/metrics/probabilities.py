@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
-from randsmooth.errors import BadValue, WrongTable
+from randsmooth.errors import BadValue, Setting, Spell, Words, WrongTable, spelt
 from randsmooth.metrics.confidence import LEVEL
 from randsmooth.metrics.estimate import Estimate, require_images, share
 from randsmooth.metrics.intervals import Floats, Ints
@@ -109,23 +109,29 @@ class UnknownProbabilities:
                 )
 
     @property
-    def remedy(self) -> str:
-        """Return what would make it known, in words; empty where nothing would."""
+    def remedy(self) -> Words:
+        """Return what would make it known; empty where nothing would."""
         match self.kind:
             case "no labels":
                 return "certify images with labels"
             case "missing facts":
-                options = ", ".join(self.missing)
-                return f"give {options} to recover p_A from its radii"
+                facts: list[str | Setting] = []
+                for name in self.missing:
+                    facts += [Setting(name), ", "]
+                return ("give ", *facts[:-1], " to recover p_A from its radii")
             case "stopped early":
                 return "certify by rule fixed, not label-aware"
             case "one class counted":
                 return ""
 
-    def __str__(self) -> str:
+    def words(self, spell: Spell = str) -> str:
+        """Return reason and remedy, in which `spell` writes the settings."""
         if not self.remedy:
             return self.reason
-        return f"{self.reason}; {self.remedy}"
+        return f"{self.reason}; {spelt(self.remedy, spell)}"
+
+    def __str__(self) -> str:
+        return self.words()
 
 
 def p_a_unknown(table: CertificatesLike) -> UnknownProbabilities | None:
@@ -216,7 +222,8 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
     require_images(len(table))
     unknown = p_a_unknown(table)
     if unknown is not None:
-        raise WrongTable(f"{table.name or 'this table'}: {unknown}")
+        where = table.name or "this table"
+        raise WrongTable(unknown.reason, fix=unknown.remedy, where=where)
 
     n = table.header.n
     alpha = table.header.alpha

@@ -1,4 +1,4 @@
-"""What a reader must know before comparing tables, in sentences."""
+"""What a reader must know before comparing tables, as notes."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -7,23 +7,12 @@ import numpy as np
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
+from randsmooth.errors import UNSAID, Setting
 from randsmooth.escape import LONG, shortened
 from randsmooth.noise import NORMS
+from randsmooth.notes import Note
 from randsmooth.report.grouping import gathered
 from randsmooth.rules import CONFIDENCE_BOUNDS
-
-FOREIGN = (
-    "the counts are another program's; its noise, and how it picked the classes, "
-    "could not be checked"
-)
-UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not known"
-UNJUDGED = "No verdicts: nothing says which table is the baseline; name it (baseline)."
-
-# How many samples a rule that may stop before n has taken.
-CERTIFIED_BY_RULE = (
-    "{name} was certified by rule {rule} with {samples:,.0f} samples per image on "
-    "average, of at most {most:,}"
-)
 
 # Two shares that are more of the largest standard errors apart hardly differ by chance.
 SURE_STANDARD_ERRORS = 4.0
@@ -32,8 +21,8 @@ SURE_STANDARD_ERRORS = 4.0
 STOPPING_RULES = ("radius", "screen", "grid", "dense")
 
 
-def remarks(tables: Sequence[Certificates]) -> list[str]:
-    """Say what makes the tables hard to compare.
+def remarks(tables: Sequence[Certificates]) -> list[Note]:
+    """Return what makes the tables hard to compare.
 
     There are no remarks where the tables differ in their classifiers only.
 
@@ -48,10 +37,13 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         ...     return from_evidence(
         ...         header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0
         ...     )
-        >>> remarks([certified(0.25), certified(0.5)])
-        ['The tables were made with different sigma (0.25, 0.5).']
+        >>> [remark] = remarks([certified(0.25), certified(0.5)])
+        >>> remark.kind
+        'sigmas_differ'
+        >>> print(remark)
+        The tables were made with different sigma (0.25, 0.5).
     """
-    sentences = [
+    return [
         *_held_remarks(tables),
         *_image_remarks(tables),
         *_noise_remarks(tables),
@@ -61,7 +53,22 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         *_table_remarks(tables),
         *_rule_remarks(tables),
     ]
-    return [shortened(sentence, LONG) for sentence in sentences]
+
+
+def in_print(remark: Note) -> str:
+    """Return a remark for a page or a file, whose reader may type settings anywhere.
+
+    Example:
+        >>> print(in_print(Note("budgets_differ", field="n", values=[50, 60], rejudged=True)))
+        The tables differ in n (50, 60), and more samples alone can raise ACR; n 50 judges all tables alike.
+    """
+    return shortened(remark.words(_without_syntax), LONG)
+
+
+def _without_syntax(setting: Setting) -> str:
+    if setting.value is UNSAID:
+        return setting.name
+    return f"{setting.name} {setting.value}"
 
 
 def sure_of(tables: Sequence[Certificates]) -> str:
@@ -97,8 +104,8 @@ def converted_words(table: Certificates) -> str:
     return f"{NORMS[table.norm].label} radii {proof}"
 
 
-def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
-    """Say that n or alpha differ, either of which raises ACR without a better classifier.
+def budget_remarks(tables: Sequence[Certificates]) -> list[Note]:
+    """Return that n or alpha differ, which raises ACR without a better classifier.
 
     Tables of all copies of an image have neither.
     """
@@ -106,50 +113,36 @@ def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
     rejudged = all(
         table.header.rule == "fixed" and not table.is_log for table in sampled
     )
-    sentences = []
-    for field, form, more in (
-        ("n", ",", "more samples"),
-        ("alpha", "g", "a larger alpha"),
-    ):
+    notes = []
+    for field in ("n", "alpha"):
         recorded = {getattr(table.header, field) for table in sampled} - {None}
-        if len(recorded) < 2:
-            continue
-        values = sorted(recorded)
-        listed = ", ".join(format(value, form) for value in values)
-        sentence = f"The tables differ in {field} ({listed}), "
-        sentence += f"and {more} alone can raise ACR"
-        if rejudged:
-            sentence += f"; {field}={values[0]} judges all tables alike"
-        sentences.append(f"{sentence}.")
-    return sentences
+        if len(recorded) > 1:
+            values = sorted(recorded)
+            note = Note("budgets_differ", field=field, values=values, rejudged=rejudged)
+            notes.append(note)
+    return notes
 
 
-def _held_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
+def _held_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Name the columns of features that no certificate is about, if there are some."""
-    held = ", ".join(held_columns(tables))
+    held = held_columns(tables)
     if held:
-        yield (
-            f"Radii are about changes of the other columns alone; held fixed: {held}."
-        )
+        yield Note("columns_held_fixed", columns=", ".join(held))
 
 
-def _image_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
+def _image_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Say that the tables are about different images, and which they share."""
     differing = any(
         metrics.differing_source(one, other) for one, other in combinations(tables, 2)
     )
-    images = {(table.idx.tobytes(), table.label.tobytes()) for table in tables}
-    if len(images) == 1 and not differing:
+    if differing:
+        yield _of_other_images(tables)
         return
-    shared = _shared_idx(tables)
-    common = _source_words(tables) if differing else ""
-    if not common:
-        common = _shared_words(tables, shared)
-    yield (
-        "The tables are not about the same images: "
-        f"each row rests on all of its own, {common}."
-    )
-    if not differing:
+
+    images = {(table.idx.tobytes(), table.label.tobytes()) for table in tables}
+    if len(images) > 1:
+        yield _sharing_some_images(tables)
+        shared = _shared_idx(tables)
         for table in tables:
             yield from _choice_remarks(table, shared)
 
@@ -159,30 +152,31 @@ def _shared_idx(tables: Sequence[Certificates]) -> set[int]:
     return set.intersection(*(set(table.idx.tolist()) for table in tables))
 
 
-def _shared_words(tables: Sequence[Certificates], shared: set[int]) -> str:
+def _of_other_images(tables: Sequence[Certificates]) -> Note:
+    """Name the data sets, or else the splits, that differ.
+
+    Where neither do, count the images that are shared.
+    """
+    for field, kind in (("dataset", "data sets"), ("split", "splits")):
+        values = {getattr(table.header, field) for table in tables} - {None}
+        if len(values) > 1:
+            sources = ", ".join(map(shortened, sorted(values)))
+            return Note("other_sources", kind=kind, sources=sources)
+    return _sharing_some_images(tables)
+
+
+def _sharing_some_images(tables: Sequence[Certificates]) -> Note:
     """Count the idx that are in every table, and those with other labels there."""
+    shared = _shared_idx(tables)
     labels = [
         dict(zip(table.idx.tolist(), table.label.tolist(), strict=True))
         for table in tables
     ]
-    contradicted = sum(len({of[idx] for of in labels}) > 1 for idx in shared)
-    words = f"{len(shared):,} of which are in every table"
-    if contradicted:
-        words += f" by idx, {contradicted:,} with other labels"
-    return words
+    relabelled = sum(len({of[idx] for of in labels}) > 1 for idx in shared)
+    return Note("other_images", shared=len(shared), relabelled=relabelled)
 
 
-def _source_words(tables: Sequence[Certificates]) -> str:
-    """Name the data sets, or else the splits, that differ; empty if neither do."""
-    for field, kind in (("dataset", "data sets"), ("split", "splits")):
-        values = {getattr(table.header, field) for table in tables} - {None}
-        if len(values) > 1:
-            listed = ", ".join(map(shortened, sorted(values)))
-            return f"and they are of different {kind} ({listed})"
-    return ""
-
-
-def _choice_remarks(table: Certificates, shared: set[int]) -> Iterator[str]:
+def _choice_remarks(table: Certificates, shared: set[int]) -> Iterator[Note]:
     """Say that a table is right on its other images more, or less, often by far.
 
     Then those that are missing from another table were not left out by chance.
@@ -195,14 +189,15 @@ def _choice_remarks(table: Certificates, shared: set[int]) -> Iterator[str]:
     # The largest that the standard error of their difference can be.
     error = np.sqrt(0.25 / inside.sum() + 0.25 / (~inside).sum())
     if abs(shared_share - other_share) > SURE_STANDARD_ERRORS * error:
-        yield (
-            f"{table.name} is right on {100.0 * other_share:.1f}% of its others "
-            f"and on {100.0 * shared_share:.1f}% of these: "
-            "chance did not choose which images are missing, and no verdict is fair."
+        yield Note(
+            "missing_not_by_chance",
+            table=table.name,
+            other_share=float(other_share),
+            shared_share=float(shared_share),
         )
 
 
-def _noise_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
+def _noise_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Say that noises differ, and which radii follow from those of another norm."""
     noises = {
         table.header.noise.title: table.header.sigma
@@ -211,33 +206,26 @@ def _noise_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
     }
     sigmas = sorted(sigma for sigma in noises.values() if sigma is not None)
     if len(noises) > max(1, len(sigmas)):
-        listed = ", ".join(sorted(noises))
-        yield (
-            f"The tables were made under different noises ({listed}), "
-            "each p_A under its own."
-        )
+        yield Note("noises_differ", noises=", ".join(sorted(noises)))
     elif len(noises) > 1:
         listed = ", ".join(f"{sigma:g}" for sigma in sigmas)
-        yield f"The tables were made with different sigma ({listed})."
+        yield Note("sigmas_differ", sigmas=listed)
 
     if len(tables) > 1:
         for table in tables:
             if table.sigmas is not None:
-                yield (
-                    f"{table.name} has a sigma of its own for each image: "
-                    "no other table shares it."
-                )
+                yield Note("sigma_of_each_image", table=table.name)
 
     converted = gathered(
         (converted_words(table), table.name)
         for table in tables
         if table.converted is not None
     )
-    for words, names in converted.items():
-        yield f"{', '.join(names)}: {words}."
+    for radii, names in converted.items():
+        yield Note("radii_converted", tables=", ".join(names), radii=radii)
 
 
-def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
+def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Say which of sigma, n and alpha nothing tells of some tables.
 
     Tables that are compared may differ in them unseen.
@@ -256,27 +244,18 @@ def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
     by_tables = gathered((tuple(names), fact) for fact, names in silent.items())
     by_tables.pop((), None)
     for names, facts in by_tables.items():
-        yield (
-            f"Nothing tells {' or '.join(facts)} of {', '.join(names)}: "
-            "their figures cannot be compared where they differ in it; "
-            f"give {', '.join(facts)}."
-        )
+        yield Note("not_recorded", missing=facts, tables=", ".join(names))
 
 
-def _counting_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
+def _counting_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Say that images were fitted, or counts judged, in more than one way."""
     counted = [table for table in tables if not table.is_log]
     sizes = {_image_size(table) for table in counted if table.header.source is None}
+    if len(sizes) > 1:
+        yield Note("sizes_differ", sizes=", ".join(sorted(sizes)))
     bounds = {_bound_words(table) for table in counted}
-    for found, sentence in (
-        (sizes, "Radii are about images of different sizes"),
-        (bounds, "Tables were judged in different ways"),
-    ):
-        if len(found) > 1:
-            yield (
-                f"{sentence} ({', '.join(sorted(found))}): "
-                "what differs is not the classifiers alone."
-            )
+    if len(bounds) > 1:
+        yield Note("bounds_differ", bounds=", ".join(sorted(bounds)))
 
 
 def _image_size(table: Certificates) -> str:
@@ -301,59 +280,50 @@ def _bound_words(table: Certificates) -> str:
     return "Clopper-Pearson bound"
 
 
-def _table_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
+def _table_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Say each fact that a reader must know of a table, with all tables that have it."""
-    names_of_fact = gathered(
-        (fact, table.name) for table in tables for fact in _facts(table)
+    unlabelled = [table.name for table in tables if not table.labelled]
+    if unlabelled:
+        yield Note("tables_without_labels", tables=_which(unlabelled, tables))
+    foreign = [table.name for table in tables if table.header.source is not None]
+    if foreign:
+        yield Note("counts_of_others", tables=_which(foreign, tables))
+    noted = gathered(
+        (text, table.name) for table in tables for text in table.header.notes
     )
-    for fact, names in names_of_fact.items():
-        which = ", ".join(names)
-        if len(names) == len(tables) > 1:
-            which = "All tables"
-        yield f"{which}: {fact}."
+    for text, names in noted.items():
+        yield Note("noted_of_tables", tables=_which(names, tables), text=text)
 
 
-def _facts(table: Certificates) -> Iterator[str]:
-    if not table.labelled:
-        yield UNLABELLED
-    if table.header.source is not None:
-        yield FOREIGN
-    yield from table.header.notes
+def _which(names: Sequence[str], tables: Sequence[Certificates]) -> str:
+    """Return the names of some of `tables`, or that it is all of them."""
+    if len(names) == len(tables) > 1:
+        return "All tables"
+    return ", ".join(names)
 
 
-def _rule_remarks(tables: Sequence[Certificates]) -> Iterator[str]:
+def _rule_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     for table in tables:
         if table.header.rule != "fixed" or table.header.label_aware:
             yield _rule_remark(table)
 
 
-def _rule_remark(table: Certificates) -> str:
+def _rule_remark(table: Certificates) -> Note:
     """Say how many samples a table took whose rule may stop before n.
 
     And which figures it does not give therefore.
     """
     header = table.header
     if header.alpha == 0.0:
-        return (
-            f"{table.name}: all {header.n:,} noisy copies of an image were counted; "
-            "its certificates are certain."
-        )
-    sentence = CERTIFIED_BY_RULE.format(
-        name=table.name,
+        return Note("all_copies_counted", table=table.name, n=header.n)
+    return Note(
+        "certified_by_rule",
+        table=table.name,
         rule=header.rule,
-        samples=table.samples.mean(),
+        samples=float(table.samples.mean()),
         most=(header.n0 or 0) + (header.n or 0),
+        stops=header.rule.partition("=")[0] in STOPPING_RULES,
+        knows_p_a=metrics.knows_p_a(table),
+        label_aware=header.label_aware,
+        gives_up_others=header.gives_up_others,
     )
-    if header.rule.partition("=")[0] in STOPPING_RULES:
-        sentence += (
-            "; it stops where its rule is answered, "
-            "so that ACR and accuracy at other radii are lower bounds"
-        )
-    if not metrics.knows_p_a(table):
-        sentence += "; p_A is not measured"
-    if header.label_aware:
-        tested = "only the label was tested"
-        if header.gives_up_others:
-            tested = "samples stopped where the label was missed"
-        sentence += f"; {tested}, so that abstention is not known: for evaluation only"
-    return f"{sentence}."

@@ -17,8 +17,9 @@ from randsmooth.certificates import (
 )
 from randsmooth.errors import MissingValue, WrongTable
 from randsmooth.escape import printable, shortened
-from randsmooth.metrics import P_A_LEVELS, Estimate, Summary
+from randsmooth.metrics import P_A_LEVELS, Estimate, Summary, UnknownProbabilities
 from randsmooth.noise import NORMS, Norm
+from randsmooth.notes import Note
 from randsmooth.report.baseline import (
     BaselineComparisons,
     compare_with_baseline,
@@ -102,7 +103,7 @@ class Sheet:
             them.
         shared: the others of these, which all tables have, and where to look for those
             in `settings`.
-        remarks: sentences that a reader must know before comparing the rows.
+        remarks: what a reader must know before comparing the rows.
     """
 
     tables: list[Certificates]
@@ -116,7 +117,7 @@ class Sheet:
     class_names: dict[int, str]
     settings: list[str]
     shared: str
-    remarks: list[str]
+    remarks: list[Note]
 
     @property
     def columns(self) -> list[SheetColumn]:
@@ -135,18 +136,17 @@ class Sheet:
         ]
 
     @property
-    def without_p_a(self) -> dict[str, list[str]]:
+    def without_p_a(self) -> dict[UnknownProbabilities, list[str]]:
         """Why p_A is not known, and what would tell it -> the names of the tables.
 
         Tables without labels are left out.
         """
-        names_of_reason = gathered(
-            (str(metrics.p_a_unknown(table) or ""), table.name)
+        unknown = [
+            (metrics.p_a_unknown(table), table.name)
             for table in self.tables
             if table.labelled
-        )
-        names_of_reason.pop("", None)  # of the tables whose p_A is known
-        return names_of_reason
+        ]
+        return gathered((why, name) for why, name in unknown if why is not None)
 
     @property
     def titles(self) -> list[str]:

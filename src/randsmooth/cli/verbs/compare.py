@@ -20,6 +20,7 @@ from randsmooth.cli.settings import Given, words
 from randsmooth.documents import shown
 from randsmooth.errors import NotComparable, NotFound, Problem, WrongTable
 from randsmooth.extras import needs
+from randsmooth.progress import worded
 
 WITHOUT_PAGE = "`randsmooth evaluate A B` prints the paired comparison without it"
 
@@ -89,7 +90,7 @@ def run(settings: Compare) -> None:
             command=as_typed(words_of("compare", settings)),
         )
         for remark in report.remarks(tables):
-            if remark not in summary:
+            if worded(remark) not in summary:
                 note(remark)
 
         written = [str(settings.out)]

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from randsmooth.escape import printable
-from randsmooth.report.remarks import UNJUDGED
+from randsmooth.metrics import UnknownProbabilities
+from randsmooth.notes import Note
+from randsmooth.report.remarks import in_print
 from randsmooth.report.sheet import Sheet
 
 P_A_LEGEND = (
@@ -12,11 +14,16 @@ P_A_LEGEND = (
 )
 
 
-def without_p_a_sentences(sheet: Sheet) -> list[str]:
-    """Say of which tables p_A is not known, why, and what would tell it."""
+def without_p_a_sentences(
+    sheet: Sheet, word: Callable[[UnknownProbabilities], str] = str
+) -> list[str]:
+    """Say of which tables p_A is not known, why, and what would tell it.
+
+    `word` says the latter two.
+    """
     return [
-        f"p_A of {', '.join(names)} is not known: {reason}."
-        for reason, names in sheet.without_p_a.items()
+        f"p_A of {', '.join(names)} is not known: {word(unknown)}."
+        for unknown, names in sheet.without_p_a.items()
     ]
 
 
@@ -39,13 +46,14 @@ def legend(
         yield _marks_legend(sheet, below, escaped)
     if sheet.p_a_columns:
         yield P_A_LEGEND
-    for sentence in (*sheet.remarks, *without_p_a_sentences(sheet)):
+    remarks = map(in_print, sheet.remarks)
+    for sentence in (*remarks, *without_p_a_sentences(sheet)):
         yield escaped(sentence)
 
 
 def _marks_legend(sheet: Sheet, below: str, escaped: Callable[[str], str]) -> str:
     if sheet.baseline is None:
-        return UNJUDGED
+        return in_print(Note("no_baseline"))
     name = escaped(sheet.tables[sheet.baseline].name)
     unjudged = (
         "p_A and abstention (%) are" if sheet.p_a_columns else "abstention (%) is"

@@ -89,7 +89,7 @@ def to_json(sheet: Sheet) -> str:
         "norm": sheet.tables[0].norm,
         "radii": sheet.radii,
         "baseline": baseline,
-        "remarks": sheet.remarks,
+        "remarks": [str(remark) for remark in sheet.remarks],
         "tables": [
             _table(table, summary)
             for table, summary in zip(sheet.tables, sheet.summaries, strict=True)

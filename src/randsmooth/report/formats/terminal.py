@@ -3,10 +3,11 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from randsmooth.escape import printable
+from randsmooth.escape import LONG, printable, shortened
+from randsmooth.notes import Note
+from randsmooth.progress import worded
 from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
 from randsmooth.report.layouts import aligned
-from randsmooth.report.remarks import UNJUDGED
 from randsmooth.report.sheet import Sheet, SheetColumn
 
 # Letters in a line of the sentence below the verdicts.
@@ -33,13 +34,13 @@ def to_text(sheet: Sheet) -> str:
     remarks = []
     if any(column.out_of_reach for column in sheet.accuracy):
         remarks.append(OUT_OF_REACH)
-    remarks += map(printable, sheet.remarks)
+    remarks += [shortened(worded(remark), LONG) for remark in sheet.remarks]
     if remarks:
         lines += ["", *remarks]
 
     if sheet.p_a_columns:
         lines += ["", P_A_LEGEND, "", *_grid(sheet.titles, sheet.p_a_columns)]
-    lines += map(printable, without_p_a_sentences(sheet))
+    lines += map(printable, without_p_a_sentences(sheet, worded))
     lines += _verdict_lines(sheet)
     return "\n".join(lines) + "\n"
 
@@ -81,7 +82,7 @@ def _verdict_lines(sheet: Sheet) -> Iterator[str]:
     if sheet.baseline is None:
         if len(sheet.tables) > 1:
             yield ""
-            yield UNJUDGED
+            yield worded(Note("no_baseline"))
         return
 
     verdicts = {}

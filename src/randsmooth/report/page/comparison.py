@@ -9,13 +9,15 @@ from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
 from randsmooth.errors import WrongTable
+from randsmooth.notes import Note
+from randsmooth.progress import worded
 from randsmooth.report import charts, curves, web
 from randsmooth.report.baseline import paired_with
 from randsmooth.report.page.panel import PageContent, PanelView, Pictures
 from randsmooth.report.page.panels.registry import PANELS
 from randsmooth.report.page.summary import sentences
 from randsmooth.report.plotly_charts import plot
-from randsmooth.report.remarks import held_columns, sure_of
+from randsmooth.report.remarks import held_columns, in_print, sure_of
 from randsmooth.report.sheet import Sheet, build_sheet
 
 TITLE = "Certified robustness compared"
@@ -73,7 +75,8 @@ def write_comparison(
     Arguments and errors are as there.
 
     Returns:
-        The sentences at the head of the page, which say what was found.
+        The sentences at the head of the page, which say what was found, with settings
+        as Python spells them.
 
     Example:
         >>> import tempfile
@@ -95,7 +98,10 @@ def write_comparison(
     )
     summary = sentences(content.sheet)
     write_atomically(Path(path), _page(content, summary, title).encode())
-    return summary
+    return [
+        worded(sentence) if isinstance(sentence, Note) else sentence
+        for sentence in summary
+    ]
 
 
 def page_content(
@@ -171,8 +177,14 @@ def _require_shared_images(sheet: Sheet) -> None:
             raise WrongTable(refused[table.name])
 
 
-def _page(content: PageContent, summary: list[str], title: str | None) -> str:
+def _page(
+    content: PageContent, summary: Sequence[str | Note], title: str | None
+) -> str:
     sheet = content.sheet
+    found = [
+        in_print(sentence) if isinstance(sentence, Note) else sentence
+        for sentence in summary
+    ]
     views: dict[str, PanelView] = {}
     for name, panel in PANELS.items():
         view = panel.view(content)
@@ -206,7 +218,7 @@ def _page(content: PageContent, summary: list[str], title: str | None) -> str:
         scripts=["".join(scripts)],
         plots=True,
         title=title or TITLE,
-        summary=summary,
+        summary=found,
         panels=panels,
         norm=sheet.norm,
         held=held_columns(sheet.tables),

@@ -6,9 +6,10 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Problem
 from randsmooth.noise import NORMS
+from randsmooth.notes import Note
 from randsmooth.report.findings import acr_finding
 from randsmooth.report.grouping import gathered
-from randsmooth.report.remarks import UNJUDGED, budget_remarks
+from randsmooth.report.remarks import budget_remarks
 from randsmooth.report.sheet import Sheet
 
 # Which of the tables has the highest ACR.
@@ -19,15 +20,15 @@ HIGHEST_ACR_IS_UNDECIDED = (
 )
 
 
-def sentences(sheet: Sheet) -> list[str]:
-    """Say what was found.
+def sentences(sheet: Sheet) -> list[str | Note]:
+    """Say what was found; a `Note` where a sentence names settings.
 
     Of one table these are its figures. Of several: whose budgets differ, who leads in
     ACR, what ACR hides about the first two, and the verdicts of certified accuracy.
     """
     labelled = [row for row, table in enumerate(sheet.tables) if table.labelled]
     if len(labelled) < min(2, len(sheet.tables)):
-        return _unlabelled_sentences(sheet)
+        return [*_unlabelled_sentences(sheet)]
     if len(sheet.tables) == 1:
         return [_figures_of_one(sheet)]
     return [
@@ -149,10 +150,10 @@ def _has_higher_acr(first: Certificates, second: Certificates) -> bool | None:
     return metrics.acr_difference(ours, theirs).low > 0.0
 
 
-def _verdict_sentences(sheet: Sheet) -> Iterator[str]:
+def _verdict_sentences(sheet: Sheet) -> Iterator[str | Note]:
     """Say what certified accuracy shows of each table against the baseline."""
     if sheet.baseline is None:
-        yield UNJUDGED
+        yield Note("no_baseline")
         yield from _unit_sentence(sheet)
         return
     reference = sheet.tables[sheet.baseline].name
