@@ -40,21 +40,21 @@ BEGINNINGS: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def check_itself(path: Path) -> None:
-    """Check that what lies at `path` is a file itself, and does not stand for one.
+def check_no_placeholder(path: Path) -> None:
+    """Raise WrongFile where something else lies at `path` in place of the file itself.
 
-    What stands for a file is nothing, a pointer of Git LFS or git-annex, or the page or the
-    message of a server.
+    That may be an empty file, a pointer of Git LFS or git-annex, or the page or the message
+    of a server. Where nothing lies there, nothing is raised.
 
     Raises:
-        WrongFile: it is such a one.
+        WrongFile: it is such a placeholder.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder) / "net.pth"
         ...     _ = path.write_text("version https://git-lfs.github.com/spec/v1")
-        ...     check_itself(path)
+        ...     check_no_placeholder(path)
         Traceback (most recent call last):
         ...
         randsmooth.errors.WrongFile: ...net.pth is a pointer of Git LFS, not the file itself: `git lfs pull` fetches it

@@ -39,14 +39,16 @@ from randsmooth.noise import (
 from randsmooth.notes import Note
 from randsmooth.rules import RULES, Rule, make_rule
 
-# The format of tables and journals.
+# The number of the format of tables and journals; others are refused.
 VERSION = 1
 
+# The bound of headers that name none: published logs.
 CLOPPER_PEARSON = "clopper-pearson"
 
-# The facts that both a header and a machine tell.
+# The facts that both a header and a `Machine` tell.
 OF_THE_MACHINE = ("device", "instructions", "versions")
 
+# Sentences that a label-aware header adds to its guarantee.
 LABEL_AWARE = (
     " For evaluation only: images whose picked class is not the label were given up."
 )
@@ -54,11 +56,13 @@ LABEL_TESTED = (
     " For evaluation only: no class was picked, the samples test each image's label."
 )
 BATCH_MATTERS = (
-    "the base classifier's answer for a noisy image depends, if little, on the others in its batch (a layer that "
-    "scales by the batch, or rounds by the place in it?), which no certificate allows for"
+    "the base classifier's answer for a noisy image depends, if little, on the others "
+    "in its batch (a layer that scales by the batch, or rounds by the place in it?), "
+    "which no certificate allows for"
 )
 
-# The notes on what was done to a table since it was made (see `Certificates.at`).
+# The notes that randsmooth writes on what was done to a table since it was made (see
+# `Certificates.at`). The length of numbers is limited, as a file may hold any text.
 _NUMBER = r"\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?"
 _NOTE_OF_OURS = re.compile(
     rf"n {_NUMBER} thinned to {_NUMBER}, seed -?\d{{1,20}}"
@@ -68,10 +72,10 @@ _NOTE_OF_OURS = re.compile(
 
 
 def _noise_itself(value: object) -> Noise | None:
-    """Return the noise of a header as it is.
+    """Return a value of the field `noise`, which must be a noise already, or None.
 
     Raises:
-        Problem: it is something else, such as the text of a noise.
+        BadValue: the value is something else, such as the text of a noise.
     """
     if value is None or isinstance(value, Noise):
         return value
@@ -84,7 +88,7 @@ def _noise_itself(value: object) -> Noise | None:
 
 NoiseItself = Annotated[Noise | None, PlainValidator(_noise_itself)]
 
-# JSON has lists only.
+# Lists are taken as tuples, as JSON has no tuples.
 Texts = Annotated[tuple[str, ...], Strict(False)]
 
 
@@ -94,13 +98,17 @@ class Machine(Facts):
     The classifier's outputs may not.
 
     Attributes:
-        host: eight digits of a hash of what the machine is called, which tell machines
-            apart and name none.
+        host: eight digits of a hash of the machine's name, which tell machines apart
+            without naming them.
         device, instructions: its processor and the instructions used, as in a header.
-        versions: of the libraries.
+        versions: the versions of the libraries that it made the counts with.
 
     Example:
-        >>> Machine(host="5d1f7c0a", device="cpu", instructions="AVX2", versions={"torch": "2.10.0"}).host
+        >>> versions = {"torch": "2.10.0"}
+        >>> machine = Machine(
+        ...     host="5d1f7c0a", device="cpu", instructions="AVX2", versions=versions
+        ... )
+        >>> machine.host
         '5d1f7c0a'
     """
 
@@ -113,7 +121,7 @@ class Machine(Facts):
 
     @classmethod
     def of(cls, header: Header, host: str | None = None) -> Self:
-        """Return the machine that `header` tells."""
+        """Return the machine that a header describes."""
         return cls(
             host=host,
             device=header.device,
@@ -170,8 +178,9 @@ class RunFacts(Facts):
             them.
         command: the words of the command that makes the shards, where one does, but for
             --shard and --out.
-        resize, crop: how the images were brought to one size before any noise was added, where a user asked for it:
-            "256" is the length of the shorter side, "224x192" are height and width.
+        resize, crop: how the images were brought to one size before any noise was
+            added, where a user asked for it: "256" is the length of the shorter side,
+            "224x192" are height and width.
         data: a hash of the images and their labels, of a shard its own ones.
         classes: class names, in the order of the counts.
         model: the base classifier: hash of its weights, its identity (a hash of all
@@ -248,20 +257,20 @@ class StoredHeader(RunFacts):
     distribution: dict[str, Any] | None = None
 
     def header(self) -> Header:
-        """Return the header that is meant.
+        """Return the header, with its noise as an object, that these entries stand for.
 
         Raises:
-            Problem: sigma or distribution is of no noise, or both are given.
+            Problem: sigma or distribution stands for no noise, or both are given.
         """
         if self.sigma is not None and self.distribution is not None:
             raise Conflict("sigma and distribution differ: a header has one of them")
-        noise: Noise | None = None
+        noise_of_samples: Noise | None = None
         if self.sigma is not None:
-            noise = Gaussian(self.sigma)
+            noise_of_samples = Gaussian(self.sigma)
         elif self.distribution is not None:
-            noise = noise_from(self.distribution)
-        facts = {name: getattr(self, name) for name in RunFacts.model_fields}
-        return Header(**facts, noise=noise, drawn_by=self.noise)
+            noise_of_samples = noise_from(self.distribution)
+        # A file calls `noise` what a `Header` calls `drawn_by`.
+        return Header(**_run_facts(self), noise=noise_of_samples, drawn_by=self.noise)
 
 
 class Header(RunFacts, UnderNoise):
@@ -299,7 +308,10 @@ class Header(RunFacts, UnderNoise):
 
     @classmethod
     def _noise_named(cls, sigma: object, noise: object) -> object:
-        """As for all settings, but a text is no number here."""
+        """Return the noise that is meant, as `UnderNoise` does; sigma must be a number.
+
+        Settings take a number as text from the command line, a header does not.
+        """
         if isinstance(sigma, str):
             raise BadValue(field="sigma", value=sigma, expected="must be a number")
         return super()._noise_named(sigma, noise)
@@ -329,13 +341,17 @@ class Header(RunFacts, UnderNoise):
 
     @model_serializer
     def _as_in_files(self) -> StoredHeader:  # type: ignore[override]
+        """Return the entries that a file has for this header."""
+        # Gaussian noise of one sigma has the entry sigma, any other noise this one.
         distribution = None
         if self.noise is not None and self.sigma is None:
             distribution = self.noise.facts()
-        facts = {name: getattr(self, name) for name in RunFacts.model_fields}
-        # They were checked when this was made.
+        # All facts were checked when this header was made: nothing is validated again.
         return StoredHeader.model_construct(
-            **facts, sigma=self.sigma, noise=self.drawn_by, distribution=distribution
+            **_run_facts(self),
+            sigma=self.sigma,
+            noise=self.drawn_by,
+            distribution=distribution,
         )
 
     @property
@@ -348,25 +364,29 @@ class Header(RunFacts, UnderNoise):
 
     @property
     def selected(self) -> int:
-        """What the counts0 of an image add up to: n0, or the 1 that marks the class.
+        """How many counts0 an image has: n0, or the 1 that marks its class.
 
         It is 0 where neither is known.
         """
-        return self.n0 or int(self.source is not None or self.n0 == 0)
+        if self.n0:
+            return self.n0
+        # Counts of another program, and those without picking samples, mark the class.
+        marks_the_class = self.source is not None or self.n0 == 0
+        return int(marks_the_class)
 
     @property
     def settled(self) -> bool:
-        """Whether noise, n and alpha are known, by which counts are judged.
+        """Whether the noise, n and alpha are known, without which no count is judged.
 
         A log may not say them.
         """
         return None not in (self.noise, self.n, self.alpha)
 
     def known_noise(self) -> Noise:
-        """Return the noise of the samples.
+        """Return the noise of the samples, which must be known.
 
         Raises:
-            Problem: it is not known; a log may not say its sigma.
+            MissingValue: it is not known; a log may not say its sigma.
         """
         if self.noise is None:
             raise MissingValue(
@@ -378,7 +398,7 @@ class Header(RunFacts, UnderNoise):
 
     @property
     def norm(self) -> str:
-        """The norm of the radii; L2 of logs, which are of Gaussian noise."""
+        """The norm of the radii: L2 where no noise is known, as in logs."""
         return Gaussian.norm if self.noise is None else self.noise.norm
 
     @property
@@ -431,6 +451,11 @@ class Header(RunFacts, UnderNoise):
         return CertificationSettings(**facts)
 
 
+def _run_facts(header: RunFacts) -> dict[str, Any]:
+    """Return the facts that a header has in a file and in memory alike."""
+    return {name: getattr(header, name) for name in RunFacts.model_fields}
+
+
 def rule_of(header: Header) -> Rule:
     """Return the rule that `header` names.
 
@@ -454,7 +479,7 @@ def rule_of(header: Header) -> Rule:
 def guarantee_of(header: Header) -> str:
     """Return what a certificate under `header` guarantees.
 
-    Further sentences say on what more it depends. Errors as `rule_of`.
+    Further sentences say on what else it depends. Errors are those of `rule_of`.
 
     Example:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
@@ -463,11 +488,11 @@ def guarantee_of(header: Header) -> str:
     guarantee = rule_of(header).guarantee()
     if header.label_aware:
         guarantee += LABEL_TESTED if header.n0 == 0 else LABEL_AWARE
-    held = header.known_noise().held_columns
-    if held:
+    fixed_columns = header.known_noise().held_columns
+    if fixed_columns:
         guarantee += (
             " It is about changes of the other columns alone: "
-            f"{', '.join(held)} are held fixed."
+            f"{', '.join(fixed_columns)} are held fixed."
         )
     if header.source:
         guarantee += f" {_condition_on_counts(header)}"
@@ -475,7 +500,7 @@ def guarantee_of(header: Header) -> str:
 
 
 def _condition_on_counts(header: Header) -> str:
-    """Return what has to be so of counts of another program, and nobody can see."""
+    """Return what must hold of counts of another program, which nobody can check."""
     noise = "Gaussian noise of this sigma"
     if header.sigma is None:
         noise = f"the noise {header.known_noise().title}"
@@ -491,7 +516,9 @@ def _condition_on_counts(header: Header) -> str:
 def parse_header(text: str | bytes, path: Path) -> Header:
     """Return the header in `text`, with its guarantee and notes made anew.
 
-    It was read from `path`.
+    Args:
+        text: the header as JSON.
+        path: the file that it was read from, for errors.
 
     Raises:
         Problem: it is damaged, in another format, beyond the limits of a header, or
@@ -506,14 +533,15 @@ def parse_header(text: str | bytes, path: Path) -> Header:
             ...
         randsmooth.errors.WrongFile: run.parquet is in format 99; this randsmooth reads format 1: upgrade it
     """
-    where = f"{path} has a damaged header: it"
+    damaged = f"{path} has a damaged header: it"
     if len(text) > MOST_HEADER_BYTES:
         raise WrongFile(
-            f"{where} takes {len(text):,} bytes; expected at most {MOST_HEADER_BYTES:,}"
+            f"{damaged} takes {len(text):,} bytes; expected at most "
+            f"{MOST_HEADER_BYTES:,}"
         )
-    raw = parse_json(text, where)
+    raw = parse_json(text, damaged)
     if not isinstance(raw, dict):
-        raise WrongFile(f"{where} is no mapping of names to facts")
+        raise WrongFile(f"{damaged} is no mapping of names to facts")
     version = raw.get("version")
     if type(version) is not int or version != VERSION:
         raise WrongFile(
@@ -523,15 +551,18 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         )
     _check_installed(raw, path)
     try:
-        return _in_own_words(Header.from_facts(raw), path)
+        return _with_words_made_anew(Header.from_facts(raw), path)
     except Problem as error:
         raise WrongFile(f"{path} has a damaged header: {error}", file=path) from error
 
 
 def _check_installed(raw: dict[str, Any], path: Path) -> None:
-    """Raise Problem for a noise or a rule of a package that is not installed."""
+    """Raise WrongFile for a noise or a rule of a package that is not installed."""
     distribution = raw.get("distribution")
-    noise = distribution.get("name") if isinstance(distribution, dict) else None
+    noise = None
+    if isinstance(distribution, dict):
+        noise = distribution.get("name")
+    # A rule may have a setting, such as radius=0.5.
     rule = str(raw.get("rule", "fixed")).partition("=")[0]
     for kind, name, known in (("noise", noise, NOISES), ("rule", rule, RULES)):
         if isinstance(name, str) and name not in known:
@@ -542,10 +573,11 @@ def _check_installed(raw: dict[str, Any], path: Path) -> None:
             )
 
 
-def _in_own_words(header: Header, path: Path) -> Header:
-    """Return `header` with its guarantee made anew and the notes that randsmooth writes.
+def _with_words_made_anew(header: Header, path: Path) -> Header:
+    """Return a header whose guarantee and notes are in randsmooth's words alone.
 
-    A `Note` counts the notes that are left out.
+    Reports print both: a file of a stranger could say anything there. A warning counts
+    the notes that are left out.
     """
     if header.guarantee is None and not header.notes:
         return header

@@ -1,5 +1,6 @@
-"""A model and images brought together by the names that both know: of the columns, and
-of the classes.
+"""A model and images brought together by the names of columns and classes.
+
+Both may know such names: a model from its training, images from their files.
 """
 
 from __future__ import annotations
@@ -31,14 +32,17 @@ from randsmooth.notes import Note
 
 M = TypeVar("M", bound=BaseClassifier)
 
+# How many of the names of classes or columns a sentence lists.
+NAMES_SHOWN = 3
+
 
 def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Images]:
-    """Return the model, told the names of the images' columns and classes, and the
-    images in the classes of both.
+    """Return a model and images that agree about columns and classes.
 
-    Classes are the images' own, in their order, where the model can answer for these.
-    Where the model knows more classes, or numbers them otherwise and cannot be told,
-    the images' labels become the model's numbers.
+    The model that is returned takes the images' columns. Both have the images' classes,
+    in the images' order, where the model can answer for these. Where the model knows
+    more classes, or numbers them otherwise and cannot be told, the images' labels become
+    the model's numbers.
 
     Raises:
         Problem: the model is not for these images, or only one side has names.
@@ -55,78 +59,88 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
     """
     model = models.for_columns(model, images.spec.columns, images.spec.held)
     if images.spec.open_ended:
+        # Classes are the numbers that occur as labels: the model may know more, so that
+        # it cannot be told these as its own.
         if images.labelled:
-            _check_numbers(model, images)
+            _check_takes_numbers(model, images)
     else:
         images = _in_known_classes(model, images)
         if images.spec.alphabetical and images.labelled:
-            _check_names(model, images)
+            _check_knows_names(model, images)
         model = models.for_classes(model, images.spec.classes)
     check_fit(model, images.spec, noise)
     return model, images
 
 
 def classes_known(model: object) -> tuple[str, ...] | None:
-    """Return the names of the classes that a model knows, in the order of its logits;
-    None where it says none.
+    """Return the names of the classes that a model knows, in the order of its logits.
 
-    Another's attribute `classes` may mean something else, so only models of ours, or
-    adapted ones, are asked.
+    They are None where it says none. The attribute `classes` of other models may mean
+    something else, so only models of this package, or adapted ones, are asked.
     """
-    if isinstance(model, Around) and getattr(model, "classes", None) is None:
-        known = {classes_known(part) for part in model.answers()}
-        return known.pop() if len(known) == 1 else None
     if not isinstance(model, Classifier | ForeignModel | Around):
         return None
     names = getattr(model, "classes", None)
-    return None if names is None else tuple(composed(name) for name in names)
+    if names is not None:
+        # One spelling of each letter, as in the names of the images' classes.
+        return tuple(composed(name) for name in names)
+    if isinstance(model, Around):
+        # An ensemble knows the classes on which its members agree.
+        classes_of_parts = {classes_known(part) for part in model.answers()}
+        if len(classes_of_parts) == 1:
+            return classes_of_parts.pop()
+    return None
 
 
 def unnamed_features(model: object) -> Iterator[Note]:
-    """Yield in which order features without names are taken, by a model that was fitted
-    with names.
+    """Yield a note on each estimator fitted with named features, and given others.
+
+    It takes the unnamed ones in the order of the names, which the note begins to list.
     """
     for estimator in _estimators(model):
         if estimator.columns is None and estimator.feature_names is not None:
-            first = ", ".join(estimator.feature_names[:3])
+            first = ", ".join(estimator.feature_names[:NAMES_SHOWN])
             yield Note("features_without_names", first=shown(first))
 
 
 def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
-    """Return `noise` on the columns of numbers alone, where some of the columns hold
-    categories.
+    """Return `noise` on the columns of numbers alone: categories are held fixed.
 
     Raises:
         Problem: the noise holds other columns fixed.
     """
-    held = tuple(column.place for column in spec.held)
+    places = tuple(column.place for column in spec.held)
     names = tuple(column.name for column in spec.held)
-    if isinstance(noise, HoldingFixed):
-        if (noise.held, noise.columns) == (held, names):
-            return noise
-        theirs = f"the columns of {spec.name} that hold no numbers are {shown(', '.join(names)) or 'none'}"
+    if not isinstance(noise, HoldingFixed):
+        return HoldingFixed(noise, places, names) if places else noise
+    if noise.held != places or noise.columns != names:
+        held_by_noise = shown(", ".join(noise.columns))
+        held_by_data = shown(", ".join(names)) or "none"
         raise NotComparable(
-            f"the noise holds {shown(', '.join(noise.columns))} fixed, and {theirs}: "
-            "give the same columns"
+            f"the noise holds {held_by_noise} fixed, and the columns of {spec.name} "
+            f"that hold no numbers are {held_by_data}",
+            fix="give the same columns",
         )
-    return HoldingFixed(noise, held, names) if held else noise
+    return noise
 
 
 def deviations_of_numbers(images: Images) -> NDArray[np.float64]:
-    """Return the standard deviation of each coordinate over all inputs, but for columns
-    that hold categories.
+    """Return the standard deviation of each coordinate over all inputs.
+
+    Columns that hold categories are left out.
     """
-    found = data.deviations(images)
-    return (
-        np.delete(found, [column.place for column in images.spec.held])
-        if images.spec.held
-        else found
-    )
+    deviations = data.deviations(images)
+    if not images.spec.held:
+        return deviations
+    return np.delete(deviations, [column.place for column in images.spec.held])
 
 
 def questions(model: object, images: Images) -> Iterator[Note]:
-    """Yield what a user should look at where classes of one side are taken for those of
-    the other.
+    """Yield a note where the classes of an estimator may not be those of the images.
+
+    Either some class of the images is none that it was fitted with, so that it never
+    answers with it; or it was fitted with numbers, which are taken for the images'
+    classes in their order.
     """
     spec = images.spec
     for estimator in _estimators(model):
@@ -139,69 +153,82 @@ def questions(model: object, images: Images) -> Iterator[Note]:
                     name=shown(unknown[0]),
                 )
         elif estimator.numbered:
-            order = ", ".join(
-                f"{place} {shown(name)}" for place, name in enumerate(spec.classes[:3])
+            numbered_names = [
+                f"{number} {shown(name)}"
+                for number, name in enumerate(spec.classes[:NAMES_SHOWN])
+            ]
+            yield Note(
+                "numbers_for_names",
+                estimator=estimator.name,
+                order=", ".join(numbered_names),
             )
-            yield Note("numbers_for_names", estimator=estimator.name, order=order)
 
 
 def _estimators(model: object) -> list[EstimatorModel]:
+    """Return the scikit-learn estimators in a model; it may be one itself."""
     parts = [model, *(part.model for part in models.foreign_parts(model))]
     return [part for part in parts if isinstance(part, EstimatorModel)]
 
 
-def _check_numbers(model: object, images: Images) -> None:
-    """Raise Problem where labels are numbers, and an estimator knows names, which no
-    number stands for.
+def _check_takes_numbers(model: object, images: Images) -> None:
+    """Raise NotComparable for an estimator fitted with names: these labels are numbers.
+
+    Nothing says which name a number stands for.
     """
     for estimator in _estimators(model):
         if not estimator.numbered:
-            known = shown(", ".join(estimator.names))
-            said = (
-                f"{estimator.name} was fitted with the names {known}, "
-                f"and the labels of {images.spec.name} are numbers"
-            )
-            way = "give the names as labels, such as names[y], or fit it with these numbers"
+            names = shown(", ".join(estimator.names))
             raise NotComparable(
-                f"{said}, of which nobody can see what they stand for: {way}"
+                f"{estimator.name} was fitted with the names {names}, and the labels of "
+                f"{images.spec.name} are numbers: nothing says which name a number "
+                "stands for",
+                fix="give the names as labels, such as names[y], or fit it with these "
+                "numbers",
             )
 
 
-def _check_names(model: object, images: Images) -> None:
-    """Raise Problem where labels are names without an order, and the model does not
-    know all of them.
+def _check_knows_names(model: object, images: Images) -> None:
+    """Raise NotComparable unless the model finds the images' classes by their names.
+
+    Their numbers mean nothing to it: they come from the order of the alphabet.
     """
     spec = images.spec
-    # WordNet ids in the order of the alphabet are numbered as ImageNet's labels.
-    if _goes_by_names(model, spec.classes) or all(
-        map(WORDNET_ID.fullmatch, spec.classes)
-    ):
+    # In the order of the alphabet, WordNet ids have the numbers of ImageNet's labels.
+    are_wordnet_ids = all(map(WORDNET_ID.fullmatch, spec.classes))
+    if are_wordnet_ids or _goes_by_names(model, spec.classes):
         return
-    shortened = ", ..." if len(spec.classes) > 3 else ""
-    names = shown(", ".join(spec.classes[:3]) + shortened)
-    known = classes_known(model)
-    said = "the model knows its classes by their numbers alone"
-    if known is not None and known != tuple(map(str, range(len(known)))):
-        said = f"the model knows its classes as {shown(', '.join(known[:3]))}, ..."
+    names = ", ".join(spec.classes[:NAMES_SHOWN])
+    if len(spec.classes) > NAMES_SHOWN:
+        names += ", ..."
     raise NotComparable(
-        f"the labels of {spec.name} are the names {names}, and {said}: nobody can see "
-        "which name stands for which number",
+        f"the labels of {spec.name} are the names {shown(names)}, and the model knows "
+        f"its classes {_how_known(classes_known(model))}: nothing says which name "
+        "stands for which number",
         fix="give as labels the model's numbers, from 0, or "
         "pd.Categorical(y, categories=[...]) with the names in the model's order",
     )
 
 
+def _how_known(classes: tuple[str, ...] | None) -> str:
+    """Say how a model knows its classes: by numbers, or as which names."""
+    if classes is None or classes == tuple(map(str, range(len(classes)))):
+        return "by their numbers alone"
+    return f"as {shown(', '.join(classes[:NAMES_SHOWN]))}, ..."
+
+
 def _goes_by_names(model: object, classes: Sequence[str]) -> bool:
-    """Whether the model, or each model that answers in it, finds these classes by their
-    names, or refuses them.
+    """Return whether a model finds these classes by their names, or refuses them.
+
+    A model around others does where each of them that answers does.
     """
     if isinstance(model, ForeignPart):
         return _goes_by_names(model.model, classes)
-    known = classes_known(model)
+    # These two compare names themselves, in `for_classes`.
     if isinstance(model, EstimatorModel) and not model.numbered:
         return True
     if isinstance(model, HubClassifier) and not model.nameless:
         return True
+    known = classes_known(model)
     if known is not None:
         return {composed(name) for name in classes} <= {*known}
     parts = model.answers() if isinstance(model, Around) else ()
@@ -209,25 +236,25 @@ def _goes_by_names(model: object, classes: Sequence[str]) -> bool:
 
 
 def _in_known_classes(model: object, images: Images) -> Images:
-    """The images, with labels as the model numbers them where it cannot answer in their
-    own numbers.
+    """Return the images, with the model's numbers as labels where it has to keep them.
+
+    The labels stay where the model can be told the images' classes.
     """
-    own, theirs = classes_known(model), images.spec.classes
-    if own is None or own == theirs or not {*theirs} <= {*own}:
+    known = classes_known(model)
+    classes = images.spec.classes
+    if known is None or known == classes or not {*classes} <= {*known}:
         return images
-    if isinstance(model, ForeignModel | Around) and _all_fit(model, theirs):
+    can_be_told = isinstance(model, ForeignModel | Around)
+    if can_be_told and _answers(model) <= {*classes}:
         return images
-    return images.in_classes(own)
+    return images.in_classes(known)
 
 
-def _all_fit(model: object, classes: Sequence[str]) -> bool:
-    """Whether all that a model may answer is among `classes`, so that it can be told
-    these.
-    """
+def _answers(model: object) -> set[str]:
+    """Return the names of all classes that a model may answer with."""
     estimators = _estimators(model)
-    names = (
-        {name for each in estimators for name in each.names}
-        if estimators
-        else {*(classes_known(model) or ())}
-    )
-    return names <= {*classes}
+    if not estimators:
+        return {*(classes_known(model) or ())}
+    # One that was fitted with numbers has all from 0 to the largest as classes, and
+    # answers only with those of its fit.
+    return {name for estimator in estimators for name in estimator.names}

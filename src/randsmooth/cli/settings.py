@@ -46,11 +46,11 @@ class Given:
     """How the command line gives a setting, where its name and its type do not say.
 
     Attributes:
-        by_place: It is an argument, given by its place.
-        by_commas: Its values stand in one word, with commas between them.
-            Otherwise an option with several values is repeated.
-        metavar: The word that stands for its value in help.
-        option: The name of its option, where that is not the field's.
+        by_place: Whether the setting is an argument, given by its place.
+        by_commas: Whether several values stand in one word, with commas between them.
+            Otherwise the option is repeated, once for each value.
+        metavar: The word that stands for the value in help; None for the type's.
+        option: The name of the option; None for that of the field.
     """
 
     by_place: bool = False
@@ -60,9 +60,11 @@ class Given:
 
     @classmethod
     def of(cls, field: FieldInfo) -> Given:
-        """Return the mark in the annotation of a field, or one that says nothing."""
-        marks = [mark for mark in field.metadata if isinstance(mark, Given)]
-        return marks[0] if marks else cls()
+        """Return how a field is given: as its annotation says, or as an option."""
+        for mark in field.metadata:
+            if isinstance(mark, Given):
+                return mark
+        return cls()
 
 
 Argument = Annotated[T, Given(by_place=True)]
@@ -116,7 +118,14 @@ class Unsaved(Settings):
 
 
 def _place(value: Any, *, local: bool) -> Any:
-    """Return a text as a path, or as the URL that it is. Problem for one if `local`."""
+    """Return a text as a path, or as a URL; anything else as it is.
+
+    Args:
+        local: whether only a path on this machine will do.
+
+    Raises:
+        BadValue: it is a URL, and `local`.
+    """
     if not isinstance(value, str):
         return value
     if local and is_url(value):
@@ -125,13 +134,16 @@ def _place(value: Any, *, local: bool) -> Any:
 
 
 def kinds_in(annotation: Any) -> set[Any]:
-    """Return the types that an annotation is put together from.
+    """Return an annotation, and all types that it is put together from.
 
     Example:
         >>> kinds_in(list[Path]) == {list[Path], Path}
         True
     """
-    return {annotation}.union(*map(kinds_in, get_args(annotation)))
+    kinds = {annotation}
+    for part in get_args(annotation):
+        kinds |= kinds_in(part)
+    return kinds
 
 
 def holds_several(field: FieldInfo) -> bool:
@@ -141,15 +153,15 @@ def holds_several(field: FieldInfo) -> bool:
 
 
 def option(help: str, default: Any = None) -> Any:
-    """Return a field whose help is no docstring's, as verbs share it.
+    """Return a field with its own `help`, for settings that several verbs share.
 
-    `...` is the default of a field that must be given.
+    A field whose default is `...` must be given.
     """
     return Field(default, description=help)
 
 
 def as_given(name: str, settings: type[Settings]) -> str:
-    """Return a setting as it is typed: --label-aware, or MODEL if it has a place."""
+    """Return how a setting is typed: --label-aware, or MODEL for an argument."""
     field = settings.model_fields.get(name)
     if field is None:
         return option_named(name)
@@ -160,7 +172,7 @@ def as_given(name: str, settings: type[Settings]) -> str:
 
 
 def option_named(name: str) -> str:
-    """Return the option of a name.
+    """Return the option that sets the field `name`.
 
     Example:
         >>> option_named("label_aware")
@@ -170,10 +182,10 @@ def option_named(name: str) -> str:
 
 
 def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
-    """Return the settings in `values`.
+    """Return the settings of a verb that have these `values`.
 
     Raises:
-        Problem: a key is unknown, missing or has a value that it cannot have.
+        Problem: a setting is unknown, missing or has a value that it cannot have.
     """
     check_known(f"setting of `{verb}`", settings.model_fields, *values)
     for name, value in values.items():
@@ -185,35 +197,40 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
 
 
 def _check_no_null_character(name: str, value: Any) -> None:
-    """Raise Problem for a text that no name of a file can be."""
+    """Raise BadValue for a null character, which no name of a file can have."""
     parts = value if isinstance(value, list) else [value]
     if any("\0" in str(part) for part in parts):
         raise BadValue((Setting(name), " must not hold the character \\0"), field=name)
 
 
 def _located(error: ValidationError, settings: type[Settings], verb: str) -> Problem:
-    """Return the first problem of pydantic's, with the setting that it is about."""
+    """Return the first problem that pydantic found, so that it names its setting."""
     problem = problem_in(error, settings)
     location = error.errors()[0]["loc"]
+    # A check of several settings together has no location, and names them itself.
     if not location:
         return problem
 
     name = str(location[0])
-    if isinstance(problem, MissingValue) and problem.field == name:
+    names_the_setting = problem.field == name
+    if isinstance(problem, MissingValue) and names_the_setting:
         return MissingValue(
             (f"{verb} needs ", Setting(name)),
             field=name,
             fix=f"see `randsmooth {verb} --help`",
         )
 
-    # The problem names the setting itself, unless a check of one value raised it.
-    if problem.message or problem.field != name:
-        return BadValue((Setting(name), f": {problem}"), field=name)
-    return problem
+    # A problem without a message is worded as "SETTING=VALUE must be ...".
+    if names_the_setting and not problem.message:
+        return problem
+    # A check of a value alone does not know in which setting it is.
+    return BadValue((Setting(name), f": {problem}"), field=name)
 
 
 def pairs(values: Any) -> Any:
-    """Return `--set key=value` words as a dictionary; one from YAML stays as it is.
+    """Return the words of `--set key=value` as a dictionary.
+
+    A dictionary, as YAML gives it, is returned as it is.
 
     Example:
         >>> pairs(["lr=1e-3", "norm=linf"])
@@ -249,9 +266,11 @@ def scalar(text: str) -> Any:
     except Problem:
         return text
 
-    # What is quoted is meant as text, and is not equal to the word that was typed.
+    # YAML made something else of the word, such as a number, or took off its quotes:
+    # a quoted number is meant as text.
     if value != text.strip():
         return value
+    # YAML left the word as it is, 1e-3 too.
     try:
         return float(value)
     except ValueError:
@@ -259,7 +278,9 @@ def scalar(text: str) -> Any:
 
 
 def words(values: Any) -> Any:
-    """Return `md,latex` as a list of words; a list from YAML stays as it is.
+    """Return `md,latex` as a list of words.
+
+    A list, as YAML gives it, is returned as it is.
 
     Example:
         >>> words("md,latex")
@@ -271,6 +292,7 @@ def words(values: Any) -> Any:
 
 
 def _as_list(value: Any) -> Any:
+    """Return a single word as a list of one; a list is returned as it is."""
     return [value] if isinstance(value, str) else value
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from randsmooth.contents import check_itself
+from randsmooth.contents import check_no_placeholder
 from randsmooth.data.columns import USUAL, ColumnNames
 from randsmooth.data.dataset_paths import dataset_path
 from randsmooth.data.dataset_spec import DatasetSpec, refitted
@@ -198,7 +198,7 @@ def _from_path(path: Path, request: Request) -> Images:
     if path.is_dir() and is_saved(path):
         return from_datasets(from_disk(path), request, path.resolve().name)
 
-    check_itself(path)
+    check_no_placeholder(path)
     path = within_itself(path)
     if not path.is_dir():
         if path.suffix.lower() == ".npz":

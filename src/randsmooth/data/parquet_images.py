@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from randsmooth.contents import check_itself
+from randsmooth.contents import check_no_placeholder
 from randsmooth.data.arrow_columns import DAMAGED, encoded_rows, named_cells
 from randsmooth.data.columns import NAME_COLUMNS, NONE, USUAL, ColumnNames
 from randsmooth.data.datasets_library import from_rows, library
@@ -215,7 +215,7 @@ def _opened(file: Path) -> pq.ParquetFile:
     Raises:
         WrongFile: it is no Parquet file.
     """
-    check_itself(file)
+    check_no_placeholder(file)
     with refused(f"{file} is no readable Parquet file, {FETCH_AGAIN}", DAMAGED):
         check_footer(file)
         return pq.ParquetFile(

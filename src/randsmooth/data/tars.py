@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from randsmooth.contents import check_itself
+from randsmooth.contents import check_no_placeholder
 from randsmooth.data.columns import NONE, USUAL, ColumnNames
 from randsmooth.data.decode import opened
 from randsmooth.data.encoded import Encoded
@@ -157,7 +157,7 @@ def _parts_of_samples(shard: Path) -> dict[str, _Parts]:
 
     Folders and hidden files are left out.
     """
-    check_itself(shard)
+    check_no_placeholder(shard)
     samples = dict[str, _Parts]()
     damaged = refused(
         f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is "

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
-from randsmooth.contents import check_itself
+from randsmooth.contents import check_no_placeholder
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import (
     BadValue,
@@ -40,13 +40,14 @@ from randsmooth.urls import fetched, is_url
 
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
-UNFINISHED = "checkpoint.pt"  # beside a model whose training is not finished
+# A file beside the model whose training is not finished.
+CHECKPOINT_OF_TRAINING = "checkpoint.pt"
 
-# Keys of config.json: the hashes of the file of weights, and of config.json itself.
-HASH = "weights"
-DIGEST = "digest"
-# An argument that one kind of models has alone -> this kind.
-KINDS = {"classes": "classifier", "channels": "denoiser"}
+# Keys of config.json: the hash of the file of weights, and that of the other entries.
+WEIGHTS_HASH_KEY = "weights"
+DIGEST_KEY = "digest"
+# An argument that only one kind of model has -> this kind.
+KIND_WITH_ARGUMENT = {"classes": "classifier", "channels": "denoiser"}
 
 # What other libraries write: the file of diffusers' pipelines, and keys in a
 # config.json of transformers and of timm.
@@ -62,13 +63,27 @@ SAVE_AGAIN = "save or download the model again"
 M = TypeVar("M", bound=nn.Module)
 
 
+class FolderConfig(NamedTuple):
+    """What the config.json of a model folder says.
+
+    Attributes:
+        kind: what the model is, one of the values of KIND_WITH_ARGUMENT.
+        arguments: the arguments that the model is rebuilt with.
+        weights_hash: the hash of the file of weights, as it was written.
+    """
+
+    kind: str
+    arguments: dict[str, Any]
+    weights_hash: object
+
+
 class FolderContent(NamedTuple):
     """The content of a model folder.
 
     Attributes:
-        folder: where it lies.
-        kind: one of the values of KINDS.
-        config: the arguments of the model.
+        folder: where it lies on this machine.
+        kind: what the model is, one of the values of KIND_WITH_ARGUMENT.
+        config: the arguments that the model is rebuilt with.
         weights: its state dict.
     """
 
@@ -146,17 +161,18 @@ def filled(
 ) -> M:
     """Return the model that `make` gives, in eval mode, with the `weights`.
 
-    A file may describe any network: it is first made without memory. torch's generator
-    stays as it is. Counters of batch norms, which change nothing, may lack.
+    A file may describe a network of any size, so it is first made without memory.
+    torch's generator stays as it is. Counters of batch norms may be missing from the
+    weights: they change no answer.
 
     Args:
         make: makes the model.
-        weights: its state dict.
-        where: names what describes it, in errors.
+        weights: the state dict of the model.
+        where: what describes the model, such as a file: errors begin with it.
         way_out: what to do where the weights do not fit.
 
     Raises:
-        WrongFile: it cannot be made, or has other weights.
+        WrongFile: the model cannot be made, or has other weights.
     """
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
@@ -189,23 +205,24 @@ def _check_fit(
 ) -> None:
     """Raise WrongFile unless weights have the names, types and shapes expected.
 
-    torch would convert types. Arguments are those of `filled`.
+    torch itself would convert other types without a word. The arguments `where` and
+    `way_out` are those of `filled`.
     """
-    wanted = _forms(expected)
-    given = _forms(weights)
+    wanted = _types_and_shapes(expected)
+    given = _types_and_shapes(weights)
     names = sorted({*wanted, *given})
-    odd = [name for name in names if wanted.get(name) != given.get(name)]
-    if odd:
-        first = odd[0]
+    unfit = [name for name in names if wanted.get(name) != given.get(name)]
+    if unfit:
+        first = unfit[0]
         raise WrongFile(
-            f"{where}: {len(odd)} tensors do not fit, first {shown(repr(first))}, "
+            f"{where}: {len(unfit)} tensors do not fit, first {shown(repr(first))}, "
             f"expected {wanted.get(first, 'nothing')}, found "
             f"{given.get(first, 'nothing')}",
             fix=way_out,
         )
 
 
-def _forms(
+def _types_and_shapes(
     state: Mapping[str, Tensor],
 ) -> dict[str, tuple[torch.dtype, tuple[int, ...]]]:
     """Return the type and the shape of each tensor by its name."""
@@ -261,9 +278,10 @@ def _files_of(model: StoredModel) -> dict[str, bytes]:
 
     tensors = {name: tensor.contiguous() for name, tensor in state.items()}
     weights = safetensors.torch.save(tensors, {"format": "pt"})
-    config = model.config | {HASH: f"sha256:{hashlib.sha256(weights).hexdigest()}"}
-    config[DIGEST] = _digest(config)
+    config = model.config | {WEIGHTS_HASH_KEY: _sha256(weights)}
+    config[DIGEST_KEY] = _digest(config)
     written = json.dumps(config, sort_keys=True, indent=2)
+    # The configuration comes last: without it nothing loads.
     return {
         WEIGHTS: weights,
         CARD: card(model).encode(),
@@ -281,38 +299,66 @@ def card(model: StoredModel) -> str:
     templates.filters["cell"] = lambda value: markdown(setting(value))
 
     provenance = model.provenance
+    # No entry means Gaussian noise of one sigma, or none. The noise of a package that is
+    # not installed here is left out of the card too.
     noise = None
-    # Where it says no noise, it is a Gaussian of one sigma, or none that is known here.
     with suppress(Problem, AttributeError, TypeError):
         noise = noise_from(provenance.get("noise") or {})
     sigma = provenance.get("sigma")
+    printed_provenance = dict(provenance)
+    if noise is not None:
+        printed_provenance["noise"] = noise.text
     facts = {
         "sigma": sigma if type(sigma) in (int, float) else None,
         "dataset": provenance.get("dataset"),
         "noise": noise,
-        "provenance": provenance | ({"noise": noise.text} if noise else {}),
+        "provenance": printed_provenance,
     }
     return templates.get_template(f"{model.kind}.md.j2").render(model.config | facts)
 
 
 def read(folder: Path | str) -> FolderContent:
-    """Return what is in a folder, once it is known to be as it was saved.
+    """Return the content of a model folder, checked against the hashes in it.
 
     Args:
         folder: a path, a URL, or the hub's "user/name".
 
     Raises:
-        Problem: a file is missing, cut short, not ours, or not as it was written;
-            weights are not finite.
+        Problem: a file is missing, cut short, not of this package, or not as it was
+            written; or weights are not finite.
     """
-    named = str(folder)
-    folder = local(folder)
-    kind, config = _read_config(folder / CONFIG, named)
-    path = folder / WEIGHTS
+    folder_on_disk = _on_this_machine(folder)
+    config = _read_config(folder_on_disk / CONFIG, str(folder))
+    weights = _read_weights(folder_on_disk / WEIGHTS, config.weights_hash)
+    return FolderContent(folder_on_disk, config.kind, config.arguments, weights)
+
+
+def _read_weights(path: Path, expected_hash: object) -> dict[str, Tensor]:
+    """Return the weights in a file.
+
+    Raises:
+        NotFound: there is no file.
+        WrongFile: the file has another hash than expected, or holds NaN or infinity.
+    """
     if not path.is_file():
         raise _no_weights(path)
-    check_itself(path)
-    weights = _read_weights(path, config.pop(HASH))
+    check_no_placeholder(path)
+    try:
+        content = path.read_bytes()
+        if _sha256(content) != expected_hash:
+            raise WrongFile(
+                f"{path} is not the file that {CONFIG} was written with",
+                file=path,
+                fix=SAVE_AGAIN,
+            )
+        # It compares sizes with the file's before it allocates any memory.
+        weights: dict[str, Tensor] = safetensors.torch.load(content)
+    except (OSError, SafetensorError) as error:
+        raise WrongFile(
+            f"{path} is damaged ({shown(error)})", file=path, fix=SAVE_AGAIN
+        ) from None
+
+    # A network with such weights answers NaN, which no certificate can rest on.
     for name, tensor in weights.items():
         if not bool(torch.isfinite(tensor).all()):
             raise WrongFile(
@@ -320,34 +366,15 @@ def read(folder: Path | str) -> FolderContent:
                 file=path,
                 fix=SAVE_AGAIN,
             )
-    return FolderContent(folder, kind, config, weights)
+    return weights
 
 
 def _no_weights(path: Path) -> NotFound:
     """Return the problem of a folder without its file of weights."""
     fix = f"{SAVE_AGAIN}, as safetensors; pickles are never loaded"
-    if path.with_name(UNFINISHED).is_file():
+    if path.with_name(CHECKPOINT_OF_TRAINING).is_file():
         fix = "training is not finished, go on with resume=True"
     return NotFound(f"{path} is missing", file=path, fix=fix)
-
-
-def _read_weights(path: Path, expected_hash: object) -> dict[str, Tensor]:
-    """Return the weights in a file that has this hash."""
-    try:
-        content = path.read_bytes()
-        if expected_hash != f"sha256:{hashlib.sha256(content).hexdigest()}":
-            raise WrongFile(
-                f"{path} is not the file that {CONFIG} was written with",
-                file=path,
-                fix=SAVE_AGAIN,
-            )
-        # It compares sizes with the file's before it allocates any.
-        weights: dict[str, Tensor] = safetensors.torch.load(content)
-        return weights
-    except (OSError, SafetensorError) as error:
-        raise WrongFile(
-            f"{path} is damaged ({shown(error)})", file=path, fix=SAVE_AGAIN
-        ) from None
 
 
 def check_folder(folder: Path | str) -> str:
@@ -377,81 +404,96 @@ configuration and weights are as they were saved'
     )
 
 
-def local(folder: Path | str) -> Path:
-    """Return `folder`, or one on this machine with the files of a URL, hub or demo.
+def _on_this_machine(folder: Path | str) -> Path:
+    """Return a folder on this machine that has the files of a model folder.
+
+    It is `folder` itself if that is a path, else a copy: of a URL, of the hub's
+    "user/name", or of a model that comes with the package.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such folder.
     """
-    folder = fetched(folder) if is_url(folder) else shipped(folder)
-    check_place(folder)
-    return model_folder(str(folder), [CONFIG, WEIGHTS], "FOLDER")
+    place = fetched(folder) if is_url(folder) else shipped(folder)
+    check_place(place)
+    return model_folder(str(place), [CONFIG, WEIGHTS], "FOLDER")
 
 
-def _read_config(path: Path, named: str) -> tuple[str, dict[str, Any]]:
-    """Return the kind of model and its arguments, with the hash of its weights.
+def _read_config(path: Path, folder_as_given: str) -> FolderConfig:
+    """Return what a configuration says, which must be as it was written.
 
     Args:
-        path: of the configuration.
-        named: how the folder was given.
+        path: the file of the configuration.
+        folder_as_given: what the user gave as the folder, for errors.
+
+    Raises:
+        NotFound: there is no file.
+        WrongFile: another library wrote the file, or it was changed since.
     """
     if not path.is_file():
-        raise _no_config(path, named)
-    check_itself(path)
+        raise _no_config(path, folder_as_given)
+    check_no_placeholder(path)
     config = parse_json(read_file(path), path)
     keys = set(config) if isinstance(config, dict) else set()
-    _check_is_ours(keys, path, named)
+    _check_is_ours(keys, path, folder_as_given)
 
-    kinds = [KINDS[key] for key in keys if key in KINDS]
-    if not kinds or not keys >= {HASH, DIGEST}:
+    kinds = [KIND_WITH_ARGUMENT[key] for key in keys if key in KIND_WITH_ARGUMENT]
+    if not kinds or not keys >= {WEIGHTS_HASH_KEY, DIGEST_KEY}:
         content = ", ".join(sorted(keys)) or type(config).__name__
         raise WrongFile(
             f"{path} was not written by this randsmooth, it holds {shown(content)}",
             file=path,
             fix="name a folder of `train`",
         )
-    if config.pop(DIGEST) != _digest(config):
+    # The digest is that of all other entries, the hash of the weights among them.
+    digest = config.pop(DIGEST_KEY)
+    if digest != _digest(config):
         raise WrongFile(
             f"{path} is not as it was written, its digest differs",
             file=path,
             fix=SAVE_AGAIN,
         )
-    return kinds[0], config
+    weights_hash = config.pop(WEIGHTS_HASH_KEY)
+    return FolderConfig(kinds[0], config, weights_hash)
 
 
-def _check_is_ours(keys: set[str], path: Path, named: str) -> None:
+def _check_is_ours(keys: set[str], path: Path, folder_as_given: str) -> None:
     """Raise WrongFile where another library wrote a configuration.
 
     Args:
-        keys: of the configuration.
-        path: of the file.
-        named: how the folder was given.
+        keys: the keys of the configuration.
+        path: the file of the configuration.
+        folder_as_given: what the user gave as the folder.
     """
     if keys & TRANSFORMERS_KEYS:
-        fix = f"give hf:{named}"
-        beside = sorted(file.name for file in path.parent.glob("*.onnx"))
-        if beside:
-            fix += f", or {named}/{beside[0]}"
+        fix = f"give hf:{folder_as_given}"
+        graphs = sorted(file.name for file in path.parent.glob("*.onnx"))
+        if graphs:
+            fix += f", or {folder_as_given}/{graphs[0]}"
         raise WrongFile(
-            f"{named} holds a model of transformers, as save_pretrained writes it",
+            f"{folder_as_given} holds a model of transformers, as save_pretrained "
+            "writes it",
             file=path,
             fix=fix,
         )
     if keys & TIMM_KEYS:
-        name = named if Path(named).is_dir() else f"hf-hub:{named}"
+        name = folder_as_given
+        if not Path(folder_as_given).is_dir():
+            name = f"hf-hub:{folder_as_given}"
         raise WrongFile(
-            f"{named} holds a model of timm", file=path, fix=f"give timm:{name}"
+            f"{folder_as_given} holds a model of timm",
+            file=path,
+            fix=f"give timm:{name}",
         )
 
 
-def _no_config(path: Path, named: str) -> NotFound:
-    """Return the problem of a folder without a configuration of ours.
+def _no_config(path: Path, folder_as_given: str) -> NotFound:
+    """Return the problem of a folder without a configuration.
 
-    It says what the folder is, and what of it can be given.
+    It says what the folder holds instead, and what in it can be given as a model.
 
     Args:
         path: where the configuration would be.
-        named: how the folder was given.
+        folder_as_given: what the user gave as the folder.
     """
     folder = path.parent
     if (folder / DIFFUSERS_PIPELINE).is_file():
@@ -459,7 +501,7 @@ def _no_config(path: Path, named: str) -> NotFound:
             f"{path} is missing: the folder holds a diffusion model of diffusers, "
             "which is a denoiser",
             file=path,
-            fix=("give it as ", Setting("denoiser", named)),
+            fix=("give it as ", Setting("denoiser", folder_as_given)),
         )
 
     names = sorted(
@@ -467,7 +509,7 @@ def _no_config(path: Path, named: str) -> NotFound:
     )
     fix = ""
     if names:
-        listed = ", ".join(f"{named}/{name}" for name in names)
+        listed = ", ".join(f"{folder_as_given}/{name}" for name in names)
         fix = f"name one of its files: {shown(listed)}"
     return NotFound(
         f"{path} is missing: not a randsmooth model folder, or its saving was "
@@ -478,8 +520,13 @@ def _no_config(path: Path, named: str) -> NotFound:
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    """Return the hash of a content, whatever its order and layout in the file."""
+    """Return the hash of JSON content, whatever its order and layout in the file."""
     canonical = json.dumps(
         content, sort_keys=True, separators=(",", ":"), allow_nan=False
     )
-    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+    return _sha256(canonical.encode())
+
+
+def _sha256(content: bytes) -> str:
+    """Return the hash of `content`, with the name of the hash before it."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -6,7 +6,7 @@ Nothing heavy is loaded.
 import re
 from pathlib import Path
 
-from randsmooth.contents import check_itself
+from randsmooth.contents import check_no_placeholder
 from randsmooth.errors import NotFound, unknown
 
 HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
@@ -81,4 +81,4 @@ def check_file(source: str) -> None:
     path = Path(source)
     if not path.is_file():
         raise NotFound(f"no file at {source}", file=source)
-    check_itself(path)
+    check_no_placeholder(path)

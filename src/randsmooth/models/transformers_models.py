@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from randsmooth.contents import check_itself
+from randsmooth.contents import check_no_placeholder
 from randsmooth.documents import refused, shown
 from randsmooth.errors import WrongModel
 from randsmooth.extras import needs
@@ -55,7 +55,7 @@ def from_transformers(
     folder = model_folder(named.removeprefix("hf:"), FILES, "hf:FOLDER")
     for pattern in FILES:
         for file in folder.glob(pattern):
-            check_itself(file)
+            check_no_placeholder(file)
 
     steps = steps_of(folder)
     network = _network(folder, named)

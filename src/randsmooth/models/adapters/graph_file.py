@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.contents import check_itself, what_it_is
+from randsmooth.contents import check_no_placeholder, what_it_is
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import Problem, Setting, WrongFile, article, check_known, unknown
 from randsmooth.extras import needs
@@ -525,7 +525,7 @@ def _check_external(path: Path, name: str) -> None:
             "the model with its weights beside it",
             file=path,
         )
-    check_itself(file)
+    check_no_placeholder(file)
 
 
 def _tensors(message: Any) -> Iterator[Any]:

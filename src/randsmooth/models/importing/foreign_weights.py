@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from randsmooth.contents import check_itself, what_it_is
+from randsmooth.contents import check_no_placeholder, what_it_is
 from randsmooth.documents import shown
 from randsmooth.errors import NotFound, Problem, WrongFile
 from randsmooth.models.registry import build
@@ -104,7 +104,7 @@ def read_checkpoint(path: Path) -> ForeignCheckpoint:
             f"no checkpoint at {path}: give a file that torch.save or safetensors wrote",
             file=path,
         )
-    check_itself(path)
+    check_no_placeholder(path)
     try:
         content = _content(path)
         key, state = _state_dict(content)
