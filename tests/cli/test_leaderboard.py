@@ -77,10 +77,11 @@ def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(
     cli: Run, runs: Path
 ) -> None:
     told = cli("leaderboard", runs)
-    assert told.code == 0 and told.out.split() == [
-        "leaderboard.html",
-        "leaderboard.json",
-    ], told.err
+    assert told.code == 0, told.err
+    assert told.out.splitlines()[-2:] == ["leaderboard.html", "leaderboard.json"]
+    assert max(map(len, told.out.splitlines())) <= 80
+    for file, record in ranked().items():
+        assert file in told.out and record["how_ranked"]
     assert {*ranked()} == {
         "gaussian.parquet",
         "deep/er/gaussian.parquet",
@@ -110,6 +111,8 @@ def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(
         0.01,
         "--radii",
         "0.1",
+        "--at",
+        "0.2",
         "--title",
         "<b>",
         "--overwrite",
@@ -121,6 +124,7 @@ def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(
     )  # and tables keep theirs
     shares = [metrics.p_a(log).share(x).value for x in metrics.P_A_LEVELS]
     assert [share["value"] for share in ranked()["deep/log.tsv"]["p_A"]] == shares
+    assert {record["ranked_by"]["radius"] for record in ranked().values()} == {0.2}
     assert [(r["sigma"], r["n"]) for r in ranked().values() if r["dataset"]] == [
         (0.25, 100),
         (0.5, 100),
@@ -146,6 +150,7 @@ def test_bad_input_is_named(cli: Run, runs: Path, tmp_path: Path) -> None:
         "none": "no certificates below",
         "runs --out board.json": "name the page",
         "runs --n 5 --alpha 0.001": "n >= 10",
+        "runs --at -1": "radius -1",
         "runs --radii much": "'much' must be a valid number",
         "": "FOLDER",
     }

@@ -1,4 +1,4 @@
-"""The leaderboard: true to the tables, in the order of the p_A curves, safe against what files call things, offline."""
+"""The leaderboard: true to the tables, ranked at a radius named beforehand, safe, offline."""
 
 import json
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from models.refusing import check_refusals, refusal
-from randsmooth import metrics
+from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
-from randsmooth.cli.verbs.sweep import ranking_lines, records_of
+from randsmooth.cli.rankings import ranking_lines, records_of
 from randsmooth.errors import BadValue, NotFound, WrongTable
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, Entry, curves_of
@@ -34,11 +34,13 @@ def measured(tables: Sequence[Certificates]) -> list[Entry]:
 def test_a_line_tells_the_tables_figures(make: Make) -> None:
     table = make("amplify", model={"method": "amplify"}, split="test")
     (line,) = Read(leaderboard_page(measured([table]), radii=[0.25, 0.5])).lines
-    p_a = [f"{100 * metrics.p_a(table).share(x).value:.1f}" for x in metrics.P_A_LEVELS]
-    accuracy = [
-        f"{100 * metrics.certified_accuracy(table, r).value:.1f}"
+    p_a = {
+        x: f"{100 * metrics.p_a(table).share(x).value:.1f}" for x in metrics.P_A_LEVELS
+    }
+    accuracy = {
+        r: f"{100 * metrics.certified_accuracy(table, r).value:.1f}"
         for r in (0.0, 0.25, 0.5)
-    ]
+    }
     acr = f"{metrics.acr(table).value:.3f}"
     assert line == [
         "amplifydeep",
@@ -46,30 +48,119 @@ def test_a_line_tells_the_tables_figures(make: Make) -> None:
         "sigma 0.5",
         "amplify",
         "150",
-        *p_a,
-        *accuracy,
+        accuracy[0.5],
+        p_a[0.9],
+        accuracy[0.0],
+        *(p_a[0.75], p_a[0.99]),
+        *(accuracy[0.25], accuracy[0.5]),
         acr,
     ]
 
 
-def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> None:
+def ranked(
+    tables: Sequence[Certificates], at: float | None = None
+) -> list[tuple[str, ...]]:
+    """The names of the tables in the order of the ranking, of each setting."""
+    _, settings = by_setting(measured(tables), at=at)
+    return [tuple(row.entry.table.name for row in setting.rows) for setting in settings]
+
+
+def test_tables_are_ranked_at_sigma_or_at_the_radius_named_and_not_by_acr(
+    log: Make,
+) -> None:
     few_far = log([1.2, 1.2, -1.0, -1.0], "few-far", **LOGGED)
+    middle = log([0.5, 0.5, 0.5, -1.0], "middle", **LOGGED)
     all_near = log([0.3, 0.3, 0.3, 0.3], "all-near", **LOGGED)
-    assert metrics.acr(few_far).value > metrics.acr(all_near).value
-    lines = Read(leaderboard_page(measured([few_far, all_near]))).lines
-    assert [line[0] for line in lines] == ["all-neardeep", "few-fardeep"]
-    far = Read(leaderboard_page(measured([few_far, all_near]), radii=[9.0])).lines
-    assert {line[-2] for line in far} == {
-        "–"
-    }  # no n certifies that far: nothing is measured there
-    tied = [
-        log([0.1, 0.1], "near", **LOGGED),
-        log([0.1, 1.0], "far", **LOGGED),
-    ]  # at 1/2, and parted farther up
-    assert [row.entry.table.name for row in by_setting(measured(tied))[1][0].rows] == [
-        "far",
-        "near",
+    tables = [few_far, all_near, middle]
+    assert metrics.acr(few_far).value > metrics.acr(middle).value
+    assert ranked(tables) == [("middle", "few-far", "all-near")]
+    assert ranked(tables, at=0.3) == [("all-near", "middle", "few-far")]
+    assert ranked(tables, at=1.0) == [("few-far", "all-near", "middle")]
+    lines = Read(leaderboard_page(measured(tables), at=0.3)).lines
+    assert [line[0] for line in lines] == [
+        "all-neardeep",
+        "middledeep",
+        "few-fardeep",
     ]
+    far = Read(leaderboard_page(measured(tables), radii=[9.0], at=9.0)).lines
+    # No n certifies that far, so that nothing is measured there: the others decide.
+    assert {(line[5], line[-2]) for line in far} == {("–", "–")}
+    assert ranked(tables, at=9.0) == [("few-far", "all-near", "middle")]
+
+
+def test_what_certifies_all_images_to_next_to_nothing_does_not_come_first(
+    log: Make, tmp_path: Path
+) -> None:
+    """Accuracy at radius 0, the share with p_A above 1/2, would put it there."""
+    facts = {**LOGGED, "n": 100_000}
+    near_nothing = [0.03] * 11 + [1.9]
+    ordinary = [1.0] * 3 + [0.7] * 3 + [0.3] * 2 + [-1.0] * 4
+    tables = [
+        log(near_nothing * 25, "near-nothing", **facts),
+        log(ordinary * 25, "ordinary", **facts),
+    ]
+    entries = measured(tables)
+    first, second = (entry.p_a[0.5].value for entry in entries)
+    assert first == 1.0 > second
+    assert ranked(tables) == [("ordinary", "near-nothing")]
+    assert ranked(tables, at=0.25) == [("ordinary", "near-nothing")]
+    write_leaderboard(entries, tmp_path / "board.html")
+    records = records_of(tmp_path / "board.html")
+    assert [(one["name"], one["rank"]) for one in records] == [
+        ("ordinary", 1),
+        ("near-nothing", 2),
+    ]
+    lines = Read((tmp_path / "board.html").read_text()).lines
+    assert [line[0] for line in lines] == ["ordinarydeep", "near-nothingdeep"]
+    printed = "\n".join(ranking_lines(records))
+    assert printed.index("ordinary.parquet") < printed.index("near-nothing.parquet")
+
+
+def test_each_setting_is_ranked_at_its_own_sigma(log: Make, make: Make) -> None:
+    wide, narrow = {**LOGGED, "sigma": 1.0}, {**LOGGED, "sigma": 0.25}
+    tables = [
+        *(log([0.3, 0.3], "a", **narrow), log([0.6, 0.1], "b", **narrow)),
+        *(log([0.3, 0.3], "c", **wide), log([1.1, 0.1], "d", **wide)),
+    ]
+    assert ranked(tables) == [("a", "b"), ("d", "c")]
+    assert ranked(tables, at=0.25) == [("a", "b"), ("c", "d")]
+    _, settings = by_setting(measured(tables))
+    radii = [setting.at.radius for setting in settings if setting.at is not None]
+    assert radii == [0.25, 1.0]
+    for setting in settings:
+        assert setting.at is not None and setting.at.is_sigma
+        assert setting.at.least_p_a == pytest.approx(0.8413, abs=1e-4)
+    _, (named,) = by_setting(measured([make("a", sigma=0.5)]), at=1.0)
+    assert named.at is not None and named.at.least_p_a == pytest.approx(0.9772, 1e-3)
+    _, (pairwise,) = by_setting(measured([make("a", bound="pairwise")]))
+    assert pairwise.at is not None and pairwise.at.least_p_a is None
+
+
+def test_without_sigma_or_a_named_radius_nothing_is_ranked(
+    log: Make, tmp_path: Path
+) -> None:
+    tables = [log([0.1, 0.1], "a"), log([0.9, -1.0], "b")]
+    _, (setting,) = by_setting(measured(tables))
+    assert setting.at is None and setting.of_the_first == ""
+    assert ranked([log([0.1, 0.1], "b"), log([0.9, -1.0], "a")]) == [("a", "b")]
+    assert ranked(tables, at=0.5) == [("b", "a")]
+    write_leaderboard(measured(tables), tmp_path / "board.html")
+    for record in records_of(tmp_path / "board.html"):
+        assert record["rank"] is None and record["ranked_by"] is None
+
+
+def test_at_one_sigma_and_n_the_p_a_curve_is_that_of_certified_accuracy(
+    make: Make,
+) -> None:
+    """What the guides say: the same shares, over another axis."""
+    table = make("a", images=400)
+    n, alpha = table.header.n, table.header.alpha
+    assert n is not None and alpha is not None
+    successes = np.arange(n // 2 + 50, n + 1)
+    radii = table.noise.radius(bounds.q_upper(successes, n, alpha))
+    over_p_a = metrics.p_a_curve(table, successes / n)
+    over_radius = metrics.certified_shares(table, radii)
+    assert over_p_a.tolist() == over_radius.tolist() and 0.0 < over_p_a[0] < 1.0
 
 
 def test_other_settings_stand_apart(make: Make) -> None:
@@ -114,7 +205,8 @@ def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
     _, groups = by_setting(measured(tables), [0.5])
     marked = {row.entry.table.name: row for group in groups for row in group.rows}
     marks = {name: [cell.mark for cell in row.cells] for name, row in marked.items()}
-    assert marks["a"][5] == "best" and not marks["b"][5]  # of two, none is second
+    assert marks["a"][0] == "best" and not marks["b"][0]  # of two, none is second
+    assert marks["a"][5] == "best" and not marks["b"][5]
     assert not marks["c"][5]  # alone in its setting
     assert not any(of[-1] for of in marks.values())
     _, (group,) = by_setting(
@@ -123,7 +215,7 @@ def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
     )
     assert [row.cells[5].mark for row in group.rows] == ["best", ""]
     assert not any(
-        row.cells[6].mark or row.cells[0].mark for row in group.rows
+        row.cells[6].mark or row.cells[2].mark for row in group.rows
     )  # equal figures
 
 
@@ -136,9 +228,10 @@ def test_of_the_first_of_several_the_choice_is_allowed_for(
     )
     _, (group, alone) = by_setting(entries)
     first = group.rows[0].entry
-    assert first.smoothed is not None
-    chosen = metrics.share_if_chosen(first.smoothed, 3)
-    assert chosen.low < first.smoothed.low <= first.smoothed.high < chosen.high
+    figure = group.rows[0].ranked_by
+    assert figure is not None
+    chosen = metrics.share_if_chosen(figure, 3)
+    assert chosen.low < figure.low <= figure.high < chosen.high
     said = f"{100.0 * chosen.low:.1f} to {100.0 * chosen.high:.1f}%"
     assert (
         group.of_the_first.startswith(f"{first.table.name} is the first of 3 ")
@@ -147,12 +240,11 @@ def test_of_the_first_of_several_the_choice_is_allowed_for(
     assert alone.of_the_first == ""
     assert Read(leaderboard_page(entries)).text.count(said) == 1
     write_leaderboard(entries, tmp_path / "board.html")
-    record = json.loads((tmp_path / "board.json").read_text())[0]
-    assert record["smoothed_accuracy_if_chosen"] == {**asdict(chosen), "tables": 3}
-    printed = ranking_lines(records_of(tmp_path / "board.html"))
+    records = records_of(tmp_path / "board.html")
+    assert records[0]["ranked_by_if_chosen"] == {**asdict(chosen), "tables": 3}
+    printed = " ".join(ranking_lines(records))
     # After the setting with several tables alone.
-    (line,) = (line for line in printed if "looks too good" in line)
-    assert "first of 3" in line and f"{chosen.low:.1%} to {chosen.high:.1%}" in line
+    assert printed.count(f"{chosen.low:.1%} to {chosen.high:.1%}") == 1
 
 
 def test_what_does_not_tell_p_a_is_empty_last_and_explained(
@@ -171,7 +263,8 @@ def test_what_does_not_tell_p_a_is_empty_last_and_explained(
         "–",
         "2",
     ]  # data set, sigma, n, method, images
-    assert bare[6:10] == ["–"] * 4 and bare[10] == "100.0"
+    # Nothing but accuracy at radius 0 is known.
+    assert bare[6:11] == ["–", "–", "100.0", "–", "–"]
     assert read.lines[-1] == bare
     assert (
         "p_A is not known of 1 table: a published log does not say its sigma, alpha; give"
@@ -210,6 +303,13 @@ def test_records_are_the_lines_at_full_precision(make: Make) -> None:
         {"radius": 0.5, **asdict(metrics.certified_accuracy(table, 0.5))}
     ]
     assert [share["at_least"] for share in first["p_A"]] == [0.5, 0.75, 0.9, 0.99]
+    assert (first["rank"], second["rank"]) == (1, 1)
+    assert first["ranked_by"] == {
+        "radius": 0.5,
+        "named": False,
+        "least_p_A": pytest.approx(0.8413, abs=1e-4),
+        **asdict(metrics.certified_accuracy(table, 0.5)),
+    }
 
 
 def test_nothing_to_rank_and_senseless_radii_are_refused(make: Make, log: Make) -> None:
@@ -222,6 +322,10 @@ def test_nothing_to_rank_and_senseless_radii_are_refused(make: Make, log: Make) 
             (
                 lambda: leaderboard_page(measured([make("a")]), radii=[float("nan")]),
                 Refusal(BadValue, "nan"),
+            ),
+            (
+                lambda: leaderboard_page(measured([make("a")]), at=-1.0),
+                Refusal(BadValue, "-1"),
             ),
             (lambda: leaderboard_page([]), Refusal(NotFound)),
             (lambda: measure(log([]), "empty.tsv"), Refusal(WrongTable)),
@@ -255,7 +359,7 @@ def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> 
     path = tmp_path / "board.html"
     path.write_text(leaderboard_page(measured(tables)))
     assert opened(path, "sorting") == [
-        "alpha,beta,gamma",  # each setting by its p_A curve
+        "alpha,beta,gamma",  # each setting at its own sigma
         "alpha,beta,gamma",
         "beta,alpha,gamma",  # names downwards, the settings apart
         "gamma,beta,alpha",

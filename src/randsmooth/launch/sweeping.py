@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -69,6 +70,7 @@ def sweep(
     grid: SweepGrid | Mapping[str, Any] | Path | str,
     *,
     out: Path | str,
+    at: float | None = None,
     workers: Workers | None = None,
     progress: Progress | bool | None = None,
 ) -> Swept:
@@ -81,6 +83,8 @@ def sweep(
     Args:
         grid: a YAML file, what it would hold (see `SweepGrid.read`), or a grid.
         out: the folder of the sweep.
+        at: the radius whose certified accuracy ranks the tables, named before they were
+            seen; None for one sigma of each setting.
         workers: who shares the models, such as `launch.Processes(2)`; default: this
             process, one after the other.
         progress: as for `train`.
@@ -100,6 +104,7 @@ def sweep(
         Traceback (most recent call last):
         randsmooth.errors.TooFewSamples: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs ...
     """
+    _check_at(at)
     chosen = grid if isinstance(grid, SweepGrid) else SweepGrid.read(grid)
     folder = Path(out)
     with begun(chosen, folder, here=workers is None) as chains:
@@ -107,17 +112,23 @@ def sweep(
         title = f"sweep {folder.name}"
         ended = carry_out(chains, workers, chosen_progress(progress), title)
         swept = Swept(folder, tuple(chains), ended.failed, ended.blocked)
-        _rank(swept)
+        _rank(swept, at)
     return swept
 
 
-def _rank(swept: Swept) -> None:
-    """Rank the tables that there are.
+def _check_at(at: float | None) -> None:
+    """Raise Problem for a radius that ranks nothing."""
+    if at is not None and not 0.0 <= at < math.inf:
+        raise BadValue(field="at", value=at, expected="must be a finite radius >= 0")
+
+
+def _rank(swept: Swept, at: float | None) -> None:
+    """Rank the tables that there are at a radius.
 
     Raises:
         Problem: they cannot be ranked.
     """
-    ranking = _ranking(swept.folder, swept.tables)
+    ranking = _ranking(swept.folder, swept.tables, at)
     if not swept.tables or ranking.is_done():
         return
     with ranking.logged():
@@ -126,13 +137,14 @@ def _rank(swept: Swept) -> None:
         raise in_step("the tables could not be ranked", problem)
 
 
-def _ranking(folder: Path, tables: Sequence[Path]) -> Rank:
+def _ranking(folder: Path, tables: Sequence[Path], at: float | None) -> Rank:
     """Return the step that ranks tables of a sweep."""
     return Rank(
         name="leaderboard",
         makes=folder / PAGE,
         folder=folder,
         tables=tuple(tables),
+        at=at,
     )
 
 
@@ -168,7 +180,9 @@ def begun(grid: SweepGrid, out: Path, *, here: bool = True) -> Iterator[list[Cha
         yield chains
 
 
-def submit_sweep(grid: SweepGrid, out: Path, resources: Resources) -> Submitted:
+def submit_sweep(
+    grid: SweepGrid, out: Path, resources: Resources, at: float | None = None
+) -> Submitted:
     """Submit what is missing of a sweep to Slurm.
 
     There is a job for each model, and one that ranks them all in the end.
@@ -176,10 +190,11 @@ def submit_sweep(grid: SweepGrid, out: Path, resources: Resources) -> Submitted:
     Arguments and errors as for `sweep`; or Slurm refuses.
     """
     check_slurm()
+    _check_at(at)
     with begun(grid, out, here=False) as chains:
         tables = [step.makes for step in certifying(chains)]
         if tables:
             every_step = tuple(step for chain in chains for step in chain.steps)
-            ranking = replace(_ranking(out, tables), needs=every_step)
+            ranking = replace(_ranking(out, tables, at), needs=every_step)
             chains.append(Chain("leaderboard", (ranking,)))
         return Jobs(out).submit(chains, resources)

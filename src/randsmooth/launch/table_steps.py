@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from randsmooth import certificates, report
 from randsmooth.atomic import claimed, write_atomically
+from randsmooth.documents import parse_json, read_file
 from randsmooth.launch.step import Step
 from randsmooth.urls import with_urls
 
@@ -49,6 +50,8 @@ class Rank(Step):
     Attributes:
         folder: where the tables are.
         tables: those that the page must not be older than.
+        at: the radius whose certified accuracy ranks them; None: one sigma of each
+            setting.
     """
 
     verb: ClassVar[str] = "leaderboard"
@@ -56,6 +59,7 @@ class Rank(Step):
 
     folder: Path
     tables: tuple[Path, ...]
+    at: float | None = None
 
     @property
     def heading(self) -> str:
@@ -66,10 +70,24 @@ class Rank(Step):
         return [str(self.folder)]
 
     def options(self) -> dict[str, Any]:
-        return {"out": str(self.makes), "title": self.heading, "overwrite": True}
+        options = {"out": str(self.makes), "title": self.heading, "overwrite": True}
+        if self.at is None:
+            return options
+        return {"at": self.at, **options}
 
     def is_done(self) -> bool:
-        return is_newer(self.makes, self.tables)
+        return is_newer(self.makes, self.tables) and self._is_ranked_so()
+
+    def _is_ranked_so(self) -> bool:
+        """Whether the page that there is ranks the tables at the radius asked for."""
+        path = self.makes.with_suffix(".json")
+        if not path.exists():
+            return False
+        named_radii = set()
+        for record in parse_json(read_file(path), path):
+            ranked_by = record["ranked_by"] or {}
+            named_radii.add(ranked_by["radius"] if ranked_by.get("named") else None)
+        return named_radii == {self.at}
 
     def make(self, device: str) -> None:
         entries = []
@@ -86,7 +104,7 @@ class Rank(Step):
             left_out[f"Left out, as files could not be used: {len(faults)}"] = faults
         with claimed(self.makes):
             report.write_leaderboard(
-                entries, self.makes, title=self.heading, left_out=left_out
+                entries, self.makes, at=self.at, title=self.heading, left_out=left_out
             )
 
 

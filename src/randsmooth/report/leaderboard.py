@@ -10,12 +10,14 @@ from randsmooth import escape, metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import names_of
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, shortened
-from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
+from randsmooth.metrics import Comparison, Estimate
 from randsmooth.noise import NORMS, Norm
 from randsmooth.report import web
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, SHARE_UNIT, Entry
 from randsmooth.report.grouping import gathered
 from randsmooth.report.ranking import (
+    FURTHER_LEVELS,
+    LEVEL_BESIDE,
     MOST_COMPARED,
     BoardRow,
     RadiiOfNorm,
@@ -40,6 +42,7 @@ def leaderboard_page(
     entries: Sequence[Entry],
     *,
     radii: Sequence[float] | None = None,
+    at: float | None = None,
     title: str | None = None,
     command: str | None = None,
     left_out: Mapping[str, Sequence[str]] | None = None,
@@ -49,6 +52,8 @@ def leaderboard_page(
     Args:
         radii: the radii of the columns, in every norm; None for the usual ones above 0,
             thinned to a readable number.
+        at: the radius whose certified accuracy ranks the tables, named before they were
+            seen; None for one sigma of each setting.
         title: the title of the page; None for the usual one.
         command: what was typed to make the page, to be shown on it.
         left_out: heading -> sentences on files that are no part of the ranking, which
@@ -72,7 +77,7 @@ def leaderboard_page(
         >>> page.count("<h1>Two images</h1>")
         1
     """
-    radii_of_norm, settings = by_setting(entries, radii)
+    radii_of_norm, settings = by_setting(entries, radii, at)
     return _page(radii_of_norm, settings, title, command, left_out or {})
 
 
@@ -81,6 +86,7 @@ def write_leaderboard(
     path: Path | str,
     *,
     radii: Sequence[float] | None = None,
+    at: float | None = None,
     title: str | None = None,
     command: str | None = None,
     left_out: Mapping[str, Sequence[str]] | None = None,
@@ -106,7 +112,7 @@ def write_leaderboard(
         ...     sorted(file.name for file in Path(folder).iterdir())
         ['board.html', 'board.json']
     """
-    radii_of_norm, settings = by_setting(entries, radii)
+    radii_of_norm, settings = by_setting(entries, radii, at)
     records = to_json(radii_of_norm, settings)
     page = _page(radii_of_norm, settings, title, command, left_out or {})
     write_atomically(Path(path), page.encode())
@@ -163,6 +169,7 @@ def _page(
     rows = [row for setting in settings for row in setting.rows]
     entries = [row.entry for row in rows]
     values_of_fact = filters(entries)
+    one_radius = len(ranking_radii(settings)) == 1
     # Templates, styles and scripts lie in one package.
     package = web.__name__
     return web.page(
@@ -170,10 +177,14 @@ def _page(
         "leaderboard.html.j2",
         styles=[web.asset(package, name) for name in STYLES],
         scripts=[web.asset(package, name) for name in SCRIPTS],
-        data=_payload(rows, values_of_fact),
+        data=_payload(rows, values_of_fact, one_radius=one_radius),
         title=title or TITLE,
         settings=settings,
-        levels=[f"{level:g}" for level in P_A_LEVELS],
+        one_radius=one_radius,
+        ranking_title=ranking_title(settings),
+        is_ranked=any(setting.at is not None for setting in settings),
+        level_beside=f"{LEVEL_BESIDE:g}",
+        further_levels=[f"{level:g}" for level in FURTHER_LEVELS],
         columns_of_norm=_radius_columns(radii_of_norm),
         how_sure=sure_of([entry.table for entry in entries]),
         filters=values_of_fact,
@@ -223,8 +234,29 @@ def _reasons_without_p_a(entries: Sequence[Entry]) -> Counter[str]:
     return Counter(entry.p_a_unknown for entry in entries if entry.p_a_unknown)
 
 
+def ranking_radii(settings: Sequence[RankedSetting]) -> set[float | None]:
+    """Return the radii at which settings are ranked; None stands for no ranking."""
+    return {None if setting.at is None else setting.at.radius for setting in settings}
+
+
+def ranking_title(settings: Sequence[RankedSetting]) -> str:
+    """Return the head of the column that ranks the tables."""
+    radii = ranking_radii(settings) - {None}
+    title = "certified accuracy (%)"
+    if not radii:
+        return f"{title} at a named radius"
+    if len(radii) == 1:
+        return f"{title} at {radii.pop():g}"
+    if all(setting.at is None or setting.at.is_sigma for setting in settings):
+        return f"{title} at sigma"
+    return f"{title} at the setting's radius"
+
+
 def _payload(
-    rows: Sequence[BoardRow], values_of_fact: Mapping[str, Sequence[str]]
+    rows: Sequence[BoardRow],
+    values_of_fact: Mapping[str, Sequence[str]],
+    *,
+    one_radius: bool,
 ) -> dict[str, Any]:
     """Return what the page's script knows beside what is printed.
 
@@ -258,6 +290,7 @@ def _payload(
         )
     return {
         "filters": list(FILTERS),
+        "one_radius": one_radius,
         "notes": list(place_of_note),
         "lines": lines,
         "steps": RADIUS_STEPS,
@@ -278,17 +311,21 @@ def to_json(radii_of_norm: RadiiOfNorm, settings: Sequence[RankedSetting]) -> st
     """
     lines = []
     for setting in settings:
-        for row in setting.rows:
+        for place, row in enumerate(setting.rows, start=1):
             radii = radii_of_norm[row.entry.table.norm]
-            record = _record(row, radii, setting)
+            record = _record(row, place, radii, setting)
             lines.append(escape.to_json(record, indent=None))
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def _record(
-    row: BoardRow, radii: Sequence[float], setting: RankedSetting
+    row: BoardRow, place: int, radii: Sequence[float], setting: RankedSetting
 ) -> dict[str, Any]:
-    """Return the facts and figures of one table, at the `radii` of its norm."""
+    """Return the facts and figures of the table at a place of its setting.
+
+    Args:
+        radii: those of the columns, in the norm of the table.
+    """
     entry = row.entry
     header = entry.header
     facts = entry.facts
@@ -313,11 +350,14 @@ def _record(
         "logged": entry.logged,
         "notes": list(header.notes),
         "images": len(entry.table),
+        "how_ranked": setting.how_ranked,
+        "rank": None if setting.at is None else place,
+        "ranked_by": _ranked_by(row, setting),
+        "ranked_by_if_chosen": _if_chosen(row, len(setting.rows)),
         "p_A": [
             {"at_least": level, **asdict(share)} for level, share in entry.p_a.items()
         ],
         "smoothed_accuracy": entry.smoothed and asdict(entry.smoothed),
-        "smoothed_accuracy_if_chosen": _smoothed_if_chosen(entry, len(setting.rows)),
         "certified_accuracy": [
             {"radius": radius, **_accuracy(estimate)}
             for radius, estimate in zip(radii, row.at_radii, strict=True)
@@ -332,11 +372,23 @@ def _recorded(text: str) -> str | None:
     return None if text == NOT_RECORDED else text
 
 
-def _smoothed_if_chosen(entry: Entry, tables: int) -> dict[str, Any] | None:
-    """Return smoothed accuracy, allowing for a choice of the best of so many `tables`."""
-    if entry.smoothed is None:
+def _ranked_by(row: BoardRow, setting: RankedSetting) -> dict[str, Any] | None:
+    """Return the figure that ranks a table, and at which radius; None if none does."""
+    if setting.at is None:
         return None
-    chosen = metrics.share_if_chosen(entry.smoothed, tables)
+    return {
+        "radius": setting.at.radius,
+        "named": setting.at.is_named,
+        "least_p_A": setting.at.least_p_a,
+        **_accuracy(row.ranked_by),
+    }
+
+
+def _if_chosen(row: BoardRow, tables: int) -> dict[str, Any] | None:
+    """Return the figure that ranks a table, allowing for the choice among `tables`."""
+    if row.ranked_by is None:
+        return None
+    chosen = metrics.share_if_chosen(row.ranked_by, tables)
     return {**asdict(chosen), "tables": tables}
 
 

@@ -1,4 +1,4 @@
-"""The ranking: entries of one setting are compared, and ordered by their p_A curves."""
+"""The ranking: entries of one setting, by certified accuracy at a radius named beforehand."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,11 @@ from randsmooth.noise import NORMS
 from randsmooth.report.baseline import find_gaussian, paired_with
 from randsmooth.report.entries import Entry
 from randsmooth.report.grouping import gathered
+from randsmooth.report.ranking_radius import (
+    NOT_RANKED,
+    RankingRadius,
+    ranking_radius,
+)
 from randsmooth.report.remarks import converted_words
 from randsmooth.report.sheet import SheetColumn, column, out_of_reach
 
@@ -27,6 +32,11 @@ FEWEST_RADII = 4
 MOST_COMPARED = 40
 
 ACR_DECIMALS = 3
+
+# The share of p_A that stands beside certified accuracy: the far end of the curve.
+LEVEL_BESIDE = 0.9
+# That above 1/2 is accuracy at radius 0, which has a column of its own.
+FURTHER_LEVELS = tuple(x for x in P_A_LEVELS if x not in (0.5, LEVEL_BESIDE))
 
 RadiiOfNorm = Mapping[str, Sequence[float]]
 """Radii of the columns by their norm."""
@@ -51,13 +61,17 @@ class BoardRow:
     """One table's figures.
 
     Attributes:
-        cells: one for each of P_A_LEVELS, smoothed accuracy, one for each radius, ACR.
+        cells: certified accuracy at the radius that the setting is ranked at, the share
+            with p_A of at least LEVEL_BESIDE, accuracy at radius 0, one cell for each of
+            FURTHER_LEVELS and for each radius, ACR.
+        ranked_by: the first of these in full.
         at_radii: the accuracies at the radii in full.
         against: its comparison with the setting's Gaussian table, where there is one.
     """
 
     entry: Entry
     cells: list[RankedCell]
+    ranked_by: Estimate | None
     at_radii: list[Estimate | None]
     against: Comparison | None
 
@@ -65,7 +79,7 @@ class BoardRow:
     def rank(self) -> tuple[float, ...]:
         """What rows are ordered by, highest first.
 
-        These are the printed p_A shares, then the accuracies; not ACR.
+        These are the printed shares from left to right; not ACR.
         """
         return tuple(float(cell.figure or -1) for cell in self.cells[:-1])
 
@@ -78,42 +92,52 @@ class RankedSetting(NamedTuple):
     """
 
     words: str
+    at: RankingRadius | None
     rows: list[BoardRow]
+
+    @property
+    def how_ranked(self) -> str:
+        """What the rows are ordered by, or why they are in the order of their files."""
+        return NOT_RANKED if self.at is None else str(self.at)
 
     @property
     def of_the_first(self) -> str:
         """What a reader must know of the figures of the first table, as it was chosen.
 
-        It is empty of a single table.
+        It is empty of a single table, and where none was chosen.
         """
-        if len(self.rows) == 1:
+        if len(self.rows) == 1 or self.at is None:
             return ""
-        entry = self.rows[0].entry
-        name = shortened(printable(entry.table.name))
+        first = self.rows[0]
+        name = shortened(printable(first.entry.table.name))
         sentence = (
             f"{name} is the first of {len(self.rows)} by these very images, "
             "so that its figures are too high on average"
         )
-        if entry.smoothed is not None:
-            chosen = metrics.share_if_chosen(entry.smoothed, len(self.rows))
+        if first.ranked_by is not None:
+            chosen = metrics.share_if_chosen(first.ranked_by, len(self.rows))
             printed = column("", [chosen])
             low, high = printed.ends[0]
             sentence += (
-                "; with the choice allowed for, "
-                f"its smoothed accuracy of {printed.figures[0]}% "
+                "; with the choice allowed for, its certified accuracy of "
+                f"{printed.figures[0]}% at {self.at.radius:g} "
                 f"has the 95% interval {low} to {high}%"
             )
         return f"{sentence}."
 
 
 def by_setting(
-    entries: Sequence[Entry], radii: Sequence[float] | None = None
+    entries: Sequence[Entry],
+    radii: Sequence[float] | None = None,
+    at: float | None = None,
 ) -> tuple[RadiiOfNorm, list[RankedSetting]]:
-    """Group the entries by setting, each setting's in the order of their p_A curves.
+    """Group the entries by setting, each ranked by certified accuracy at one radius.
 
     Args:
         radii: of the columns, in every norm; None for the usual ones above 0, thinned
             to a readable number.
+        at: the radius that entries are ranked at, in every norm; None for one sigma of
+            each setting. Settings whose noise is not known are not ranked then.
 
     Returns:
         The radii of the columns, and the settings.
@@ -126,6 +150,8 @@ def by_setting(
             "there is no certificate table to rank; "
             "give a folder that holds at least one"
         )
+    if at is not None:
+        metrics.check_radius(at)
     radii_of_norm = _radii_of_norm(entries, radii)
     groups = gathered((_key(entry), entry) for entry in sorted(entries, key=_order))
     settings = []
@@ -135,7 +161,9 @@ def by_setting(
         image_sets[words] += 1
         if image_sets[words] > 1:
             words += f"; image set {image_sets[words]}"
-        settings.append(RankedSetting(words, _rows(group, radii_of_norm)))
+        ranked_at = ranking_radius([entry.table for entry in group], at)
+        rows = _rows(group, radii_of_norm, ranked_at)
+        settings.append(RankedSetting(words, ranked_at, rows))
     return radii_of_norm, settings
 
 
@@ -216,24 +244,37 @@ def _words(entry: Entry) -> str:
     return ", ".join(facts)
 
 
-def _rows(entries: Sequence[Entry], radii_of_norm: RadiiOfNorm) -> list[BoardRow]:
-    """Return one setting's rows by rank.
+def _rows(
+    entries: Sequence[Entry],
+    radii_of_norm: RadiiOfNorm,
+    ranked_at: RankingRadius | None,
+) -> list[BoardRow]:
+    """Return one setting's rows by rank, or by file where they are not ranked.
 
     The best and the second best of each column but ACR are marked.
     """
     norm = entries[0].table.norm
     at_radii = [_accuracies(entry, radii_of_norm[norm]) for entry in entries]
-    columns = _columns(entries, at_radii, radii_of_norm)
+    ranked_by: list[Estimate | None] = [None for _ in entries]
+    if ranked_at is not None:
+        ranked_by = [_accuracies(entry, [ranked_at.radius])[0] for entry in entries]
+    columns = [
+        _ranking_cells(entries, ranked_by, ranked_at),
+        *_columns(entries, at_radii, radii_of_norm),
+    ]
     against = _against_gaussian(_distinct_tables(entries), radii_of_norm[norm])
     rows = [
         BoardRow(
             entry=entry,
             cells=[cells[place] for cells in columns],
+            ranked_by=ranked_by[place],
             at_radii=at_radii[place],
             against=against.get(place),
         )
         for place, entry in enumerate(entries)
     ]
+    if ranked_at is None:
+        return sorted(rows, key=lambda row: row.entry.file)
     return sorted(rows, key=lambda row: row.rank, reverse=True)
 
 
@@ -243,18 +284,36 @@ def _accuracies(entry: Entry, radii: Sequence[float]) -> list[Estimate | None]:
     return [metrics.certified_accuracy(entry.table, radius) for radius in radii]
 
 
+def _ranking_cells(
+    entries: Sequence[Entry],
+    accuracies: Sequence[Estimate | None],
+    ranked_at: RankingRadius | None,
+) -> list[RankedCell]:
+    """Return the column that entries are ranked by; all is unknown without a radius."""
+    unreached = frozenset[int]()
+    if ranked_at is not None:
+        tables = [entry.table for entry in entries]
+        unreached = out_of_reach(tables, ranked_at.radius)
+    return _cells(column("", accuracies, out_of_reach=unreached))
+
+
+def _share_cells(entries: Sequence[Entry], level: float) -> list[RankedCell]:
+    """Return the column of the shares of images with p_A of at least `level`."""
+    return _cells(column("", [entry.p_a.get(level) for entry in entries]))
+
+
 def _columns(
     entries: Sequence[Entry],
     at_radii: Sequence[Sequence[Estimate | None]],
     radii_of_norm: RadiiOfNorm,
 ) -> list[list[RankedCell]]:
-    """Return the columns of a setting, a cell for each entry."""
+    """Return the columns of a setting after its first, a cell for each entry."""
     tables = [entry.table for entry in entries]
-    columns = []
-    for level in P_A_LEVELS:
-        shares = [entry.p_a.get(level) for entry in entries]
-        columns.append(_cells(column("", shares)))
-    columns.append(_cells(column("", [entry.smoothed for entry in entries])))
+    columns = [
+        _share_cells(entries, LEVEL_BESIDE),
+        _cells(column("", [entry.smoothed for entry in entries])),
+        *(_share_cells(entries, level) for level in FURTHER_LEVELS),
+    ]
     for norm, radii in radii_of_norm.items():
         for place, radius in enumerate(radii):
             accuracies: list[Estimate | None] = [None for _ in entries]

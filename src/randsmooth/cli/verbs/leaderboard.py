@@ -14,6 +14,7 @@ from randsmooth.cli.certificate_files import Judged
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.printed_commands import as_typed, words_of
+from randsmooth.cli.rankings import ranking_lines, records_of
 from randsmooth.cli.settings import Argument
 from randsmooth.errors import BadValue, NotFound, Problem, about
 from randsmooth.progress import console, silent
@@ -29,6 +30,8 @@ class Leaderboard(Answered, Judged):
     Attributes:
         folder: Folder whose certificates, at any depth, are ranked; a clone of a
             repository will do, or a URL (s3://...).
+        at: The radius whose certified accuracy ranks the tables; name it before you see
+            them. (default: one sigma of each setting)
         out: The HTML page to write. A JSON file with the same figures is written beside
             it.
         title: Title of the page.
@@ -40,6 +43,7 @@ class Leaderboard(Answered, Judged):
     """
 
     folder: Argument[Place]
+    at: float | None = None
     out: Path = Path("leaderboard.html")
     title: str | None = None
     n: int | None = None
@@ -65,13 +69,15 @@ class Ranked:
 def run(settings: Leaderboard) -> None:
     """Rank every certificate below a folder, on an offline page and as JSON.
 
-    The page sorts and filters. Tables are ordered by the p_A curve; ACR stands last.
+    Tables of one setting are ranked by certified accuracy at one radius; ACR stands
+    last. The page sorts by any column, and filters. The terminal shows the best tables.
+
     Logs are recognised by their first line, whatever their names, and their data set,
     sigma, method and settings by their paths. Logs of predictions and files that cannot
     be read are left out, and named here and on the page; the exit code is 0 if at least
     one could be read.
 
-    Example: randsmooth leaderboard runs --out runs/leaderboard.html
+    Example: randsmooth leaderboard runs --at 0.5 --out runs/leaderboard.html
     """
     if settings.out.suffix in ("", ".json"):
         raise BadValue(
@@ -92,12 +98,14 @@ def run(settings: Leaderboard) -> None:
             ranked.entries,
             settings.out,
             radii=settings.radii,
+            at=settings.at,
             title=settings.title,
             command=as_typed(words_of("leaderboard", settings)),
             left_out=dict(_sections_of_the_page(ranked)),
         )
     written = [str(page) for page in pages]
-    settings.answer(written, lambda: {"written": written})
+    ranking = ranking_lines(records_of(settings.out))
+    settings.answer([*ranking, *written], lambda: {"written": written})
 
 
 def _measured(settings: Leaderboard) -> Ranked:

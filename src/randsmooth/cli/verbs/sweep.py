@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from randsmooth import launch
 from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.printed_commands import command_of
+from randsmooth.cli.rankings import ranking_lines, records_of
 from randsmooth.cli.settings import Argument
 from randsmooth.cli.step_plans import (
     StepsVerb,
@@ -18,7 +18,6 @@ from randsmooth.cli.step_plans import (
     failure_lines,
     failure_of,
 )
-from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
 from randsmooth.launch import SweepGrid
@@ -36,12 +35,15 @@ class Sweep(StepsVerb):
         grid: YAML file of a grid; or `status` and the folder of a sweep, to see how far
             it is.
         out: Folder of the sweep. (default: runs/GRID)
+        at: The radius whose certified accuracy ranks the tables; name it before you see
+            them. (default: one sigma of each setting)
         plan: Say how long what is not done takes on this machine, in place of doing it.
     """
 
     way_on = "the same command goes on"
     grid: Argument[list[str]]
     out: Path | None = None
+    at: float | None = None
     plan: bool = False
 
 
@@ -79,11 +81,13 @@ def carry_out(settings: Sweep, file: Path) -> None:
     if settings.plan:
         answer_plan(settings, steps_of(grid, out))
     elif resources is not None:
-        jobs = submit_sweep(grid, out, resources)
+        jobs = submit_sweep(grid, out, resources, at=settings.at)
         settings.answer(jobs.lines("models"), lambda: asdict(jobs))
         note(f"to watch: randsmooth sweep status {out}")
     else:
-        swept = launch.sweep(grid, out=out, workers=workers, progress=console)
+        swept = launch.sweep(
+            grid, out=out, at=settings.at, workers=workers, progress=console
+        )
         settings.answer(summary(swept), lambda: as_json(swept))
         if swept.failed:
             raise SystemExit(FAILURE)
@@ -160,48 +164,3 @@ def summary(swept: launch.Swept) -> Iterator[str]:
             yield from failure_lines(chain.missing())
     if swept.blocked:
         yield f"not tried, as they need what failed: {', '.join(swept.blocked)}"
-
-
-def records_of(page: Path) -> list[dict[str, Any]]:
-    """Return the figures of a leaderboard, which lie beside its page."""
-    path = page.with_suffix(".json")
-    records: list[dict[str, Any]] = parse_json(read_file(path), path)
-    return records
-
-
-def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Return the tables of a leaderboard in its order.
-
-    There is a block for each setting in which they can be compared.
-    """
-    for setting, group in groupby(records, key=lambda record: record["setting"]):
-        block = list(group)
-        width = max(len(record["file"]) for record in block)
-        yield setting
-        yield f"  {'':{width}}  {'accuracy':>8}  {'ACR':>6}"
-        for record in block:
-            accuracy = figure(record["smoothed_accuracy"], ".1%")
-            radius = figure(record["acr"], ".3f")
-            yield f"  {record['file']:{width}}  {accuracy:>8}  {radius:>6}"
-        if len(block) > 1:
-            yield f"  {remark_on_first(block)}"
-        yield ""
-
-
-def figure(estimate: Mapping[str, float] | None, form: str) -> str:
-    """Return the value of an estimate; a dash where there is none."""
-    if estimate is None or estimate.get("value") is None:
-        return "-"
-    return f"{estimate['value']:{form}}"
-
-
-def remark_on_first(records: Sequence[dict[str, Any]]) -> str:
-    """Return why the first of several tables looks too good: these images chose it."""
-    remark = (
-        f"The first of {len(records)} was chosen by these images and looks too good"
-    )
-    if_chosen = records[0]["smoothed_accuracy_if_chosen"]
-    if if_chosen is None:
-        return f"{remark}."
-    limits = f"{if_chosen['low']:.1%} to {if_chosen['high']:.1%} (95%)"
-    return f"{remark}; allowing for that, its accuracy is {limits}."

@@ -16,6 +16,7 @@
   const under = [...table.tHead.rows[1].cells];
   const heads = [...table.tHead.rows[0].cells].flatMap((head) => (head.scope === "colgroup" ? under.splice(0, head.colSpan) : [head]));
   const figures = heads.length - data.lines[0][3].length; // the first column with an interval
+  const ranking = figures; // the column that ranks: settings may have different radii in it
   let sorted = heads.findIndex((head) => head.hasAttribute("aria-sort"));
   let way = -1;
 
@@ -36,8 +37,19 @@
     if (text === "–") return null;
     return /^[\d.,]+$/.test(text) ? Number(text.replaceAll(",", "")) : text;
   }
-  function arrange() { // ties stay in the order of the p_A curves
-    const values = new Map(lines.map((line) => [line, value(line, sorted)]));
+  function mark() { // the head of the column that sorts
+    heads.forEach((other) => other.removeAttribute("aria-sort"));
+    heads[sorted].setAttribute("aria-sort", way < 0 ? "descending" : "ascending");
+  }
+  function arrange() { // ties stay in the order of the ranking
+    const mixed = !grouped.checked && !data.one_radius; // accuracies at different radii make no order
+    table.classList.toggle("mixed", mixed);
+    if (mixed && sorted === ranking) {
+      sorted = ranking + 1;
+      way = -1;
+      mark();
+    }
+    const values = new Map(lines.map((line) => [line, sorted < 0 ? null : value(line, sorted)]));
     for (const line of [...lines].sort((a, b) => ordering.compare(values.get(a), values.get(b), way))) {
       (grouped.checked ? home.get(line) : bodies[0]).append(line);
     }
@@ -93,8 +105,7 @@
     const numeric = lines.some((line) => typeof value(line, place) === "number");
     way = place === sorted ? -way : numeric ? -1 : 1;
     sorted = place;
-    heads.forEach((other) => other.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", way < 0 ? "descending" : "ascending");
+    mark();
     arrange();
   }));
   find.addEventListener("input", filter);

@@ -1,0 +1,139 @@
+"""The radius at which the tables of a setting are ranked: named beforehand, or one sigma."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.noise import NORMS, Gaussian
+from randsmooth.rules.fixed import BOUNDS_OF_ALL_CLASSES
+
+# P(Z > 1): where no radius is named, it is the one that p_A = 1 - this certifies. Under
+# Gaussian noise that is sigma.
+TAIL_BEYOND_ONE_SIGMA = float(Gaussian(1.0).tail(1.0))
+
+# Significant digits of a radius that nobody named: as many as are printed.
+RADIUS_DIGITS = 6
+
+# Decimals of a p_A, at least; one that is nearly 1 has more.
+P_A_DECIMALS = 2
+
+NOT_RANKED = (
+    "Not ranked: no radius was named, and none follows from a noise that is not known."
+)
+
+
+@dataclass(frozen=True)
+class RankingRadius:
+    """The radius at which the tables of a setting are ranked.
+
+    Attributes:
+        radius: in the norm of the tables.
+        norm: of that radius, one of `noise.NORMS`.
+        is_named: whether a user named it; otherwise it follows from the noise.
+        is_sigma: whether it is one sigma of Gaussian noise.
+        least_p_a: the p_A that certifies it, where p_A alone does; else None.
+        is_reached: whether any of the tables can certify that far.
+
+    Example:
+        >>> print(RankingRadius(0.5, "l2", False, True, 0.8413, True))
+        Ranked by certified accuracy at L2 radius 0.5, one sigma: the share of ...
+    """
+
+    radius: float
+    norm: str
+    is_named: bool
+    is_sigma: bool
+    least_p_a: float | None
+    is_reached: bool
+
+    def __str__(self) -> str:
+        words = f"Ranked by certified accuracy at {NORMS[self.norm].radius} "
+        words += f"{self.radius:g}"
+        if self.is_sigma:
+            words += ", one sigma"
+        if self.least_p_a is not None:
+            least = p_a_words(self.least_p_a)
+            words += f": the share of images shown to have p_A of at least {least}"
+        words += "."
+        if not self.is_reached:
+            words += (
+                " No table here can certify that far, whatever its classifier: "
+                "the next columns decide."
+            )
+        return words
+
+
+def p_a_words(p_a: float) -> str:
+    """Print a p_A below 1 with as many decimals as tell it from 1.
+
+    Example:
+        >>> p_a_words(0.8413), p_a_words(0.9772), p_a_words(0.999928)
+        ('0.84', '0.977', '0.999928')
+    """
+    decimals = max(P_A_DECIMALS, 1 - math.floor(math.log10(1.0 - p_a)))
+    return f"{p_a:.{decimals}f}"
+
+
+def ranking_radius(
+    tables: Sequence[Certificates], named: float | None
+) -> RankingRadius | None:
+    """Return the radius at which tables of one setting are ranked.
+
+    Args:
+        tables: one or more, of one noise, n, alpha and norm.
+        named: the radius that a user named; None: the one that follows from the noise.
+
+    Returns:
+        None where no radius was named and the noise is not known, or where it certifies
+        nothing from p_A = 0.84.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> log = from_radii([0.3, 0.8], sigma=0.5, n=1000, alpha=0.001)
+        >>> ranking_radius([log], None).radius, ranking_radius([log], 0.25).radius
+        (0.5, 0.25)
+        >>> ranking_radius([from_radii([0.3, 0.8])], None)
+    """
+    radius = named
+    if radius is None:
+        radius = _radius_of_one_sigma(tables[0])
+    if radius is None:
+        return None
+    sigma = tables[0].header.sigma
+    return RankingRadius(
+        radius=radius,
+        norm=tables[0].norm,
+        is_named=named is not None,
+        is_sigma=sigma is not None and math.isclose(radius, sigma),
+        least_p_a=_least_p_a(tables, radius),
+        is_reached=any(metrics.can_certify(table, radius) for table in tables),
+    )
+
+
+def _knows_noise(table: Certificates) -> bool:
+    """Return whether one noise of all images is known."""
+    return table.header.noise is not None and table.sigmas is None
+
+
+def _radius_of_one_sigma(table: Certificates) -> float | None:
+    """Return the radius that is certified by the p_A of one sigma; None if none is."""
+    if not _knows_noise(table):
+        return None
+    radius = float(table.noise.radius(TAIL_BEYOND_ONE_SIGMA))
+    printed = float(f"{radius:.{RADIUS_DIGITS}g}")
+    return printed or None
+
+
+def _least_p_a(tables: Sequence[Certificates], radius: float) -> float | None:
+    """Return the p_A that certifies a radius; None where it takes more than p_A."""
+    if not all(_knows_noise(table) for table in tables):
+        return None
+    if any(table.header.bound in BOUNDS_OF_ALL_CLASSES for table in tables):
+        return None
+    least = 1.0 - float(tables[0].noise.tail(radius))
+    # So far out floats cannot tell it from 1, and no n certifies it.
+    return least if least < 1.0 else None
