@@ -20,6 +20,7 @@ A caller catches one kind, or all by their root:
   * Busy
   * TooLarge
   * Unreachable
+  * RunFailed
   * SeveralProblems
 
 `str()` of a problem speaks Python: `resume=True`. The command line spells the settings in it in its own way.
@@ -234,6 +235,13 @@ class TooLarge(Problem):
 
 class Unreachable(Problem):
     """A store, a cluster or a device does not answer, or refuses."""
+
+
+class RunFailed(Problem, RuntimeError):
+    """A run failed while it worked; no setting was refused.
+
+    Its numbers diverged, say, or one of its processes ended.
+    """
 
 
 class SeveralProblems(Problem):

@@ -32,6 +32,8 @@ from randsmooth.certificates.selection import (
     images_planned,
 )
 from randsmooth.errors import (
+    OVERWRITE,
+    RESUME,
     BadValue,
     Busy,
     MissingValue,
@@ -165,12 +167,10 @@ def test_what_is_missing_is_named_with_the_commands_that_make_it(
         True,
         True,
     ] and "8 of 12 images are missing" in total
-    certify = "randsmooth certify 'my model' --take 12 --shard"
-    shards = ("2/4", "4/4", "3/4")
-    assert error.commands == tuple(
-        f"{certify} {k} --out {file_of(k, tmp_path)} --resume" for k in shards
-    )
-    assert all(command in str(error) for command in error.commands)
+    assert error.command == ("certify", "my model", "--take", "12")
+    assert [
+        (str(to_make.shard), to_make.out, to_make.how) for to_make in error.to_make
+    ] == [(k, file_of(k, tmp_path), RESUME) for k in ("2/4", "4/4", "3/4")]
 
 
 def test_a_shard_without_some_of_its_rows_is_made_again(
@@ -184,14 +184,12 @@ def test_a_shard_without_some_of_its_rows_is_made_again(
         and str(paths[1]) in error.faults[0]
         and "15" in error.faults[0]
     )
-    assert [command[-11:] for command in error.commands] == ["--overwrite"]
+    assert [to_make.how for to_make in error.to_make] == [OVERWRITE]
     write_parquet(cut(whole, "1/2", command=None), paths[0])
-    (command,) = not_whole(
-        paths[:1]
-    ).commands  # what Python made is asked for in Python
-    assert command.startswith(
-        f"rs.certify(..., shard='2/2', out='{paths[1]}', resume=True)"
-    )
+    made_by_python = not_whole(paths[:1])
+    assert made_by_python.command is None
+    (to_make,) = made_by_python.to_make
+    assert (str(to_make.shard), to_make.out, to_make.how) == ("2/2", paths[1], RESUME)
 
 
 def test_shards_of_another_cut_or_given_twice_are_refused(
@@ -321,7 +319,8 @@ def test_shards_at_urls_are_merged_there(
     urls = [f"memory://shards/t-{number}-of-2.parquet" for number in (1, 2)]
     write_parquet(cut(whole, "1/2"), urls[0])
     error = not_whole(urls)
-    assert error.commands[0].endswith(f"--shard 2/2 --out {urls[1]} --resume")
+    (to_make,) = error.to_make
+    assert (str(to_make.shard), str(to_make.out)) == ("2/2", urls[1])
     assert f"{urls[1]} is not there" in str(error)
     write_parquet(cut(whole, "2/2"), urls[1])
     merge(urls, out="memory://shards/t.parquet")

@@ -267,3 +267,4 @@ def test_a_damaged_model_is_named_and_a_failure_exits_with_1(
         "m",
     )
     assert told.code == 1 and "not finite" in told.err and "Traceback" not in told.err
+    assert "--overwrite" in told.err

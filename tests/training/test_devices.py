@@ -189,7 +189,7 @@ def test_torchrun_tells_the_rank_and_what_is_not_there_is_refused(
         ({}, {"devices": 1, "nodes": -1}, "nodes=-1"),
         ({}, {"devices": 3}, "at most devices=2"),
         ({}, {"device": "cuda:1", "devices": 2}, "device='cuda'"),
-        ({}, {"devices": 2, "nodes": 2}, "`torchrun --nnodes 2 --nproc-per-node 2"),
+        ({}, {"devices": 2, "nodes": 2}, "nproc_per_node=2"),
         (
             {},
             {"device": "cpu", "devices": 2, "sync_batch_norm": True},

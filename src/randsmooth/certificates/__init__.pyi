@@ -36,6 +36,7 @@ from .logs.repositories import in_repository as in_repository
 from .logs.tsv import read_tsv as read_tsv
 from .logs.writing import write_tsv as write_tsv
 from .merging import NotWhole as NotWhole
+from .merging import ShardToMake as ShardToMake
 from .merging import merge as merge
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet

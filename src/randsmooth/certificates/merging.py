@@ -4,7 +4,6 @@ another run.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,8 @@ from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import (
     ANOTHER_OUT,
     BEGIN_ANEW,
+    OVERWRITE,
+    RESUME,
     MissingValue,
     NotComparable,
     NotFound,
@@ -58,29 +59,66 @@ SOME_FOLDER = "<FOLDER>/"
 OF_A_SHARD = ("shard", "command", "data", "machines")
 
 
+@dataclass(frozen=True)
+class ShardToMake:
+    """A shard that is to be made, or gone on with, before the whole can be merged.
+
+    Attributes:
+        shard: which share of the images.
+        out: its file.
+        how: `RESUME`, which begins one that is not there, too; or `OVERWRITE` for a
+            finished one that lacks some of its rows.
+
+    Example:
+        >>> print(ShardToMake(Shard(2, 4), Path("t-2-of-4.parquet"), RESUME))
+        rs.certify(..., shard='2/4', out='t-2-of-4.parquet', resume=True)
+    """
+
+    shard: Shard
+    out: Place
+    how: Setting
+
+    def __str__(self) -> str:
+        shard = Setting("shard", str(self.shard))
+        out = Setting("out", str(self.out))
+        return f"rs.certify(..., {shard}, {out}, {self.how})"
+
+
 class NotWhole(WrongTable):
     """Shards that do not hold every image.
 
     Attributes:
         faults: what is missing, a sentence each.
         missing: positions of the images that no shard holds.
-        commands: that make what is missing.
+        to_make: the shards that hold what is missing.
+        command: the words of the command line that certified the others, but for the
+            shard and its file; None where Python did, or no shard says it.
 
     Example:
-        >>> commands = ["randsmooth certify a --shard 2/2"]
-        >>> print(NotWhole(["1 of 2 images is missing"], [1], commands))
+        >>> to_make = ShardToMake(Shard(2, 2), Path("t-2-of-2.parquet"), RESUME)
+        >>> print(NotWhole(["1 of 2 images is missing"], [1], [to_make]))
         1 of 2 images is missing
-        To make what is missing:
-        randsmooth certify a --shard 2/2
+        To make what is missing, with the rest as for the other shards:
+        rs.certify(..., shard='2/2', out='t-2-of-2.parquet', resume=True)
     """
 
     def __init__(
-        self, faults: list[str], missing: list[int], commands: list[str]
+        self,
+        faults: Sequence[str],
+        missing: Sequence[int],
+        to_make: Sequence[ShardToMake],
+        command: Sequence[str] | None = None,
     ) -> None:
         self.faults = tuple(faults)
         self.missing = tuple(missing)
-        self.commands = tuple(commands)
-        way_out = ["To make what is missing:", *commands] if commands else []
+        self.to_make = tuple(to_make)
+        self.command = command and tuple(command)
+        way_out = []
+        if to_make:
+            way_out = [
+                "To make what is missing, with the rest as for the other shards:",
+                *map(str, to_make),
+            ]
         super().__init__("\n".join([*faults, *way_out]))
 
 
@@ -106,8 +144,8 @@ def merge(
             words for them.
 
     Raises:
-        NotWhole: images are missing; it has all of them, and the commands that make
-            them.
+        NotWhole: images are missing; it has all of them, and the shards that are to be
+            made.
         Problem: a file cannot be read, is no shard, holds the same share as another
             file or one of another cut, or is of another run, in what is said; or `out`
             exists.
@@ -363,7 +401,7 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     missing = _missing_shards(parts)
     for part in parts:
         if len(part.lacks):
-            missing.append(_lacking_in(part, parts))
+            missing.append(_lacking_in(part))
     faults = [lack.fault for lack in missing]
     faults += [f"{path} is not there" for path in absent]
     if not faults:
@@ -372,8 +410,8 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     images = [np.zeros(0, np.int64), *(lack.images for lack in missing)]
     lost = np.sort(np.concatenate(images))
     faults.append(f"{len(lost):,} of {len(parts[0].chosen):,} images are missing")
-    faults += _unnamed_folders(parts)
-    raise NotWhole(faults, lost.tolist(), [lack.command for lack in missing])
+    to_make = [lack.to_make for lack in missing]
+    raise NotWhole(faults, lost.tolist(), to_make, _command(parts))
 
 
 def _check_one_cut(parts: Sequence[_Part]) -> None:
@@ -391,13 +429,13 @@ def _check_one_cut(parts: Sequence[_Part]) -> None:
 
 @dataclass(frozen=True)
 class _Lack:
-    """Images that no part holds: a `fault` in words, their positions and the command
-    that makes them.
+    """Images that no part holds: a `fault` in words, their positions, and the shard that
+    is to hold them.
     """
 
     fault: str
     images: Ints
-    command: str
+    to_make: ShardToMake
 
 
 def _missing_shards(parts: Sequence[_Part]) -> list[_Lack]:
@@ -410,59 +448,31 @@ def _missing_shards(parts: Sequence[_Part]) -> list[_Lack]:
         _Lack(
             fault=f"shard {shard} is in none of these files",
             images=shard.share(first.chosen),
-            command=_command(parts, shard, shard.file(out), "resume"),
+            to_make=ShardToMake(shard, shard.file(out), RESUME),
         )
         for shard in every
         if shard not in given
     ]
 
 
-def _lacking_in(part: _Part, parts: Sequence[_Part]) -> _Lack:
+def _lacking_in(part: _Part) -> _Lack:
     """Return what a part lacks of its share."""
     lacks = part.lacks
     state = "" if part.finished else "is unfinished, and "
-    flag = "overwrite" if part.finished else "resume"
+    how = OVERWRITE if part.finished else RESUME
     return _Lack(
         fault=f"{part.path} {state}lacks {len(lacks):,} images: {name_images(lacks)}",
         images=lacks,
-        command=_command(parts, part.shard, part.out, flag),
+        to_make=ShardToMake(part.shard, part.out, how),
     )
 
 
-def _unnamed_folders(parts: Sequence[_Part]) -> list[str]:
-    """Return what has to be put into the commands by hand, if anything: folders, which
-    shards do not name.
-    """
-    words = [word for word in _words(parts) or () if SOME_FOLDER in word]
-    if not words:
-        return []
-    names = sorted({word.partition(SOME_FOLDER)[2] for word in words})
-    return [
-        f"shards do not name the folders of {', '.join(names)}: before you run the "
-        f"commands, put a folder in place of {SOME_FOLDER.rstrip('/')}"
-    ]
-
-
-def _words(parts: Sequence[_Part]) -> Sequence[str] | None:
+def _command(parts: Sequence[_Part]) -> Sequence[str] | None:
     """Return the words of the command that made one of the parts, where one says it."""
     for part in parts:
         if part.table.header.command:
             return part.table.header.command
     return None
-
-
-def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:
-    """Return the command of one shard, as the others were made; `--resume` begins one
-    that is not there, too.
-    """
-    words = _words(parts)
-    if words is None:
-        return (
-            f"rs.certify(..., shard={str(shard)!r}, out={str(out)!r}, {flag}=True)"
-            "  # the rest as for the other shards"
-        )
-    options = ["--shard", str(shard), "--out", str(out), f"--{flag}"]
-    return shlex.join(["randsmooth", *words, *options])
 
 
 def _put_together(parts: Sequence[_Part], name: str) -> Certificates:

@@ -22,7 +22,7 @@ from randsmooth.cli.output import (
     one_line,
 )
 from randsmooth.cli.verbs import VERBS, Verb
-from randsmooth.errors import Problem, check_known, each_problem
+from randsmooth.errors import Problem, RunFailed, check_known, each_problem
 from randsmooth.escape import say
 from randsmooth.notes import Note
 
@@ -119,6 +119,8 @@ def main() -> None:
         sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))
     except click.UsageError as error:
         sys.exit(_stop(_misuse(error), BAD_INPUT))
+    except RunFailed as error:
+        sys.exit(_stop(f"randsmooth: {one_line(error)}", FAILURE))
     except Problem as error:
         lines = [f"randsmooth: {one_line(problem)}" for problem in each_problem(error)]
         sys.exit(_stop("\n".join(lines), BAD_INPUT))

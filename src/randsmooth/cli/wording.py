@@ -8,6 +8,7 @@ from randsmooth.cli.settings import Settings, as_given, option_named
 from randsmooth.errors import (
     UNSAID,
     Problem,
+    RunFailed,
     Setting,
     SeveralProblems,
     Spell,
@@ -23,6 +24,8 @@ def worded_for(settings: type[Settings]) -> Iterator[None]:
     try:
         with spelt_by(spelling_in_notes(settings)):
             yield
+    except RunFailed as error:
+        raise RunFailed(error.words(spell)) from error
     except Problem as error:
         worded = [Problem(problem.words(spell)) for problem in each_problem(error)]
         raise SeveralProblems(*worded) from error

@@ -31,7 +31,7 @@ from randsmooth import models
 from randsmooth.atomic import write_atomically
 from randsmooth.children import without_current_folder
 from randsmooth.documents import refused, shown
-from randsmooth.errors import BadValue, Problem, Setting
+from randsmooth.errors import RESUME, BadValue, Problem, RunFailed, Setting
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.notes import Note
 from randsmooth.training.recipe import Recipe
@@ -48,7 +48,7 @@ MEETING_PLACE = "RANDSMOOTH_RANKS_MEET"
 EXIT_TOLD = 1
 
 
-class RankLost(RuntimeError):
+class RankLost(RunFailed):
     """Another process of the run ended before its work was done.
 
     Example:
@@ -145,8 +145,9 @@ def placed(
     if (started() or nodes > 1) and started_ranks != devices * nodes:
         raise BadValue(
             f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of "
-            f"which {started_ranks} were started: `torchrun --nnodes {nodes} "
-            f"--nproc-per-node {devices} -m randsmooth ...` on each node does",
+            f"which {started_ranks} were started",
+            fix=f"let torchrun start it on each node, with nnodes={nodes} and "
+            f"nproc_per_node={devices}",
             field="devices",
             value=devices,
         )
@@ -341,14 +342,14 @@ def _together(act: Callable[[], object]) -> None:
     try:
         act()
     except (RuntimeError, ValueError) as error:
-        raise RankLost(ended("another rank", "lost")) from error
+        raise lost("another rank", "lost") from error
 
 
-def ended(who: str, how: str) -> str:
-    """Return the sentence for the end of a run whose rank `who` ended early."""
-    return (
-        f"{who} was {how}, and the run ended with it; to go on after its last "
-        "checkpoint: resume=True"
+def lost(who: str, how: str) -> RankLost:
+    """Return the error for the end of a run whose rank `who` ended early."""
+    return RankLost(
+        f"{who} was {how}, and the run ended with it",
+        fix=("to go on after its last checkpoint: ", RESUME),
     )
 
 
@@ -472,4 +473,4 @@ def _failure(place: Path, failed: int, codes: list[int]) -> BaseException:
     if codes[rank] < 0:
         how = f"killed by {signal.Signals(-codes[rank]).name}"
     here = f"rank {rank} of {len(codes)} on {socket.gethostname()}"
-    return RankLost(ended(here, how))
+    return lost(here, how)

@@ -27,10 +27,10 @@ from randsmooth.errors import (
     OVERWRITE,
     RESUME,
     Problem,
+    RunFailed,
     Setting,
     Words,
     WrongFile,
-    spelt,
 )
 from randsmooth.methods import LossInputs, Method, Schedule
 from randsmooth.models.answers import with_a_class
@@ -62,7 +62,7 @@ STEPS_BETWEEN_LOGS = 50
 Callback = Callable[[dict[str, float], Any], object]
 
 
-class TrainingDiverged(RuntimeError):
+class TrainingDiverged(RunFailed):
     """The loss or the logits are no longer finite. No checkpoint is made in that state.
 
     Attributes:
@@ -250,14 +250,10 @@ class Trainer:
         start = time.perf_counter()
         try:
             figures = self._steps_of(epoch, loggers)
-        except TrainingDiverged as error:
-            way_out = spelt(self._way_out(epoch, untrained=error.untrained))
-            raise TrainingDiverged(
-                f"{error}; {way_out}", untrained=error.untrained
-            ) from error
         except Problem as error:
             if not error.fix:
-                error.fix = self._way_out(epoch, untrained=False)
+                untrained = isinstance(error, TrainingDiverged) and error.untrained
+                error.fix = self._way_out(epoch, untrained=untrained)
             raise
         return {
             "epoch": epoch,

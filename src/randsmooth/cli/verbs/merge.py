@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
+
 from randsmooth import certificates
+from randsmooth.certificates.merging import SOME_FOLDER
 from randsmooth.certificates.selection import whole_of
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import say_lines
-from randsmooth.cli.settings import Argument
+from randsmooth.cli.settings import Argument, option_named
 from randsmooth.errors import MissingValue, Problem, SeveralProblems
 from randsmooth.urls import Place
 
@@ -43,12 +47,44 @@ def run(settings: Merge) -> None:
             settings.shards, out=out, overwrite=settings.overwrite
         )
     except certificates.NotWhole as error:
-        say_lines(error.commands)
+        say_lines(_commands(error))
         faults = list(error.faults)
-        if error.commands:
+        if error.command is not None:
+            faults += _unnamed_folders(error.command)
+        if error.to_make:
             faults.append("the commands above, on stdout, make what is missing")
         raise SeveralProblems(*map(Problem, faults)) from None
     settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
+
+
+def _commands(error: certificates.NotWhole) -> list[str]:
+    """Return the commands that make what is missing, as the other shards were made.
+
+    What Python made is asked for in Python.
+    """
+    if error.command is None:
+        return [f"{call}  # the rest as for the other shards" for call in error.to_make]
+    commands = []
+    for to_make in error.to_make:
+        options = ["--shard", str(to_make.shard), "--out", str(to_make.out)]
+        how = option_named(to_make.how.name)
+        commands.append(shlex.join(["randsmooth", *error.command, *options, how]))
+    return commands
+
+
+def _unnamed_folders(command: Sequence[str]) -> list[str]:
+    """Return what has to be put into a command by hand, if anything.
+
+    These are folders, which shards do not name.
+    """
+    words = [word for word in command if SOME_FOLDER in word]
+    if not words:
+        return []
+    names = sorted({word.partition(SOME_FOLDER)[2] for word in words})
+    return [
+        f"shards do not name the folders of {', '.join(names)}: before you run the "
+        f"commands, put a folder in place of {SOME_FOLDER.rstrip('/')}"
+    ]
 
 
 def _whole(shards: list[Place]) -> Place:
