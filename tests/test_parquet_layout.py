@@ -190,8 +190,8 @@ def test_equal_counts_of_many_images_are_written_so_that_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Packed they would be taken for a false file: they are stored as they are."""
-    monkeypatch.setattr(tables, "SMALL_BYTES", 2**16)
-    monkeypatch.setattr(tables, "MOST_SWELLING", 100)
+    monkeypatch.setattr(tables, "ALWAYS_ALLOWED_BYTES", 2**16)
+    monkeypatch.setattr(tables, "MOST_BYTES_PER_BYTE", 100)
     ones = np.zeros((2000, 50), np.int64)
     ones[:, 3] = 1000
     table = from_counts(ones, picked=[3] * 2000, label=[3] * 2000, sigma=0.5)

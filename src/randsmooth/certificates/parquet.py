@@ -1,5 +1,4 @@
-"""Certificate tables as Parquet: the evidence, its header and digests, and columns for
-a reader's eye.
+"""Certificate tables as Parquet: evidence, header, digests, and columns for people.
 
 Only columns of the expected names, types and sizes are read. The digests guard against
 accidents: a flipped bit, a lost block, files mixed up. Whoever forges counts can forge
@@ -38,7 +37,7 @@ from randsmooth.urls import Place, delivered, fetched
 
 ANOTHER_COPY = f"Take another copy or certify again; {PUT_TOGETHER}"
 
-# In the metadata of the Parquet file.
+# Keys in the metadata of the Parquet file.
 KEY = b"randsmooth"
 DIGESTS = b"randsmooth.sha256"
 
@@ -56,18 +55,19 @@ def _type_of(column: Column) -> pa.DataType:
 
 TYPES = {name: _type_of(column) for name, column in COLUMNS.items()}
 
-# ImageNet has 1.28 million training images.
+# The most rows of a table: ImageNet has 1.28 million training images.
 MOST_ROWS = 2 * 10**6
 
-# Numbers in a column, 2 GiB in memory: counts of 50,000 images in 5,000 classes.
+# The most numbers in a column: counts of 50,000 images in 5,000 classes, which take 2
+# GiB of memory.
 MOST_VALUES = 2**28
 
-# A file may hold so many bytes whatever its size, or else so many times its size:
-# numbers that are equal take next to nothing.
-SMALL_BYTES = 2**28
-MOST_SWELLING = 2000
+# Columns may take so many bytes of memory whatever the size of their file. Beyond that
+# they may take so many times its size, as equal numbers take next to nothing in a file.
+ALWAYS_ALLOWED_BYTES = 2**28
+MOST_BYTES_PER_BYTE = 2000
 
-# The arrays of each column: of `path` lengths and numbers, of any other one.
+# The arrays of each column. `path` has two, lengths and numbers; any other has one.
 Parts = dict[str, list[NDArray[Any]]]
 
 
@@ -121,8 +121,10 @@ def write_parquet(table: Certificates, path: Place) -> None:
 
 
 def _in_a_file(table: pa.Table) -> bytes:
-    """Return the content of a file: compressed, unless that would be taken for a false
-    file.
+    """Return the content of a Parquet file of `table`.
+
+    It is compressed, unless it would become so small that readers take it for a forged
+    file (see `_most_bytes`).
     """
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
@@ -140,14 +142,13 @@ def _in_a_file(table: pa.Table) -> bytes:
 
 
 def read_parquet(place: Place) -> Certificates:
-    """Read a table that `write_parquet` wrote; its radii are computed again from the
-    counts.
+    """Read a table that `write_parquet` wrote.
 
-    The columns predict, radius, correct, picked, n_A and p_lower are for people who
-    open the file; they are not read.
+    Its radii are computed again from the counts. The columns predict, radius, correct,
+    picked, n_A and p_lower are for people who open the file; they are not read.
 
     Raises:
-        ForeignFile: a Parquet file that holds no certificates.
+        ForeignFile: the Parquet file holds no certificates.
         Problem: the file is damaged or cut short, or its evidence contradicts its
             header.
 
@@ -169,9 +170,9 @@ def read_parquet(place: Place) -> Certificates:
         parts = _parts_in(file, path, header.columns)
     _check_digests(metadata, parts, path)
     columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
-    looks, numbers = parts["path"]
-    ends = [0, *np.cumsum(looks).tolist()]
-    paths = [numbers[start:end] for start, end in pairwise(ends)]
+    looks_of_images, numbers = parts["path"]
+    bounds = [0, *np.cumsum(looks_of_images).tolist()]
+    paths = [numbers[start:end] for start, end in pairwise(bounds)]
     try:
         return from_evidence(header, **columns, paths=paths, name=path.stem)
     except Problem as error:
@@ -210,8 +211,9 @@ def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) ->
 
 
 def _without_header(path: Path, holds: set[bytes]) -> Problem:
-    """Return the error for a Parquet file without a header: damaged if it holds what
-    only certificate tables hold.
+    """Return the error for a Parquet file without a header.
+
+    The file is damaged if it holds what only certificate tables hold.
     """
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
         return WrongFile(
@@ -226,12 +228,11 @@ def _without_header(path: Path, holds: set[bytes]) -> Problem:
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page
-    checksums included, is an Problem.
+    """Open the Parquet file at `path`.
 
     Raises:
-        Problem: it is damaged, cut short or no Parquet file, or states more than a
-            table of its size holds.
+        Problem: the file is damaged, as by a wrong checksum of a page, cut short or no
+            Parquet file, or it states more than a table of its size holds.
     """
     try:
         _check_made(read_layout(path), path)
@@ -275,8 +276,7 @@ def _to_arrow(name: str, values: Any) -> pa.Array:
 
 
 def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
-    """Return the evidence in `file`, with as many classes as the first row counts;
-    without a row, `classes`.
+    """Return the arrays of each column of evidence in `file` (see `_parts_of`).
 
     Raises:
         Problem: a column is missing, occurs twice, has another type, or is larger than
@@ -300,14 +300,16 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
 
 
 def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Parts:
-    """Return the arrays of each column, with as many classes as the first row counts;
-    without a row, `classes`.
+    """Return the arrays of each column.
+
+    The counts have as many classes as those of the first row. A table without rows has
+    `classes`.
     """
     width = classes or 1
-    first = columns["counts"][:1].value_lengths().to_pylist()
-    if first:
-        # Whether that is right, the header tells.
-        width = max(1, first[0] or 0)
+    first_lengths = columns["counts"][:1].value_lengths().to_pylist()
+    if first_lengths:
+        # The table checks later that the header tells as many classes.
+        width = max(1, first_lengths[0] or 0)
     return {
         name: _from_arrow(name, column, width, path) for name, column in columns.items()
     }
@@ -316,7 +318,10 @@ def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Part
 def _from_arrow(
     name: str, column: pa.Array, width: int, path: Path
 ) -> list[NDArray[Any]]:
-    """Return the arrays of one column: of `path` lengths and numbers, of any other one."""
+    """Return the arrays of one column.
+
+    The column `path` has two, lengths and numbers; any other has one.
+    """
     is_list = TYPES[name] == NUMBERS
     if column.null_count or (is_list and column.flatten().null_count):
         raise _broken(path, name, "lacks a value")
@@ -351,15 +356,16 @@ def _check_made(layout: Layout, path: Path) -> None:
 
 
 def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
-    """Check how many rows and numbers the columns that are read have.
+    """Check how many rows and numbers the columns of evidence have.
 
     Args:
-        layout: what the file says of them.
-        path: of the file.
-        classes: how many the counts are of, by the header; 0: it does not say.
+        layout: what the file states about the columns.
+        path: the path of the file.
+        classes: how many classes the header tells; 0 where it does not say.
 
     Raises:
-        Problem: there are more than any table has, or than the classes allow.
+        Problem: there are more rows or numbers than any table has, or more counts than
+            the classes allow.
     """
     numbers = {name: sum(chunk.values for chunk in layout.of([name])) for name in TYPES}
     for name, values in numbers.items():
@@ -375,7 +381,7 @@ def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
 
 def _most_bytes(packed: int) -> int:
     """Return the most bytes that the columns of a file of `packed` bytes may hold."""
-    return max(SMALL_BYTES, MOST_SWELLING * packed)
+    return max(ALWAYS_ALLOWED_BYTES, MOST_BYTES_PER_BYTE * packed)
 
 
 def _check_size(rows: int, numbers: int, what: str) -> None:

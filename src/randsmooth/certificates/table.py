@@ -362,11 +362,12 @@ class Certificates:
     def derived(self) -> dict[str, NDArray[Any]]:
         """Return what follows from the evidence, for people who look at a table.
 
-        These are predict, radius, correct (where there are labels), picked, n_A and
-        p_lower, (N,) each. Files hold them, and they are never read back.
+        These are predict, radius, correct (where there are labels), picked, n_A (the
+        count of the picked class) and p_lower, (N,) each. Files hold them, and they are
+        never read back.
 
         Raises:
-            Problem: a table without counts.
+            Problem: the table has no counts.
         """
         counts0, counts = self.evidence()
         evidence = Evidence.of(
@@ -384,7 +385,7 @@ class Certificates:
         if self.labelled:
             derived["correct"] = self.correct
         derived["picked"] = picked
-        derived["n_A"] = np.take_along_axis(counts, picked[:, None], axis=1)[:, 0]
+        derived["n_A"] = counts[np.arange(len(self)), picked]
         derived["p_lower"] = 1.0 - q
         return derived
 

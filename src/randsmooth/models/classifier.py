@@ -11,11 +11,12 @@ from randsmooth.errors import BadValue
 from randsmooth.models.folder import StoredModel
 from randsmooth.models.registry import build
 
-# Of an image.
+# The most pixels along a side of an image, and the most channels.
 MOST_SIDE = 2**14
 MOST_CHANNELS = 2**10
 
-LONGEST_NAME = 1000  # characters; ImageNet's longest class has 121
+# Characters of the name of a class; ImageNet's longest has 121.
+LONGEST_NAME = 1000
 
 SMALLEST_STD = torch.finfo(torch.float32).tiny
 LARGEST_NUMBER = torch.finfo(torch.float32).max
@@ -31,13 +32,13 @@ class Classifier(StoredModel):
         classes: the K class names, in the order of the logits.
         shape: (C, H, W) of an image, H = W.
         mean, std: C numbers each, of pixels in [0, 1], or None for no normalisation.
-        extra_channels: how many the noise adds to those of an image, such as the marks
-            of `Ablation`; they follow these and are not normalised.
-        provenance: how it was trained, as plain JSON: dataset, sigma, method,
+        extra_channels: how many channels the noise adds to those of an image, such as
+            the marks of `Ablation`. They follow the image's and are not normalised.
+        provenance: how the model was trained, as plain JSON: dataset, sigma, method,
             hyperparameters, seed, epochs, versions. It is copied; {} if unknown.
 
     Raises:
-        BadValue: any of these cannot be used.
+        BadValue: an argument cannot be used.
 
     Example:
         >>> classes = ["cat", "dog"]
@@ -72,6 +73,7 @@ class Classifier(StoredModel):
         self.classes = list(classes)
         self.shape = (channels, side, side)
         self.network = build(
+            # A damaged file may hold a number here, which no architecture is called.
             str(arch),
             in_channels=channels + extra_channels,
             image_size=side,
@@ -79,7 +81,8 @@ class Classifier(StoredModel):
         )
         means = _per_channel(mean, [0.0] * extra_channels)
         stds = _per_channel(std, [1.0] * extra_channels)
-        # They move with the model, but are no weights: the configuration has them.
+        # The buffers move with the model. They are not saved among its weights, because
+        # the configuration has mean and std.
         self.register_buffer("mean", means, persistent=False)
         self.register_buffer("std", stds, persistent=False)
 
@@ -92,6 +95,7 @@ class Classifier(StoredModel):
         }
         if extra_channels:
             self.config["extra_channels"] = extra_channels
+        # Its setter stores a copy in the configuration.
         self.provenance = {} if provenance is None else provenance
 
     @property
@@ -174,6 +178,7 @@ def _check_shape(shape: Any) -> None:
 
 
 def _check_extra_channels(number: Any) -> None:
+    """Raise BadValue where this is no number of channels."""
     if type(number) is not int or not 0 <= number <= MOST_CHANNELS:
         raise BadValue(
             field="extra_channels",
@@ -186,8 +191,8 @@ def _check_normalisation(mean: Any, std: Any, channels: int) -> None:
     """Raise BadValue where images of so many channels cannot be normalised by these."""
     _check_numbers("mean", mean, channels)
     _check_numbers("std", std, channels)
-    one_alone = (mean is None) != (std is None)
-    if one_alone or (std is not None and min(std) < SMALLEST_STD):
+    only_one_given = (mean is None) != (std is None)
+    if only_one_given or (std is not None and min(std) < SMALLEST_STD):
         raise BadValue(
             field="std",
             value=std,
@@ -215,7 +220,7 @@ def _check_numbers(name: str, values: Any, channels: int) -> None:
 def _per_channel(
     values: Sequence[float] | None, of_extra: Sequence[float]
 ) -> Tensor | None:
-    """Return (1, C, 1, 1) of a number for each channel, and for each extra one."""
+    """Return (1, C + extra, 1, 1) numbers: one for each channel, the extra ones last."""
     if values is None:
         return None
     numbers = torch.tensor([*values, *of_extra], dtype=torch.float32)

@@ -10,7 +10,7 @@ from randsmooth.errors import MissingValue, Setting, WrongFile
 from randsmooth.extras import needs
 from randsmooth.models.diffusion import DiffusionDenoiser
 from randsmooth.models.library_folders import (
-    FEWEST_TENSORS,
+    ALWAYS_ALLOWED_LAYERS,
     building,
     check_loaded,
     check_settings,
@@ -77,7 +77,7 @@ def from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
 def _schedule(path: Path) -> Any:
     """Return the schedule of noise that a file describes."""
     settings = read_settings(path)
-    check_settings(settings, str(path), FEWEST_TENSORS)
+    check_settings(settings, str(path), ALWAYS_ALLOWED_LAYERS)
     with needs("a diffusion model of diffusers"):
         from diffusers import DDPMScheduler
     with building("the schedule", path, "diffusers"), silent("diffusers"):

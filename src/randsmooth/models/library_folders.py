@@ -1,4 +1,4 @@
-"""Folders of transformers, timm and diffusers, looked at before these open them.
+"""Checks of folders of transformers, timm and diffusers before these open them.
 
 These libraries build whatever a configuration asks for, open whatever an index names,
 and print names of tensors as they are.
@@ -23,10 +23,10 @@ from torch.nn.modules import module as hooks
 from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import NotFound, Problem, WrongFile, WrongModel
 
-# A number in a configuration, besides counts of layers: the largest vocabularies have a
-# million words.
+# The largest number in a configuration, besides counts of layers: the largest
+# vocabularies have a million words.
 MOST_NUMBER = 2**24
-# Settings for each unit of which something is made.
+# The largest values of settings by whose number something large is made.
 MOST_OF_SETTING = {
     "num_labels": 2**20,
     "num_classes": 2**20,
@@ -34,15 +34,18 @@ MOST_OF_SETTING = {
 }
 # Settings that count layers, which are compared with the number of tensors.
 COUNTS_LAYERS = re.compile(r".*(layer|depth|block|stage|repeat)s?")
-# Of fewer tensors no count of layers is compared with them.
-FEWEST_TENSORS = 64
+# Any network may have so many layers, however few its tensors.
+ALWAYS_ALLOWED_LAYERS = 64
 
-# Numbers that a network makes beside its weights, such as tables of positions.
-MOST_IN_TABLES = 2**24
-# What a network has for each tensor of its weights; most have less than half of these.
+# The most that a network may have is a multiple of what its weights have, and so much
+# besides. Most networks have less than half of these multiples.
 PARAMETERS_A_TENSOR = 4
 MODULES_A_TENSOR = 32
-FIRST_MODULES = 2_048  # besides
+NUMBERS_A_NUMBER = 4
+ALWAYS_ALLOWED_PARAMETERS = 64
+ALWAYS_ALLOWED_MODULES = 2_048
+# A network makes numbers beside its weights, such as tables of positions.
+ALWAYS_ALLOWED_NUMBERS = 2**24
 
 # Settings by which a configuration has other files or other packages do the work.
 OPENING = (
@@ -57,7 +60,8 @@ ATTENTION = (
     "experts_implementation",
     "_experts_implementation",
 )
-TORCHS_OWN = ("eager", "sdpa")  # attention that needs no other package
+# Kinds of attention that need no other package than torch.
+TORCHS_OWN = ("eager", "sdpa")
 ADAPTER = "adapter_config.json"
 SAFETENSORS = ".safetensors"
 
@@ -66,8 +70,8 @@ class Weights(NamedTuple):
     """What the safetensors files of a folder hold.
 
     Attributes:
-        tensors: how many.
-        numbers: how many in all of them.
+        tensors: how many tensors.
+        numbers: how many numbers in all tensors.
     """
 
     tensors: int
@@ -92,16 +96,14 @@ def read_settings(path: Path) -> dict[str, Any]:
 def checked_weights(
     folder: Path, settings: Mapping[str, Any], config: str, name: str
 ) -> Weights:
-    """Return what the files of weights in `folder` hold.
-
-    It is sure by then that they and the settings are harmless.
+    """Check that weights and settings are harmless, and return what the weights hold.
 
     Args:
-        folder: of the model.
-        settings: what the file `config` says.
-        config: its name.
-        name: of the weights, which are in `name`.safetensors, or in the files that an
-            index of it names.
+        folder: the folder of the model.
+        settings: the content of the file `config`.
+        config: the name of that file.
+        name: the name of the weights, which are in `name`.safetensors, or in the files
+            that an index of this name lists.
 
     Raises:
         Problem: a file is missing or damaged, names another outside of the folder, or
@@ -123,14 +125,14 @@ def check_settings(value: Any, where: str, tensors: int, name: str = "") -> None
     """Check the numbers of a configuration, and that nothing else does its work.
 
     Args:
-        value: in the configuration, with whatever lies in it.
-        where: names the configuration in an error.
-        tensors: how many the weights are: each layer has one at the least.
-        name: of the setting that has the value.
+        value: a value in the configuration, with all that lies in it.
+        where: the name of the configuration in an error.
+        tensors: how many tensors the weights have. Each layer has at least one.
+        name: the name of the setting that has the value.
 
     Raises:
-        WrongFile: a number that no such network has, or a setting in OPENING or
-            ATTENTION.
+        WrongFile: a number is larger than such a network has, or a setting of OPENING
+            or ATTENTION has others do the work.
 
     Example:
         >>> settings = {"vision": {"num_hidden_layers": 200_000}}
@@ -166,7 +168,7 @@ def _check_opens_nothing(name: str, value: Any, where: str) -> None:
 def _check_number(number: int, where: str, tensors: int, name: str) -> None:
     """Raise WrongFile for a number that no network with these weights has."""
     says = f"{where} says {shown(name)}={shown(number)}"
-    if COUNTS_LAYERS.fullmatch(name) and number > max(tensors, FEWEST_TENSORS):
+    if COUNTS_LAYERS.fullmatch(name) and number > max(tensors, ALWAYS_ALLOWED_LAYERS):
         raise WrongFile(
             f"{says}, and its weights are {tensors:,} tensors: they are not of such a "
             "network",
@@ -179,10 +181,7 @@ def _check_number(number: int, where: str, tensors: int, name: str) -> None:
 
 
 def _weights(folder: Path, name: str) -> Weights:
-    """Return how many tensors and numbers the safetensors files hold.
-
-    Their headers say it.
-    """
+    """Return how many tensors and numbers the safetensors files state to hold."""
     tensors = 0
     numbers = 0
     for file in _files(folder, name):
@@ -196,7 +195,8 @@ def _weights(folder: Path, name: str) -> Weights:
             )
         damaged = refused(f"{path} is damaged, or no file of safetensors")
         with damaged, safe_open(path, "pt") as opened:
-            for tensor in opened.keys():  # noqa: SIM118  # which is no dictionary
+            # An open file of safetensors has keys, but is no dictionary.
+            for tensor in opened.keys():  # noqa: SIM118
                 tensors += 1
                 numbers += math.prod(opened.get_slice(tensor).get_shape())
     return Weights(tensors, numbers)
@@ -206,7 +206,8 @@ def _files(folder: Path, name: str) -> list[str]:
     """Return the names of the files that hold the weights called `name`.
 
     Raises:
-        WrongFile: the index of them names no files, or others than beside it.
+        WrongFile: the index of the weights names no files, or files that do not lie
+            beside it.
     """
     whole = f"{name}{SAFETENSORS}"
     index = folder / f"{whole}.index.json"
@@ -223,8 +224,8 @@ def _files(folder: Path, name: str) -> list[str]:
 
     files = sorted({str(file) for file in file_of.values()})
     for file in files:
-        plain = Path(file).name == file and "\\" not in file
-        if not plain or not file.endswith(SAFETENSORS):
+        lies_beside = Path(file).name == file and "\\" not in file
+        if not lies_beside or not file.endswith(SAFETENSORS):
             raise WrongFile(
                 f"{index} names {shown(repr(file))}; expected files of safetensors "
                 "beside it alone",
@@ -239,34 +240,39 @@ def _no_index(index: Path) -> WrongFile:
 
 @contextmanager
 def no_larger_than(weights: Weights) -> Iterator[None]:
-    """Stop whoever builds a network in this thread as soon as it is far too large.
+    """Refuse a network that is far larger than its weights, while it is built.
 
-    That is where it has far more parts or numbers than the weights.
+    Whatever this thread builds within the context is counted: its parameters, modules
+    and numbers.
 
     Raises:
-        WrongFile: it has; within the library, which may turn it into an error of its
-            own.
+        WrongFile: the network has far more of these than the weights have. The error
+            rises within the library that builds it, which may raise one of its own
+            instead.
     """
     counted = {"parameters": 0, "modules": 0, "numbers": 0}
     most = {
-        "parameters": PARAMETERS_A_TENSOR * weights.tensors + FEWEST_TENSORS,
-        "modules": MODULES_A_TENSOR * weights.tensors + FIRST_MODULES,
-        "numbers": PARAMETERS_A_TENSOR * weights.numbers + MOST_IN_TABLES,
+        "parameters": (
+            PARAMETERS_A_TENSOR * weights.tensors + ALWAYS_ALLOWED_PARAMETERS
+        ),
+        "modules": MODULES_A_TENSOR * weights.tensors + ALWAYS_ALLOWED_MODULES,
+        "numbers": NUMBERS_A_NUMBER * weights.numbers + ALWAYS_ALLOWED_NUMBERS,
     }
     thread = threading.get_ident()
 
-    def count(what: str, number: int) -> None:
-        # Hooks are of all threads, and another may build another network.
+    def count(part: str, number: int) -> None:
+        # torch calls the hooks in all threads, and another may build another network.
         if threading.get_ident() != thread:
             return
-        counted[what] += number
-        if counted[what] > most[what]:
+        counted[part] += number
+        if counted[part] > most[part]:
             raise WrongFile(
-                f"the configuration asks for more than {most[what]:,} {what}, and the "
+                f"the configuration asks for more than {most[part]:,} {part}, and the "
                 f"weights are {weights.tensors:,} tensors of {weights.numbers:,} "
                 "numbers"
             )
 
+    # torch calls these whenever a module gets a parameter, a buffer or a module.
     def count_tensor(_: nn.Module, name: str, tensor: Any) -> None:
         count("parameters", 1)
         count("numbers", 0 if tensor is None else tensor.numel())
@@ -290,11 +296,11 @@ def no_larger_than(weights: Weights) -> Iterator[None]:
 def building(what: str, config: Path, library: str) -> Iterator[None]:
     """Turn an error of a library that builds a network into one in our own words.
 
-    Of a configuration that nobody wrote a library raises whatever comes. Its words are
-    about its own code: they stay with the error, as its cause.
+    A library may raise any error for a configuration that it never wrote. The message
+    is about the library's own code, so it is kept as the cause alone.
 
     Args:
-        what: is built, as "the vit".
+        what: the network that is built, such as "the vit".
         config: the file that describes it.
         library: the name of the library.
 
@@ -320,7 +326,7 @@ def building(what: str, config: Path, library: str) -> Iterator[None]:
 def silent(library: str) -> Iterator[None]:
     """Let the logger of `library` and warnings print nothing.
 
-    They hold names of a file as they are.
+    They would print names from a file as they are.
     """
     logger = logging.getLogger(library)
     level = logger.level
@@ -338,19 +344,19 @@ def check_loaded(
     """Raise WrongFile where a network was loaded without all of its weights.
 
     Args:
-        loaded: as `output_loading_info=True` gives it.
-        folder: of the network.
-        what: what it is called in the message.
-        reason: how it comes about that tensors lack.
+        loaded: the library's account of it, which `output_loading_info=True` returns.
+        folder: the folder of the network.
+        what: what the message calls the network.
+        reason: why tensors may be missing.
     """
-    lacking = sorted(map(str, loaded["missing_keys"]))
-    if lacking:
+    missing = sorted(map(str, loaded["missing_keys"]))
+    if missing:
         raise WrongFile(
-            f"{folder} lacks {len(lacking)} tensors of {what}, first "
-            f"{shown(lacking[0])}: {reason}",
+            f"{folder} lacks {len(missing)} tensors of {what}, first "
+            f"{shown(missing[0])}: {reason}",
             file=folder,
         )
-    # Both shapes stand behind the name of such a tensor.
+    # An entry may be a name, or a tuple of a name and both shapes.
     mismatched = [
         key[0] if isinstance(key, tuple) else key for key in loaded["mismatched_keys"]
     ]

@@ -19,8 +19,9 @@ from randsmooth.report.grouping import gathered
 # Decimal digits of our figures where the paper prints none.
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}
 DIGITS_OF_OTHERS = 1
-# Rounding of floats: 6,465 of 10,000 is printed as 64.7%.
-ROUNDING = 1e-9
+# Added before a figure is rounded: the float of 64.65 lies a little below it, and shall
+# be printed as 64.7. Differences of the printed rounding are allowed as much more.
+FLOAT_TOLERANCE = 1e-9
 # A run is another one where at least this share of its informative cells differs.
 ANOTHER_RUN_SHARE = 0.5
 # The level of the interval for figures that are measured on other images.
@@ -29,7 +30,7 @@ CHANCE_LEVEL = 0.99
 # The heading of the column with the number of images.
 IMAGES = "images"
 
-# The lines of a row.
+# The names of the lines of a row.
 PAPER = "paper"
 HERE = "here"
 DIFFERENCE = "difference"
@@ -190,7 +191,7 @@ def _is_rounded_into(interval: tuple[float, float], row: PaperRow, metric: str) 
     """Return whether rounding a figure of the interval may give the printed one."""
     low, high = interval
     printed = row.figures[metric]
-    return max(low - printed, printed - high) <= rounding(row, metric) + ROUNDING
+    return max(low - printed, printed - high) <= rounding(row, metric) + FLOAT_TOLERANCE
 
 
 def lack(agreement: CellAgreement | None) -> str:
@@ -346,7 +347,7 @@ def _finding(agreement: CellAgreement) -> str:
     cells = []
     for metric, difference in agreement.unexplained.items():
         places = max(digits(metric), row.decimals.get(metric, 0))
-        cells.append(f"{title(metric)} {difference + ROUNDING:+.{places}f}")
+        cells.append(f"{title(metric)} {difference + FLOAT_TOLERANCE:+.{places}f}")
     return f"{sentence} ({', '.join(cells)})"
 
 
@@ -409,9 +410,13 @@ def _lines_of(
 
 
 def _cell(value: float | None, metric: str, row: PaperRow, line: str) -> str:
-    """Print a figure, rounded half up.
+    """Return a figure as text, rounded half up; empty where there is none.
 
-    The paper's is as printed, ours has at least as many digits.
+    The paper's figure has the decimals that the paper prints. Ours, and the difference,
+    have at least as many.
+
+    Args:
+        line: the line that the figure stands in: PAPER, HERE or DIFFERENCE.
     """
     if value is None:
         return ""
@@ -419,8 +424,8 @@ def _cell(value: float | None, metric: str, row: PaperRow, line: str) -> str:
     if line != PAPER:
         decimals = max(decimals, digits(metric))
     sign = "+" if line == DIFFERENCE else ""
-    text = f"{value + ROUNDING:{sign}.{decimals}f}"
-    # No figure that is printed as 0 has a sign.
+    text = f"{value + FLOAT_TOLERANCE:{sign}.{decimals}f}"
+    # A figure that is printed as 0 has no sign.
     return text.lstrip("+-") if float(text) == 0.0 else text
 
 

@@ -24,26 +24,28 @@ if TYPE_CHECKING:
     from randsmooth.models import Classifier
     from randsmooth.training.gradients import GradientNorms
 
-# Training images, evenly spread, whose gradients are taken: at most, and for each image
-# that a smaller run certifies.
+# Gradients are taken of at most so many training images, evenly spread. A smaller run
+# takes them of so many for each image that it certifies.
 MOST_GRADIENTS = 1000
 GRADIENTS_PER_CERTIFIED = 5
+# Noisy copies of a training image by which its p_A is estimated.
+NOISES_FOR_P_A = 100
 # A norm of 0 is drawn as this, as its axis is logarithmic.
 SMALLEST_NORM = 1e-12
 # The radii at which soft and hard certification are compared, in sigmas.
 FARTHEST_SIGMAS = 3.5
-RADII = 36
+NUMBER_OF_RADII = 36
 BETAS = (1.0, 4.0, 16.0)  # inverse temperatures of soft certification
 
 
 def gradient_table(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
-    """Draw ACR, and the mean gradient norm of easy and of hard training images.
+    """Return a table of ACR and the mean gradient norms of easy and hard images.
 
-    The gradients are those of each method's own loss.
+    The images are training images, and the gradients those of each method's own loss.
     """
     figures = []
-    for of_row in evidence:
-        norms = _gradients(of_row, scale)
+    for row_evidence in evidence:
+        norms = _gradients(row_evidence, scale)
         figures.append(
             {
                 "gradient-norm/easy": norms.easy,
@@ -53,7 +55,7 @@ def gradient_table(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         )
     note = (
         f"gradients of up to {MOST_GRADIENTS:,} training images in eval mode; "
-        "easy: p_A > 1/2 of 100 noises, hard: below"
+        f"easy: p_A > 1/2 of {NOISES_FOR_P_A} noises, hard: below"
     )
     return table(evidence, scale, figures, note)
 
@@ -68,9 +70,9 @@ def gradients_before_and_after(evidence: Sequence[RowEvidence], scale: Scale) ->
     from randsmooth.training.presets import named
 
     panels = []
-    for of_row in evidence:
-        row = of_row.row
-        model, images, indices = _model_and_images(of_row, scale)
+    for row_evidence in evidence:
+        row = row_evidence.row
+        model, images, indices = _model_and_images(row_evidence, scale)
         hyperparameters = named("acr/amplify")[0].hyperparameters(row.sigma)
         attack: Any = methods.create("amplify", **hyperparameters)
         before, after = before_and_after(model, attack, images, indices, row.sigma)
@@ -89,10 +91,10 @@ def gradients_before_and_after(evidence: Sequence[RowEvidence], scale: Scale) ->
 
 
 def table_with_costs(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
-    """Draw a table with the cost of training where the model is at hand."""
+    """Return a table with the cost of training where the model is at hand."""
     costs = []
-    for of_row in evidence:
-        costs.append({} if of_row.model is None else _cost(of_row.model))
+    for row_evidence in evidence:
+        costs.append({} if row_evidence.model is None else _cost(row_evidence.model))
     if any(costs):
         return table(evidence, scale, costs, "times are of the machine that trained")
     return table(evidence, scale, costs)
@@ -112,14 +114,15 @@ def _history(folder: Path) -> pd.DataFrame:
     """Read what the training run behind a model folder recorded of each epoch.
 
     Raises:
-        Problem: it cannot be read.
+        Problem: the record cannot be read.
     """
     path = folder / "history.csv"
     content = read_file(path)
     try:
         history = pd.read_csv(io.BytesIO(content), index_col=False)
         numbers = history.select_dtypes("number")
-    except ValueError:  # pandas raises subclasses of it
+    # pandas raises subclasses of ValueError for a file that is no table.
+    except ValueError:
         numbers = pd.DataFrame()
     if "seconds" not in numbers or numbers.empty:
         raise WrongFile(
@@ -130,11 +133,11 @@ def _history(folder: Path) -> pd.DataFrame:
 
 
 def remaining(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
-    """Draw the share of the training images that discarding leaves."""
+    """Return a table of the share of the training images that discarding leaves."""
     lines = []
-    for of_row in evidence:
-        row = of_row.row
-        history = _history(_folder(of_row))
+    for row_evidence in evidence:
+        row = row_evidence.row
+        history = _history(_folder(row_evidence))
         discarded = math.nan
         if "discarded_share" in history:
             discarded = float(history["discarded_share"].iloc[-1])
@@ -155,15 +158,17 @@ def soft_against_hard(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     from randsmooth.certification import SmoothedClassifier, soft_accuracies
 
     panels = []
-    for of_row in sorted(evidence, key=lambda of_row: of_row.row.sigma):
-        row = of_row.row
-        model = models.load(_folder(of_row))
+    for row_evidence in sorted(
+        evidence, key=lambda row_evidence: row_evidence.row.sigma
+    ):
+        row = row_evidence.row
+        model = models.load(_folder(row_evidence))
         images = data.load(scale.dataset_of(row), "test")
         count = min(scale.images or len(images), len(images))
         chosen = data.take(len(images), count)
         x, labels = images.batch(torch.as_tensor(chosen))
         smoothed = SmoothedClassifier(model, sigma=row.sigma, seed=0)
-        radii = np.linspace(0.0, FARTHEST_SIGMAS * row.sigma, RADII)
+        radii = np.linspace(0.0, FARTHEST_SIGMAS * row.sigma, NUMBER_OF_RADII)
         hard, soft = soft_accuracies(
             smoothed,
             x,
@@ -181,44 +186,53 @@ def soft_against_hard(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     return figure_output(panels, "soft: empirical Bernstein")
 
 
-def _gradients(of_row: RowEvidence, scale: Scale) -> GradientNorms:
+def _gradients(row_evidence: RowEvidence, scale: Scale) -> GradientNorms:
+    """Return the gradient norms of a row's model, by the loss that it was trained with.
+
+    Raises:
+        WrongFile: the model's folder does not say how it was trained.
+    """
     from randsmooth import methods
     from randsmooth.training.gradients import gradient_norms
     from randsmooth.training.predictions import stored_predictions
 
-    model, images, indices = _model_and_images(of_row, scale)
-    folder = _folder(of_row)
+    model, images, indices = _model_and_images(row_evidence, scale)
+    folder = _folder(row_evidence)
     name = model.provenance.get("method")
     hyperparameters = model.provenance.get("hyperparameters")
     if not isinstance(name, str) or not isinstance(hyperparameters, dict):
         raise WrongFile(f"{folder} does not say by which method it was trained")
     method = methods.create(name, **hyperparameters)
     targets = stored_predictions(folder)
-    sigma = of_row.row.sigma
-    return gradient_norms(model, method, images, indices, sigma, targets=targets)
+    sigma = row_evidence.row.sigma
+    return gradient_norms(
+        model, method, images, indices, sigma, noises=NOISES_FOR_P_A, targets=targets
+    )
 
 
 def _model_and_images(
-    of_row: RowEvidence, scale: Scale
+    row_evidence: RowEvidence, scale: Scale
 ) -> tuple[Classifier, Images, list[int]]:
     """Load a row's model and its training images.
 
     Returns:
-        These, and the indices of those whose gradients are taken.
+        The model, the images, and the indices of the images whose gradients are taken.
     """
     from randsmooth import data, models
 
-    model = models.load(_folder(of_row))
-    images = data.load(scale.dataset_of(of_row.row), "train")
+    model = models.load(_folder(row_evidence))
+    images = data.load(scale.dataset_of(row_evidence.row), "train")
     # The model may have been trained on some of them alone.
     trained_on = model.provenance.get("take")
     if type(trained_on) is int:
         images = images.subset(data.take(len(images), trained_on))
+    # 0 images mean as many as the paper's.
     wanted = GRADIENTS_PER_CERTIFIED * scale.images or MOST_GRADIENTS
     count = min(MOST_GRADIENTS, len(images), wanted)
     return model, images, data.take(len(images), count).tolist()
 
 
-def _folder(of_row: RowEvidence) -> Path:
-    assert of_row.model is not None, "asked for only where it is not missing"
-    return of_row.model
+def _folder(row_evidence: RowEvidence) -> Path:
+    """Return the folder of a row's model."""
+    assert row_evidence.model is not None, "asked for only where it is not missing"
+    return row_evidence.model

@@ -125,15 +125,19 @@ class Sheet:
         return [self.acr, *self.accuracy, self.abstention]
 
     @property
+    def p_a_levels(self) -> tuple[float, ...]:
+        """The levels of p_A that have a column; none where no table knows its p_A."""
+        is_known = any(summary.p_a for summary in self.summaries)
+        return P_A_LEVELS if is_known else ()
+
+    @property
     def p_a_columns(self) -> list[SheetColumn]:
-        """The shares of images by p_A; none where no table knows its p_A."""
-        known = [summary.p_a for summary in self.summaries]
-        if not any(known):
-            return []
-        return [
-            column(f"p_A>={level:g}", [shares.get(level) for shares in known])
-            for level in P_A_LEVELS
-        ]
+        """The shares of images whose p_A is at least each of `p_a_levels`."""
+        columns = []
+        for level in self.p_a_levels:
+            shares = [summary.p_a.get(level) for summary in self.summaries]
+            columns.append(column(f"p_A>={level:g}", shares))
+        return columns
 
     @property
     def without_p_a(self) -> dict[UnknownProbabilities, list[str]]:

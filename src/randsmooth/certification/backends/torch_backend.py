@@ -1,5 +1,6 @@
-"""Backends in torch, compiled or not, with batch normalisation folded; one takes parts
-of other kinds, too.
+"""Backends in torch: plain, compiled, and with parts of other kinds.
+
+All of them fold batch normalisation into convolutions.
 """
 
 import warnings
@@ -22,8 +23,10 @@ from randsmooth.models.adapters.foreign_model import GRADIENT
 
 
 class Torch(Backend):
-    """A frozen copy of the model, in channels-last memory, with batch normalisation
-    folded into the convolutions.
+    """Runs a frozen copy of the model in torch.
+
+    The copy lies in channels-last memory, and its batch normalisations are folded into
+    the convolutions.
     """
 
     name = "torch"
@@ -35,49 +38,50 @@ class Torch(Backend):
         self.device = device
         self.precision = precision
         self.dtype = getattr(torch, ARITHMETICS[precision])
-        self.layout = (
-            torch.contiguous_format
-            if getattr(model, "keeps_layout", False)
-            else torch.channels_last
-        )
+        keeps_layout = getattr(model, "keeps_layout", False)
+        # Convolutions are faster in channels-last memory.
+        self.layout = torch.contiguous_format if keeps_layout else torch.channels_last
         folded = silent(fold_batch_norm(own_copy(model)))
         # torch warns of traces, whose parameters are no leaves.
         with warnings.catch_warnings(action="ignore"):
-            here = frozen(folded.to(device, self.dtype))
-            self.model = here.to(memory_format=self.layout)  # type: ignore[call-overload]
+            moved = frozen(folded.to(device, self.dtype))
+            self.model = moved.to(memory_format=self.layout)  # type: ignore[call-overload]
         # Whether the model takes gradients in its forward.
         self.gradients = False
 
     @property
     def arithmetic(self) -> str:
-        """The number format.
+        """The number format, and in brackets what torch may round to TF32.
 
-        On CUDA, torch may round the factors of float32 products to TF32, which is
-        added.
+        On CUDA torch may round the factors of float32 products.
         """
         if self.device.type != "cuda" or self.precision != "32":
             return super().arithmetic
-        allowed = {
-            "convolutions": torch.backends.cudnn.allow_tf32,
-            "products": torch.backends.cuda.matmul.allow_tf32,
-        }
-        shortened = " and ".join(what for what, allows in allowed.items() if allows)
-        if not shortened:
+        rounded = []
+        if torch.backends.cudnn.allow_tf32:
+            rounded.append("convolutions")
+        if torch.backends.cuda.matmul.allow_tf32:
+            rounded.append("products")
+        if not rounded:
             return super().arithmetic
-        return f"{super().arithmetic} (TF32 {shortened})"
+        return f"{super().arithmetic} (TF32 {' and '.join(rounded)})"
 
     def answer(self, noisy: Tensor) -> Any:
         try:
             return self._called(noisy)
         except (torch.OutOfMemoryError, Problem):
             raise
-        # torch raises RuntimeErrors where shapes do not fit; a model's checks, others.
+        # torch raises a RuntimeError where shapes do not fit; the model's own checks may
+        # raise anything.
         except Exception as error:
-            if self.answered or not self._made_plainer(error):
+            # Only a model that never answered may need to be called in another way.
+            if self.answered or not self._take_slower_way(error):
                 raise refused(noisy, error) from error
         return self.answer(noisy)
 
     def _called(self, noisy: Tensor) -> Any:
+        """Return what the model answers, called in the way found so far."""
+        # Channels last is a layout of images alone.
         layout = self.layout if noisy.dim() == 4 else torch.contiguous_format
         if not self.gradients:
             return self.model(noisy.to(self.dtype, memory_format=layout))
@@ -85,12 +89,14 @@ class Torch(Backend):
             answer = self.model(noisy.clone().to(self.dtype, memory_format=layout))
             return answer.detach() if isinstance(answer, Tensor) else answer
 
-    def _made_plainer(self, error: Exception) -> bool:
-        """Whether there is a slower way to call the model, which is taken from now on:
-        its first batch failed.
+    def _take_slower_way(self, error: Exception) -> bool:
+        """Call the model in a slower way from now on, and return whether there is one.
 
-        It may need images row by row, as for a `view`; or take a gradient, for which
-        torch has to record what it does.
+        A model may need images row by row, as for a `view`. Or it takes a gradient, for
+        which torch has to record its operations.
+
+        Args:
+            error: what the model raised on its first batch.
         """
         if self.layout == torch.channels_last:
             self.layout = torch.contiguous_format
@@ -103,8 +109,9 @@ class Torch(Backend):
 
 
 class Compiled(Torch):
-    """The same, compiled by torch.compile; on CUDA its kernels are launched as one CUDA
-    graph.
+    """Runs the same copy, compiled by torch.compile.
+
+    On CUDA its kernels are launched as one CUDA graph.
     """
 
     name = "compile"
@@ -131,8 +138,9 @@ class Compiled(Torch):
 
 
 class Mixed(Torch):
-    """Runs the module in torch and each part of another kind by its usual backend, all
-    about the same full batches.
+    """Runs a module in torch, and its parts of other kinds by their usual backends.
+
+    All of them are asked about the same full batches.
     """
 
     name = "mixed"
@@ -167,7 +175,7 @@ class Mixed(Torch):
 
     @property
     def processor(self) -> str:
-        """Of the networks and of each part."""
+        """The processors of the networks and of each part, each once."""
         processors = [super().processor]
         processors += [backend.processor for backend in self.inner]
         return "; ".join(dict.fromkeys(processors))
@@ -180,12 +188,12 @@ class Mixed(Torch):
 
     def answer(self, noisy: Tensor) -> Tensor:
         answer: Tensor = super().answer(noisy)
-        rules = {
-            module.rule
+        # Only after an answer is it known whether a part answers with labels.
+        takes_means = any(
+            isinstance(module, Ensemble) and module.rule != "vote"
             for module in self.model.modules()
-            if isinstance(module, Ensemble)
-        }
-        if self.votes and rules - {"vote"}:
+        )
+        if self.votes and takes_means:
             raise WrongModel(
                 "a member of the ensemble answers with labels, which have no mean: "
                 "let the members vote"
@@ -198,21 +206,22 @@ class Mixed(Torch):
 
 
 class _Tracer(fx.Tracer):
-    """Looks into modules only as far as there is something to fold."""
+    """A tracer that looks into modules only as far as there is something to fold."""
 
     def is_leaf_module(self, m: nn.Module, qualified_name: str) -> bool:
         return not _has_batch_norm(m) or super().is_leaf_module(m, qualified_name)
 
 
 def fold_batch_norm(model: nn.Module) -> nn.Module:
-    """Fold every batch normalisation that follows a convolution alone into it.
+    """Fold each batch normalisation into the convolution before it.
 
-    The answers are the same up to rounding. A model that torch.fx cannot trace is
-    returned as it is, and so is one with hooks, which a trace would lose. Of our own
-    modules around others, which it cannot trace, those others are folded.
+    The convolution's output must go to the batch normalisation alone. The answers are
+    the same up to rounding. A model that torch.fx cannot trace is returned as it is,
+    and so is one with hooks, which a trace would lose. torch.fx cannot trace our own
+    modules around others: there the modules within are folded.
 
     Args:
-        model: in eval mode; it may be changed.
+        model: a model in eval mode; it may be changed.
 
     Example:
         >>> layers = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU()
@@ -241,22 +250,30 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
 
 
 def _fold_in_graph(traced: fx.GraphModule) -> None:
-    """Fold the batch normalisations of a traced model, as `fold_batch_norm` says."""
+    """Fold the batch normalisations of a traced model (see `fold_batch_norm`)."""
     graph = traced.graph
-    calls = Counter(node.target for node in graph.nodes if node.op == "call_module")
+    calls_of_module = Counter(
+        node.target for node in graph.nodes if node.op == "call_module"
+    )
+    # The list is a copy, because nodes are erased on the way.
     for node in list(graph.nodes):
+        input_node = node.args[0] if node.args else None
         norm = _module_of(node, nn.BatchNorm2d, traced)
-        before = node.args[0] if node.args else None
-        conv = _module_of(before, nn.Conv2d, traced)
+        conv = _module_of(input_node, nn.Conv2d, traced)
         if norm is None or conv is None:
             continue
-        assert isinstance(before, fx.Node)
-        # Nobody else may see the convolution's own output.
-        alone = len(before.users) == 1 and calls[before.target] == 1
-        if alone and _has_plain_weights(conv) and _has_plain_weights(norm):
+        assert isinstance(input_node, fx.Node), "it calls the convolution"
+
+        # Another user of the output, or another call of the convolution, needs the
+        # convolution as it is.
+        has_one_user = len(input_node.users) == 1
+        is_called_once = calls_of_module[input_node.target] == 1
+        have_plain_weights = _has_plain_weights(conv) and _has_plain_weights(norm)
+        if has_one_user and is_called_once and have_plain_weights:
             folded = fuse_conv_bn_eval(conv, norm)  # type: ignore[type-var, arg-type]
-            traced.set_submodule(str(before.target), folded)
-            node.replace_all_uses_with(before)
+            traced.set_submodule(str(input_node.target), folded)
+            # What used the normalised output now uses the folded convolution's.
+            node.replace_all_uses_with(input_node)
             graph.erase_node(node)
 
 
@@ -265,7 +282,10 @@ def _has_batch_norm(model: nn.Module) -> bool:
 
 
 def _has_plain_weights(module: nn.Module) -> bool:
-    """Return whether the weights are not computed anew, as those of spectral_norm are."""
+    """Return whether the weights are stored numbers.
+
+    Those of spectral_norm, for one, are computed anew for each answer.
+    """
     return not is_parametrized(module) and not _hooked(module)
 
 
@@ -282,8 +302,9 @@ def _module_of(
 def silent(model: nn.Module) -> nn.Module:
     """Return the model, whose traced parts raise their errors without printing them.
 
-    torch.fx prints them to stderr before. An answer that fails may be asked for in
-    another way. The error, where it is one in the end, says the same.
+    torch.fx prints an error of a traced module to stderr before it raises it. A model
+    that fails may answer when it is called in another way; where it does not, the error
+    that is raised says the same.
 
     Example:
         >>> traced = silent(fx.symbolic_trace(nn.Linear(4, 2)))

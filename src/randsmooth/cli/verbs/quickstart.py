@@ -29,7 +29,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "amplify": {"E_t": 3, "T": 2, "reweight_every": 2, "discard_noises": 16},
 }
 
-# For models, files and the report, on a processor of 2.5 GHz.
+# How long models, files and the report take besides, on a processor of 2.5 GHz.
 SECONDS_FOR_THE_REST = 10.0
 
 # Settings that training and certification take as they are.
@@ -56,11 +56,11 @@ class Quickstart(Answered):
 def run(settings: Quickstart) -> None:
     """Train, certify and compare two methods on digits, in a minute or two.
 
-    They are Gaussian and Amplify; Gaussian is compared with `demo`, too. Prints first
-    how long it will take on this machine (not with --resume). No download is needed:
-    the digits come with scikit-learn.
+    The methods are Gaussian and Amplify; Gaussian is compared with `demo`, too. The
+    command first prints how long it will take on this machine (not with --resume). No
+    download is needed: the digits come with scikit-learn.
     """
-    # The report needs it: nothing is begun without it.
+    # The report at the end needs plotly: without it, nothing begins.
     import_module("plotly")
     if not settings.resume:
         _check_free(settings)
@@ -94,7 +94,7 @@ def run(settings: Quickstart) -> None:
 
 
 def _check_free(settings: Quickstart) -> None:
-    """Raise Problem where an earlier quickstart has written, unless it may be lost."""
+    """Raise Problem for an earlier quickstart, unless it may be overwritten."""
     if settings.overwrite:
         return
     for name in (*METHODS, "demo"):
@@ -105,7 +105,7 @@ def _check_free(settings: Quickstart) -> None:
 
 
 def _exists(path: Path, out: Path) -> OutputExists:
-    """Return the refusal to write where `path` is, with each way on."""
+    """Return the error that `path` exists, which names what the user can do."""
     page = out / "report.html"
     state = "was interrupted, --resume goes on with it"
     if page.exists():
@@ -118,10 +118,14 @@ def _exists(path: Path, out: Path) -> OutputExists:
 
 
 def expected_seconds(settings: Quickstart) -> float:
-    """Return how long all of it takes, estimated as `sweep` estimates its steps."""
+    """Return how many seconds a whole quickstart takes on this machine, about.
+
+    The training and certification are steps, whose times are estimated as a sweep's.
+    """
     from randsmooth.launch import Certify, Step, Train
     from randsmooth.launch.step_costs import plan_steps
 
+    settings_of_certify = certificates.CertificationSettings(n0=N0, n=N)
     steps: list[Step] = []
     for method in METHODS:
         train = Train(
@@ -135,17 +139,18 @@ def expected_seconds(settings: Quickstart) -> float:
             makes=settings.out / f"{method}.parquet",
             needs=(train,),
             model=str(train.makes),
-            settings=certificates.CertificationSettings(n0=N0, n=N),
+            settings=settings_of_certify,
             images={"take": IMAGES},
         )
         steps += [train, certify]
 
-    # The demo has the network of the last model.
+    # The demo has the same network, so it takes as long as any of the two to certify.
     steps.append(replace(certify, name="demo/certify"))
     return plan_steps(steps).total + SECONDS_FOR_THE_REST
 
 
 def _training(settings: Quickstart, method: str) -> training.TrainingSettings:
+    """Return how a method is trained."""
     return training.TrainingSettings(
         method=method,
         sigma=SIGMA,
@@ -158,6 +163,7 @@ def _training(settings: Quickstart, method: str) -> training.TrainingSettings:
 def _trained_and_certified(
     settings: Quickstart, method: str
 ) -> certificates.Certificates:
+    """Train a model by a method, and certify it."""
     folder = settings.out / method
     training.train(
         "digits",
@@ -172,6 +178,7 @@ def _trained_and_certified(
 def _certified(
     settings: Quickstart, model: Path | str, name: str
 ) -> certificates.Certificates:
+    """Certify a model on the first images of digits, and name the table."""
     table = certification.certify(
         model,
         "digits",

@@ -24,7 +24,7 @@ from randsmooth.launch import SweepGrid
 from randsmooth.progress import console
 
 STATUS = "status"
-# Characters of what a table says of one model, at most.
+# Characters of the remark on a model in the list of a sweep's models.
 LONGEST_REMARK = 160
 
 
@@ -66,11 +66,12 @@ def run(settings: Sweep) -> None:
         words = shortened(" ".join(settings.grid))
         raise BadValue(f"{words}: give one grid, or `status` and the folder of a sweep")
     else:
-        carry_out(settings, Path(first))
+        run_grid(settings, Path(first))
 
 
-def carry_out(settings: Sweep, file: Path) -> None:
-    """Carry out the sweep of a grid: here, by workers, or as tasks of Slurm."""
+def run_grid(settings: Sweep, file: Path) -> None:
+    """Run the sweep of a grid, submit it to Slurm, or only estimate its time."""
+    # Wrong settings are refused before torch is loaded, which takes seconds.
     resources = settings.resources() if settings.slurm else None
     workers = settings.chosen_workers()
     from randsmooth.launch.sweep_steps import steps_of
@@ -80,17 +81,19 @@ def carry_out(settings: Sweep, file: Path) -> None:
     out = settings.out or Path("runs") / file.stem
     if settings.plan:
         answer_plan(settings, steps_of(grid, out))
-    elif resources is not None:
+        return
+    if resources is not None:
         jobs = submit_sweep(grid, out, resources, at=settings.at)
         settings.answer(jobs.lines("models"), lambda: asdict(jobs))
         note(f"to watch: randsmooth sweep status {out}")
-    else:
-        swept = launch.sweep(
-            grid, out=out, at=settings.at, workers=workers, progress=console
-        )
-        settings.answer(summary(swept), lambda: as_json(swept))
-        if swept.failed:
-            raise SystemExit(FAILURE)
+        return
+
+    swept = launch.sweep(
+        grid, out=out, at=settings.at, workers=workers, progress=console
+    )
+    settings.answer(summary(swept), lambda: as_json(swept))
+    if swept.failed:
+        raise SystemExit(FAILURE)
 
 
 def as_json(swept: launch.Swept) -> dict[str, Any]:
@@ -127,7 +130,7 @@ def status_as_json(model: launch.Status) -> dict[str, Any]:
 
 
 def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
-    """Return a line for each model, with its state and what there is to say of it."""
+    """Return a line for each model, with its name, state and a remark."""
     from randsmooth.launch.sweep_status import counted
 
     width = max(len(model.name) for model in models)
@@ -149,7 +152,7 @@ def remark_on(model: launch.Status) -> str:
 
 
 def summary(swept: launch.Swept) -> Iterator[str]:
-    """Return the ranking, and what failed with the commands that repeat it."""
+    """Return the ranking, and the models that failed with commands to repeat them."""
     page = swept.leaderboard
     if page is not None:
         yield from ranking_lines(records_of(page))

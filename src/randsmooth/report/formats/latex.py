@@ -7,13 +7,13 @@ from randsmooth.report.sheet import UNKNOWN_FIGURE, Sheet
 
 
 def to_latex(sheet: Sheet) -> str:
-    r"""Print a tabular that needs only xcolor, and what its marks mean.
+    r"""Return a tabular that needs only xcolor, and a legend of its marks.
 
-    It has \textbf above the baseline, and \textcolor{gray} below.
+    Figures that are shown to be above the baseline are in \textbf, those below it in
+    \textcolor{gray}.
     """
     titles = ["Method", "Images"]
-    for column in sheet.p_a_columns:
-        titles.append(rf"$p_A \geq {column.title.partition('=')[2]}$")
+    titles += [rf"$p_A \geq {level:g}$" for level in sheet.p_a_levels]
     titles.append("ACR")
     titles += [column.title for column in sheet.accuracy]
     titles.append("Abstain")
@@ -22,20 +22,22 @@ def to_latex(sheet: Sheet) -> str:
         title=escape.latex,
         images="d",
         mark=_marked,
+        # A template: {{ stands for {, and {} for the ends of the interval.
         interval=r" {{\scriptsize [{}]}}",
     )
-    below = [escape.latex(sentence) for sentence in legend(sheet, "gray")]
+    legend_lines = [escape.latex(sentence) for sentence in legend(sheet, "gray")]
     lines = [
         r"% needs \usepackage{xcolor}",
         *tabular([titles, *rows], figure_sides(titles)),
         r"{\par\smallskip\footnotesize",
-        *below,
+        *legend_lines,
         r"\par}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _marked(figure: str, above: int) -> str:
+    """Mark a figure above the baseline (1), below it (-1), or neither (0)."""
     printed = figure.replace(UNKNOWN_FIGURE, "--")
     if above > 0:
         return rf"\textbf{{{printed}}}"

@@ -7,13 +7,12 @@ from randsmooth.report.sheet import Sheet
 
 
 def to_markdown(sheet: Sheet) -> str:
-    """Print a pipe table.
+    """Return a pipe table, and a legend of its marks.
 
-    What is shown to be above the baseline is bold, what is shown to be below it italic.
+    Figures that are shown to be above the baseline are bold, those below it italic.
     """
     titles = ["name", "images"]
-    for column in sheet.p_a_columns:
-        titles.append(f"p_A ≥ {column.title.partition('=')[2]}")
+    titles += [f"p_A ≥ {level:g}" for level in sheet.p_a_levels]
     titles.append("ACR [95%]")
     titles += [column.title for column in sheet.accuracy]
     titles.append("abstain")
@@ -21,11 +20,12 @@ def to_markdown(sheet: Sheet) -> str:
         sheet, title=escape.markdown, images=",", mark=_marked, interval=" [{}]"
     )
     lines = pipes([titles, *rows], figure_sides(titles))
-    below = " ".join(legend(sheet, "italic", escape.markdown))
-    return "\n".join([*lines, "", below]) + "\n"
+    legend_line = " ".join(legend(sheet, "italic", escape.markdown))
+    return "\n".join([*lines, "", legend_line]) + "\n"
 
 
 def _marked(figure: str, above: int) -> str:
+    """Mark a figure above the baseline (1), below it (-1), or neither (0)."""
     if above > 0:
         return f"**{figure}**"
     if above < 0:

@@ -1,4 +1,4 @@
-"""The sentences at the head of the comparison page, which say what was found."""
+"""The sentences at the head of the comparison page: its findings in words."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from randsmooth.report.grouping import gathered
 from randsmooth.report.remarks import budget_remarks
 from randsmooth.report.sheet import Sheet
 
-# Which of the tables has the highest ACR.
+# Templates for which of the tables has the highest ACR.
 HAS_HIGHEST_ACR = "{which}, {name} has the {highest} ACR ({figure})."
 HIGHEST_ACR_IS_UNDECIDED = (
     "{which}, it cannot be told with {images:,} images which has the {highest} ACR "
@@ -21,12 +21,14 @@ HIGHEST_ACR_IS_UNDECIDED = (
 
 
 def sentences(sheet: Sheet) -> list[str | Note]:
-    """Say what was found; a `Note` where a sentence names settings.
+    """Return the findings in sentences; a `Note` where a sentence names settings.
 
-    Of one table these are its figures. Of several: whose budgets differ, who leads in
-    ACR, what ACR hides about the first two, and the verdicts of certified accuracy.
+    A single table has its figures. Several tables have: whose budgets differ, which
+    leads in ACR, what ACR hides about two of them, and the verdicts of certified
+    accuracy.
     """
     labelled = [row for row, table in enumerate(sheet.tables) if table.labelled]
+    # A single table has figures, two or more have a comparison, if they have labels.
     if len(labelled) < min(2, len(sheet.tables)):
         return [*_unlabelled_sentences(sheet)]
     if len(sheet.tables) == 1:
@@ -66,40 +68,54 @@ def _acr_sentences(sheet: Sheet, labelled: list[int]) -> list[str]:
 
     Where there is no baseline, the second by ACR stands in for it.
     """
-    by_acr = sorted(labelled, key=lambda row: -_acr(sheet, row))
-    leading = list(
-        _leading([(sheet.tables[row], sheet.acr.figures[row]) for row in by_acr])
+    rows_by_acr = sorted(labelled, key=lambda row: -_acr(sheet, row))
+    leaders = list(
+        _leading([(sheet.tables[row], sheet.acr.figures[row]) for row in rows_by_acr])
     )
-    others = [row for row in by_acr if row != sheet.baseline]
-    first = others[0]
-    second = others[1] if sheet.baseline is None else sheet.baseline
+    others = [row for row in rows_by_acr if row != sheet.baseline]
+    best = others[0]
+    reference = others[1] if sheet.baseline is None else sheet.baseline
     # Another sentence says why a table is not compared.
-    if sheet.tables[first].name in sheet.compared.refused:
-        return leading
+    if sheet.tables[best].name in sheet.compared.refused:
+        return leaders
     try:
-        hidden = _hidden_sentence(sheet, first, second)
+        hidden = _hidden_sentence(sheet, best, reference)
     except Problem as reason:
-        return [*leading, f"What ACR hides cannot be said here: {reason}."]
-    # Of two tables the one sentence says it all.
-    return [*leading, hidden] if len(sheet.tables) > 2 else [hidden]
+        return [*leaders, f"What ACR hides cannot be said here: {reason}."]
+    # What ACR hides about two tables begins with which of them leads.
+    return [*leaders, hidden] if len(sheet.tables) > 2 else [hidden]
 
 
 def _acr(sheet: Sheet, row: int) -> float:
+    """Return the ACR of a table that has labels."""
     acr = sheet.summaries[row].acr
     assert acr is not None, "it is known of tables with labels"
     return acr.value
 
 
-def _hidden_sentence(sheet: Sheet, first: int, second: int) -> str:
-    """Say what ACR hides about two rows, and on how many images they are compared."""
-    judged = None
+def _hidden_sentence(sheet: Sheet, best: int, reference: int) -> str:
+    """Return in a sentence what ACR hides about two tables.
+
+    It tells the number of images where the tables share only some.
+
+    Args:
+        best, reference: the rows of the tables; `reference` is the baseline if there
+            is one.
+    """
+    # The verdict on a table against the baseline was judged together with all others.
+    # Without a baseline there is none, and `acr_finding` judges these two alone.
+    verdict = None
     for compared in sheet.compared.against:
-        if compared.row == first:
-            judged = compared.comparison
-    ours, theirs = metrics.pair(sheet.tables[first], sheet.tables[second])
-    sentence = str(acr_finding(ours, theirs, judged))
-    if len(ours) < max(len(sheet.tables[first]), len(sheet.tables[second])):
-        return f"On the {len(ours):,} images of both: {sentence}"
+        if compared.row == best:
+            verdict = compared.comparison
+
+    table = sheet.tables[best]
+    reference_table = sheet.tables[reference]
+    on_shared, reference_on_shared = metrics.pair(table, reference_table)
+    sentence = str(acr_finding(on_shared, reference_on_shared, verdict))
+    images = len(on_shared)
+    if images < len(table) or images < len(reference_table):
+        return f"On the {images:,} images of both: {sentence}"
     return sentence
 
 
