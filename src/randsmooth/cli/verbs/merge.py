@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Sequence
 
 from randsmooth import certificates
-from randsmooth.certificates.merging import SOME_FOLDER
 from randsmooth.certificates.selection import whole_of
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import say_lines
@@ -77,6 +76,8 @@ def _unnamed_folders(command: Sequence[str]) -> list[str]:
 
     These are folders, which shards do not name.
     """
+    from randsmooth.certificates.merging import SOME_FOLDER
+
     words = [word for word in command if SOME_FOLDER in word]
     if not words:
         return []
