@@ -1,20 +1,52 @@
 """What a shell offers for a setting: names that are known, or else files."""
 
-import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 import click
 from click.shell_completion import CompletionItem
 from pydantic.fields import FieldInfo
 
-# Setting -> the registry that has its names, imported when somebody asks for them.
-REGISTRIES = {
-    "arch": "randsmooth.models.registry:ARCHITECTURES",
-    "backend": "randsmooth.certification.backends.registry:BACKENDS",
-    "dataset": "randsmooth.data.registry:DATASETS",
-    "method": "randsmooth.methods.registry:METHODS",
-    "rule": "randsmooth.rules:RULES",
+from randsmooth.registry import Registry
+
+
+def _architectures() -> Registry[Any]:
+    from randsmooth.models import ARCHITECTURES
+
+    return ARCHITECTURES
+
+
+def _backends() -> Registry[Any]:
+    from randsmooth.certification.backends import BACKENDS
+
+    return BACKENDS
+
+
+def _datasets() -> Registry[Any]:
+    from randsmooth.data import DATASETS
+
+    return DATASETS
+
+
+def _methods() -> Registry[Any]:
+    from randsmooth.methods import METHODS
+
+    return METHODS
+
+
+def _rules() -> Registry[Any]:
+    from randsmooth.rules import RULES
+
+    return RULES
+
+
+# Setting -> what imports the registry that has its names, when somebody asks for them.
+REGISTRIES: dict[str, Callable[[], Registry[Any]]] = {
+    "arch": _architectures,
+    "backend": _backends,
+    "dataset": _datasets,
+    "method": _methods,
+    "rule": _rules,
 }
 
 # Setting -> names that no registry has.
@@ -61,24 +93,24 @@ def names_for(setting: str) -> Sequence[str]:
         from randsmooth.training.presets import PRESETS
 
         return list(dict.fromkeys(preset.name for preset in PRESETS))
-    return [*registry_of(setting), *OTHER_NAMES.get(setting, ())]
+    registered = registry_of(setting) or ()
+    return [*registered, *OTHER_NAMES.get(setting, ())]
 
 
-def registry_of(setting: str) -> Any:
-    """Return the registry of a setting's names, or an empty mapping."""
+def registry_of(setting: str) -> Registry[Any] | None:
+    """Return the registry of a setting's names; None where there is none."""
     if setting not in REGISTRIES:
-        return _NOTHING
-    return pkgutil.resolve_name(REGISTRIES[setting])
+        return None
+    return REGISTRIES[setting]()
 
 
 def names_of_other_packages(setting: str) -> str:
     """Return a sentence on names that other packages bring; empty without any."""
     registry = registry_of(setting)
+    if registry is None:
+        return ""
     credits = {name: registry.credit(name) for name in registry}
     others = [f"{name} ({credit})" for name, credit in credits.items() if credit]
     if not others:
         return ""
     return f"Also {', '.join(others)}."
-
-
-_NOTHING: Mapping[str, Any] = {}

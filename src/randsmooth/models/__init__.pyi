@@ -1,3 +1,6 @@
+from . import by_code as by_code
+from . import timm_models as timm_models
+from . import transformers_models as transformers_models
 from .adapters.estimator_model import EstimatorModel as EstimatorModel
 from .adapters.foreign_model import ForeignModel as ForeignModel
 from .adapters.foreign_model import PythonModel as PythonModel

@@ -3,12 +3,12 @@
 Nothing heavy is loaded until something is opened.
 """
 
-import pkgutil
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from randsmooth import models
 from randsmooth.documents import shown
 from randsmooth.errors import NotFound
 from randsmooth.models.arguments import check_arguments, revealed
@@ -44,21 +44,32 @@ class Form(NamedTuple):
         check: raises Problem where it cannot be opened, as far as that is known without
             loading anything heavy; None: nothing is known of a model of a hub or of
             code until it is opened.
-        opener: "module:name" in `randsmooth.models` of what opens it: called with the
-            source and the model's arguments, it gives a base classifier, or whatever
-            `adapt` makes one of. It is a text, since most of these modules load torch,
-            and some wrap models that are opened here.
+        opener: imports and returns what opens it: called with the source and the
+            model's arguments, that gives a base classifier, or whatever `adapt` makes
+            one of.
     """
 
     written: str
     what: str
     pattern: str
     check: Callable[[str], None] | None
-    opener: str
+    opener: Callable[[], Callable[..., Any]]
 
     def names(self, source: str) -> bool:
         """Return whether `source` is written in this form."""
         return bool(re.fullmatch(self.pattern, source, re.IGNORECASE | re.DOTALL))
+
+
+def _opener_of_exported() -> Callable[..., Any]:
+    from randsmooth.models.adapters.torch_program import exported
+
+    return exported
+
+
+def _opener_of_scripted() -> Callable[..., Any]:
+    from randsmooth.models.adapters.torch_program import scripted
+
+    return scripted
 
 
 # In this order: the first that a source is written in opens it.
@@ -68,70 +79,70 @@ FORMS = (
         what="an image classifier of transformers",
         pattern="hf:.*",
         check=None,
-        opener="transformers_models:from_transformers",
+        opener=lambda: models.transformers_models.from_transformers,
     ),
     Form(
         written="timm:NAME",
         what="an image classifier of timm",
         pattern="timm:.*",
         check=None,
-        opener="timm_models:from_timm",
+        opener=lambda: models.timm_models.from_timm,
     ),
     Form(
         written=f"FOLDER, {' or '.join(DEMOS)}",
         what="a model folder",
         pattern="",
         check=check_place,
-        opener="classifier:load",
+        opener=lambda: models.load,
     ),
     Form(
         written="file.py:NAME",
         what="what returns the model, or is it",
         pattern=r".*\.py:[A-Z_][\w.]*",
         check=check_file,
-        opener="by_code:from_code",
+        opener=lambda: models.by_code.from_code,
     ),
     Form(
         written="package.module:NAME",
         what="the same in a module",
         pattern=r"[A-Z_][\w.]*:[A-Z_][\w.]*",
         check=None,
-        opener="by_code:from_code",
+        opener=lambda: models.by_code.from_code,
     ),
     Form(
         written="NET.onnx",
         what="an ONNX file",
         pattern=r".*\.onnx",
         check=check_file,
-        opener="adapters.graph_file:OnnxModel",
+        opener=lambda: models.OnnxModel,
     ),
     Form(
         written="NET.xml",
         what="an OpenVINO IR, with NET.bin beside it",
         pattern=r".*\.xml",
         check=check_file,
-        opener="adapters.graph_file:IrModel",
+        opener=lambda: models.IrModel,
     ),
     Form(
         written="NET.pt2",
         what="a program of torch.export",
         pattern=r".*\.pt2",
         check=check_file,
-        opener="adapters.torch_program:exported",
+        opener=_opener_of_exported,
     ),
     Form(
         written="NET.pt",
         what="a TorchScript file",
         pattern=r".*\.(pt|torchscript|ts|jit)",
         check=check_file,
-        opener="adapters.torch_program:scripted",
+        opener=_opener_of_scripted,
     ),
     Form(
         written="user/name",
         what="a model folder on the Hugging Face hub",
         pattern=HUB_ID.pattern,
         check=check_place,
-        opener="classifier:load",
+        opener=lambda: models.load,
     ),
 )
 
@@ -207,7 +218,7 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
         randsmooth.errors.NotFound: no file at nofile.onnx
     """
     place, form = check_source(source)
-    opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
+    opener = form.opener()
     arguments = revealed(model_args)
     # The source is its first argument.
     check_arguments(opener, arguments, shown(str(place)), first=1)
