@@ -76,13 +76,14 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def setting(value: Any) -> str:
-    """Return a header's value as text.
+def fact_text(value: Any) -> str:
+    """Return a fact of a header as text.
 
-    Numbers have no tail of digits, nested values are flattened, and nothing is left empty.
+    Numbers have no tail of digits, nested values are flattened, and an empty one reads "not
+    recorded".
 
     Example:
-        >>> setting({"lr": 0.1 + 0.2, "steps": 20000, "teacher": None}), setting(None)
+        >>> fact_text({"lr": 0.1 + 0.2, "steps": 20000, "teacher": None}), fact_text(None)
         ('lr 0.3, steps 20,000, teacher none', 'not recorded')
     """
     return shortened(_flat(value), LONG)
@@ -99,13 +100,13 @@ def _flat(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):
-        return ", ".join(_flat_setting(name, part) for name, part in value.items())
+        return ", ".join(_flat_entry(name, part) for name, part in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_flat, value))
     return shortened(printable(str(value)), LONG_PART)
 
 
-def _flat_setting(name: object, value: Any) -> str:
+def _flat_entry(name: object, value: Any) -> str:
     """Return a name and its value as text; of a setting, None is a value."""
     text = "none" if value is None else _flat(value)
     return f"{printable(str(name))} {text}"

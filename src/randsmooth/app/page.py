@@ -30,7 +30,7 @@ from randsmooth.app.wording import (
 )
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
-from randsmooth.escape import setting
+from randsmooth.escape import fact_text
 from randsmooth.extras import versions
 from randsmooth.noise import Gaussian, printed_radius
 from randsmooth.progress import clock
@@ -52,7 +52,7 @@ HELPERS: dict[str, Any] = {
     "norm_words": norm_words,
     "picture": picture,
     "printed_radius": printed_radius,
-    "setting": setting,
+    "setting": fact_text,
     "share_rounded_down": share_rounded_down,
     "unit_of_features": unit_of_features,
     "versions": versions,

@@ -18,7 +18,7 @@ from randsmooth.documents import parse_json, shown
 from randsmooth.errors import WrongFile
 
 # The fields of a row that are arrays of whole numbers.
-COUNTS = ("counts0", "counts", "path")
+ARRAYS_OF_COUNTS = ("counts0", "counts", "path")
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class JournalRow:
             those that bounded it.
         path: how often the picked class had come out at each look.
         seconds: time that the image took.
-        machine: which made this row; None for the one that the header tells.
+        machine: the machine that made this row; None for that of the header.
         image: the address of the image, a hash of its pixels; only the rows of a shard
-            need it, from which the `data` of the whole table is made.
+            need it, to make the `data` of the whole table.
         u: the uniform number of the image, under the randomised bound.
 
     Example:
@@ -62,8 +62,9 @@ class JournalRow:
     u: float | None = None
 
     def slim(self) -> JournalRow:
-        """Return the same with its counts in the smallest types that hold them, so that
-        many rows fit into memory.
+        """Return the same row with its counts in the smallest types that hold them.
+
+        So many rows fit into memory.
         """
         return replace(
             self,
@@ -92,42 +93,48 @@ class JournalRow:
 
     @classmethod
     def from_json(cls, line: str | bytes, where: object = "the row") -> JournalRow:
-        """Return the row that `to_json` wrote as `line`; `where` names the line in
-        errors.
+        """Return the row that `to_json` wrote as `line`.
+
+        Args:
+            where: what the line is called in errors.
 
         Raises:
-            Problem: `to_json` cannot have written it.
+            WrongFile: `to_json` cannot have written it.
         """
         raw = parse_json(line, where)
         try:
-            return cls(**{name: _of_json(name, value) for name, value in raw.items()})
+            fields = {name: _of_json(name, value) for name, value in raw.items()}
+            return cls(**fields)
+        # A line may hold any JSON: of another type, of other fields, of other values.
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise WrongFile(f"{where} is no row of a journal: {shown(error)}") from None
 
 
 def _in_smallest_type(counts: Ints) -> Any:
+    """Return counts in the smallest unsigned type that holds the largest of them."""
     return counts.astype(np.min_scalar_type(counts.max(initial=0)))
 
 
 def _of_json(name: str, value: Any) -> Any:
-    """Return what a line has as the `value` of a column: an array, a number, a machine
-    or the bytes of an address.
-    """
-    if name in COUNTS:
-        return whole_numbers(name, value, None)
+    """Return the value of the field `name` of a `JournalRow` that JSON has as `value`."""
+    if name in ARRAYS_OF_COUNTS:
+        # A list of any length: classes are counted later, and looks are not limited.
+        any_length = None
+        return whole_numbers(name, value, any_length)
     if name == "machine":
         return Machine(**value)
     if name == "image":
         return bytes.fromhex(value)
     if name in ("seconds", "u"):
         return float(value)
+    # A single number, which has no shape.
     return int(whole_numbers(name, value))
 
 
 def table_of(
     header: Header, rows: Sequence[JournalRow], name: str = ""
 ) -> Certificates:
-    """Return the table of `rows`. Errors as `from_evidence`."""
+    """Return the table of `rows`; errors are those of `from_evidence`."""
     _check_classes(header, rows)
     columns = {
         "idx": _column("idx", header, rows),
@@ -138,24 +145,29 @@ def table_of(
     }
     if header.bound == "randomised":
         columns["u"] = _column("u", header, rows)
-    machines, machine = numbered([row.machine for row in rows])
+
+    # The header lists the machines, a column has the place of each row's one.
+    machines, place_of_machine = numbered([row.machine for row in rows])
     if machines:
         header = header.replace(machines=machines)
-        columns["machine"] = machine
-    images = b"".join(row.image or b"" for row in rows)
-    if len(images) not in (0, ADDRESS * len(rows)):
+        columns["machine"] = place_of_machine
+
+    # Either all rows have the address of their image, or none has.
+    addresses = b"".join(row.image or b"" for row in rows)
+    if len(addresses) not in (0, ADDRESS * len(rows)):
         raise WrongFile(
-            f"{len(images):,} bytes of image hashes are not {ADDRESS} for each of "
+            f"{len(addresses):,} bytes of image hashes are not {ADDRESS} for each of "
             f"{len(rows):,} images"
         )
-    if images:
-        columns["image"] = np.frombuffer(images, np.uint8).reshape(len(rows), -1)
+    if addresses:
+        columns["image"] = np.frombuffer(addresses, np.uint8).reshape(len(rows), -1)
     return from_evidence(header, **columns, paths=[row.path for row in rows], name=name)
 
 
 def _number_of_classes(header: Header, rows: Sequence[JournalRow]) -> int:
-    """Return K, how many columns the counts have: by the header, or else by the first
-    row.
+    """Return K, how many columns the counts have.
+
+    The header says it, or else the first row.
     """
     if header.columns:
         return header.columns
@@ -163,7 +175,7 @@ def _number_of_classes(header: Header, rows: Sequence[JournalRow]) -> int:
 
 
 def _check_classes(header: Header, rows: Sequence[JournalRow]) -> None:
-    """Raise Problem for a row that counts another number of classes."""
+    """Raise WrongFile for a row that counts another number of classes."""
     K = _number_of_classes(header, rows)
     for row in rows:
         if not len(row.counts0) == len(row.counts) == K:
@@ -173,9 +185,7 @@ def _check_classes(header: Header, rows: Sequence[JournalRow]) -> None:
 
 
 def _column(name: str, header: Header, rows: Sequence[JournalRow]) -> Any:
-    """Return what all rows have under this name, in the shape and type of the table's
-    column.
-    """
+    """Return the field `name` of all rows, in the shape and type of the column."""
     column = COLUMNS[name]
     values = [getattr(row, name) for row in rows]
     array: Any = np.array(values, column.dtype)

@@ -64,16 +64,19 @@ def _check_number_of_classes(model: object, spec: DatasetSpec) -> None:
 
 
 def _check_shape(model: object, spec: DatasetSpec, noise: Noise | None) -> None:
-    """Raise Problem where the model takes neither the inputs nor copies under `noise`."""
+    """Raise Problem where the model takes neither the inputs nor noisy copies of them.
+
+    A noisy copy may have another shape than its input.
+    """
     shape = known_of_model(model, "shape")
     if shape is None:
         return
     if len(shape) == 1 and data.is_image(spec.shape):
         raise _takes_rows(model, shape[0], spec)
-    taken = {tuple(spec.shape)}
+    shapes_given = {tuple(spec.shape)}
     if noise is not None:
-        taken.add(tuple(noise.shape(spec.shape)))
-    if tuple(shape) not in taken:
+        shapes_given.add(tuple(noise.shape(spec.shape)))
+    if tuple(shape) not in shapes_given:
         raise WrongData(
             f"the model takes inputs of shape {tuple(shape)}, and {spec.name}'s are "
             f"{spec.shape}: {_own_data(model)}"
@@ -81,24 +84,33 @@ def _check_shape(model: object, spec: DatasetSpec, noise: Noise | None) -> None:
 
 
 def _check_numbering(model: object, spec: DatasetSpec) -> None:
-    """Raise Problem where the model has another number for the name of a class."""
+    """Raise WrongData where the model has another number for the name of a class.
+
+    A class whose name the model does not know may have any number.
+    """
     classes = known_of_model(model, "classes") or ()
-    number_of = {name: number for number, name in enumerate(classes)}
+    number_of_name = {name: number for number, name in enumerate(classes)}
     for number, name in enumerate(spec.classes):
-        if number_of.get(name, number) != number:
-            numbers = shown(", ".join(f"{k} {own}" for own, k in number_of.items()))
-            raise WrongData(
-                f"class {number} of {spec.name} is {shown(repr(name))}, "
-                "which the model "
-                f"numbers {number_of[name]}: give the labels as the model's numbers "
-                f"({numbers})"
-            )
+        if name not in number_of_name or number_of_name[name] == number:
+            continue
+        numbered = [f"{place} {known}" for known, place in number_of_name.items()]
+        raise WrongData(
+            f"class {number} of {spec.name} is {shown(repr(name))}, which the model "
+            f"numbers {number_of_name[name]}",
+            fix="give the labels as the model's numbers "
+            f"({shown(', '.join(numbered))})",
+        )
 
 
 def _takes_rows(model: object, length: int, spec: DatasetSpec) -> Problem:
-    """Return the error for a model of rows of numbers that is asked about images."""
+    """Return the error for a model of rows of numbers that is asked about images.
+
+    Args:
+        length: how many numbers a row has.
+    """
     numbers = math.prod(spec.shape)
     advice = "give a model for images, or rows of its own data"
+    # An image has as many numbers as a row: it can be laid out as one.
     if numbers == length:
         layout = "rs.wrap(model, layout='rows')"
         if isinstance(model, GraphFile):
@@ -114,10 +126,10 @@ def _takes_rows(model: object, length: int, spec: DatasetSpec) -> Problem:
 
 
 def known_of_model(model: object, name: str) -> Any:
-    """Return what a model of ours, or one that was adapted, says of itself.
+    """Return the attribute `name` of a model, where it means what it means here.
 
-    Of another one, the shape alone is believed: its other attributes may mean something
-    else.
+    It does for models of this package, or adapted ones. Of any other one, the shape
+    alone is believed: its other attributes may mean something else.
     """
     value = getattr(model, name, None)
     if isinstance(model, Classifier | ForeignModel | Denoised):
@@ -137,11 +149,11 @@ def class_names(
     Args:
         model: the base classifier.
         width: K, how many logits it gives.
-        images: of the data set.
-        indices: positions of those that are certified.
+        images: the images of the data set.
+        indices: the positions of those that are certified.
 
     Raises:
-        Problem: it is not for the classes of the images.
+        Problem: the model is not for the classes of the images.
     """
     spec = images.spec
     if not spec.open_ended:

@@ -26,8 +26,8 @@ from randsmooth.models import BaseClassifier, GraphFile
 from randsmooth.noise import Noise, Stream, address_of, spelled
 from randsmooth.progress import Progress, Reporter, chosen_progress
 
-# Images that both models answer at once.
-COMPARED_AT_ONCE = 128
+# Images of a batch that both models classify to be compared.
+COMPARISON_BATCH = 128
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Agreement:
     """How two classifiers answer the same noisy images: paired counts.
 
     Attributes:
-        images: how many were compared, one noisy copy each.
-        same: with equal answers.
-        both, only_before, only_after: answered rightly by both, by the original alone,
-            by the int8 model alone; None where the images have no labels.
-        split: of which these images are; "train": training images that it was not
-            calibrated on.
+        images: how many images were compared, one noisy copy each.
+        same: how many of them both classifiers answer equally.
+        both, only_before, only_after: how many are answered rightly by both, by the
+            original alone, by the int8 model alone; None where images have no labels.
+        split: the split of the images; "train": training images that the int8 model was
+            not calibrated on.
 
     Example:
         >>> agreement = Agreement(
@@ -176,8 +176,12 @@ def _noise_under(
 def _record(
     base: BaseClassifier, calibration: Images, noise: Noise, seed: int
 ) -> dict[str, Any]:
-    """Return what the IR says of its origin: how it was trained, and how quantised."""
+    """Return what the IR records of its origin: how it was trained, and how quantised.
+
+    Certification reads both again: the keys are those of an IR's record.
+    """
     dataset = calibration.spec.name
+    # As the entry sigma, or that of another noise.
     noise_facts = spelled(noise)
     quantised = {
         "bits": 8,
@@ -186,25 +190,25 @@ def _record(
         "images": len(calibration),
         "dataset": dataset,
         "seed": seed,
-        **noise_facts,
     }
-    trained = {"dataset": dataset, **models.provenance_of(base), **noise_facts}
-    return {"trained": trained, "quantised": quantised}
+    # A model that does not say its data set was trained on these, as far as is known. The
+    # noise is that of the calibration: the int8 model is to be certified under no other.
+    trained = {"dataset": dataset} | models.provenance_of(base) | noise_facts
+    return {"trained": trained, "quantised": quantised | noise_facts}
 
 
 def _check_quantisable(base: BaseClassifier) -> None:
-    """Raise Problem for a model that cannot be quantised."""
+    """Raise WrongModel for a model that cannot be quantised."""
     if models.provenance_of(base).get("quantised"):
         raise WrongModel(
             "the model is in int8 already: quantise the one that it was made of"
         )
     if BACKENDS["openvino"].accepts(base):
         return
-    kind = (
-        "module with a part that is no torch module"
-        if isinstance(base, nn.Module)
-        else base.kind
-    )
+    if isinstance(base, nn.Module):
+        kind = "module with a part that is no torch module"
+    else:
+        kind = base.kind
     raise WrongModel(
         f"the model is {article(kind)}; only torch modules, ONNX files and IRs can be "
         "quantised"
@@ -217,8 +221,7 @@ def _spread(images: Images, number: int) -> Images:
 
 
 def _other_images(inputs: Inputs, calibration: Images, number: int) -> Images | None:
-    """Return `number` images that are not in the `calibration`, or as many as there
-    are.
+    """Return at most `number` images that are not in the `calibration`.
 
     They are of the test split if there is one. It is None where there is no such image.
     """
@@ -226,10 +229,11 @@ def _other_images(inputs: Inputs, calibration: Images, number: int) -> Images | 
         images = inputs.split("test")
     except Problem:
         images = inputs.images
+    # Batches of one image: an address, a hash of the pixels, is that of one.
     one_by_one = torch.arange(len(calibration)).split(1)
     calibrated_on = {address_of(x[0]) for x, _ in calibration.batches(one_by_one)}
 
-    # Of so many, `number` are others, whichever they are.
+    # Among so many images at least `number` are others, if no image comes twice.
     enough = min(number + len(calibrated_on), len(images))
     candidates = data.take(len(images), enough)
     is_other = [
@@ -249,12 +253,12 @@ def noisy_batches(
     An image's noise depends on the stream and its pixels only.
 
     Args:
-        images: N of them.
-        noise: that the copies are drawn under.
-        stream: what the noise is drawn for.
-        size: images of a batch; the last may have fewer.
+        images: the N images.
+        noise: the noise of the copies.
+        stream: the seed and the purpose that the noise is drawn from.
+        size: how many images a batch has; the last may have fewer.
 
-    Returns:
+    Yields:
         (B, *seen) float32 copies and (B,) labels.
 
     Example:
@@ -314,7 +318,7 @@ def _agreement(
     both = 0
     only_before = 0
     only_after = 0
-    for noisy, y in noisy_batches(images, noise, stream, COMPARED_AT_ONCE):
+    for noisy, y in noisy_batches(images, noise, stream, COMPARISON_BATCH):
         before, after = [
             backend.logits(noisy).argmax(dim=1).cpu() for backend in backends
         ]

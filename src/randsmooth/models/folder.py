@@ -30,7 +30,7 @@ from randsmooth.errors import (
     WrongFile,
     WrongModel,
 )
-from randsmooth.escape import markdown, setting
+from randsmooth.escape import fact_text, markdown
 from randsmooth.models.device import pick_device
 from randsmooth.models.hub_files import model_folder
 from randsmooth.models.places import CONFIG, check_place, shipped
@@ -296,7 +296,7 @@ def card(model: StoredModel) -> str:
     """
     loader = jinja2.PackageLoader("randsmooth.models", "cards")
     templates = jinja2.Environment(loader=loader, autoescape=False)
-    templates.filters["cell"] = lambda value: markdown(setting(value))
+    templates.filters["cell"] = lambda value: markdown(fact_text(value))
 
     provenance = model.provenance
     # No entry means Gaussian noise of one sigma, or none. The noise of a package that is

@@ -37,8 +37,8 @@ def table(
     """Draw certified accuracy and ACR beside the published figures.
 
     Args:
-        beyond: of each row, what is known beyond its certificates.
-        notes: on these, for the reader.
+        beyond: for each row, figures that its certificates do not tell.
+        notes: sentences on these, for the reader.
     """
     comparison = compared(evidence, beyond)
     sentences = [*findings(comparison), *notes]
@@ -64,7 +64,7 @@ def curves(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 def ablations(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw curves with one panel for each setting that an ablation varies.
 
-    As in k=16 beside k=4.
+    The curves of k=16 and k=4, for instance, share the panel of k.
     """
     groups = gathered((_varied(of_row.row), of_row) for of_row in evidence)
     return _curves(evidence, scale, groups)
@@ -90,13 +90,14 @@ def _curves(
 
 
 def note_on_crosses(scale: Scale) -> list[str]:
+    """Return the note that explains crosses in a figure, where there may be some."""
     if not shows_published(scale):
         return []
     return ["crosses are the published figures"]
 
 
 def shows_published(scale: Scale) -> bool:
-    """Whether published figures are drawn: on other data they mean nothing."""
+    """Return whether published figures are drawn: on other data they mean nothing."""
     return scale.dataset is None
 
 
@@ -112,9 +113,10 @@ def _lines(evidence: Sequence[RowEvidence], scale: Scale) -> Iterator[Line]:
             yield Line(row.name, radii, accuracies, "points", dashed=True)
 
 
-def _accuracy_line(row: PaperRow, found: CertificateFile) -> Line:
+def _accuracy_line(row: PaperRow, file: CertificateFile) -> Line:
     """Draw a staircase from radius 0 that falls to 0 where it ends."""
-    radii, shares = metrics.accuracy_curve(found.table)
+    radii, shares = metrics.accuracy_curve(file.table)
+    # One point before the curve, at radius 0, and one behind it, at share 0.
     x = np.concatenate(([0.0], radii, radii[-1:]))
     y = np.concatenate((shares[:1], shares, [0.0]))
     # Without any radius there is one point alone.
@@ -124,17 +126,18 @@ def _accuracy_line(row: PaperRow, found: CertificateFile) -> Line:
 def p_a(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw the share of images with at least each p_A, one panel per sigma.
 
-    It is one minus the cumulative distribution.
+    It is one minus the cumulative distribution. The scale decides whether published
+    figures are drawn; papers print none of p_A, so it changes nothing here.
     """
     panels = []
     notes = []
-    for sigma, group in by_sigma(evidence):
+    for sigma, evidence_of_sigma in by_sigma(evidence):
         lines = []
-        for row, found in certified(group):
-            if metrics.knows_p_a(found.table):
-                lines.append(_p_a_line(row, found))
+        for row, file in certified(evidence_of_sigma):
+            if metrics.knows_p_a(file.table):
+                lines.append(_p_a_line(row, file))
             else:
-                notes.append(_undrawn(row, found))
+                notes.append(_undrawn(row, file))
         panels.append(
             Axes(
                 f"sigma = {sigma:g}",
@@ -146,16 +149,17 @@ def p_a(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     return figure_output(panels, *findings(compared(evidence)), *notes)
 
 
-def _p_a_line(row: PaperRow, found: CertificateFile) -> Line:
+def _p_a_line(row: PaperRow, file: CertificateFile) -> Line:
+    """Draw a row's p_A curve where it is known; a log tells it from 1/2 upward."""
     grid = p_a_grid()
-    shares = metrics.p_a_curve(found.table, grid)
+    shares = metrics.p_a_curve(file.table, grid)
     known = ~np.isnan(shares)
     return Line(row.name, grid[known], 100.0 * shares[known], "step")
 
 
-def _undrawn(row: PaperRow, found: CertificateFile) -> str:
-    """Say why a row is not drawn."""
-    unknown = metrics.p_a_unknown(found.table)
+def _undrawn(row: PaperRow, file: CertificateFile) -> str:
+    """Say why a row is not drawn: p_A is not known, or not what fewer samples give."""
+    unknown = metrics.p_a_unknown(file.table)
     reason = "its samples do not tell what fewer would have"
     if unknown is not None:
         reason = unknown.reason
@@ -172,7 +176,7 @@ def trade_off_at_2(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 
 
 def trade_offs(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
-    """Draw as `trade_off_at_2`, against ACR and accuracy at radii 1 and 2."""
+    """Draw clean accuracy against ACR, and against accuracy at radii 1 and 2."""
     panels = [
         _against_clean(metric, evidence, scale)
         for metric in ("acr", "accuracy@1", "accuracy@2")
@@ -184,9 +188,9 @@ def _against_clean(metric: str, evidence: Sequence[RowEvidence], scale: Scale) -
     """Draw a metric against clean accuracy, ours and the published figures."""
     lines = []
     evidence_of_method = gathered((of_row.row.method, of_row) for of_row in evidence)
-    for method, group in evidence_of_method.items():
-        rows = [of_row.row for of_row in group]
-        ours = _points(method, metric, rows, compared(group).ours)
+    for method, evidence_of_one in evidence_of_method.items():
+        rows = [of_row.row for of_row in evidence_of_one]
+        ours = _points(method, metric, rows, compared(evidence_of_one).ours)
         if ours is not None:
             lines.append(ours)
         if shows_published(scale):
@@ -207,13 +211,14 @@ def _points(
 ) -> Line | None:
     """Draw the metric of rows against their clean accuracy, labelled by setting.
 
-    The answer is None where no row has both.
+    It is None where no row has both.
     """
     labels = []
     x = []
     y = []
     for row, values in zip(rows, figures, strict=True):
         if CLEAN in values and metric in values:
+            # `k=4` is labelled by 4, a setting without a value by its name.
             labels.append(row.setting.partition("=")[2] or row.setting)
             x.append(values[CLEAN])
             y.append(values[metric])
@@ -225,17 +230,17 @@ def _points(
 def budget(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw ACR against the samples spent, exact from the stored counts.
 
-    The order of two methods may depend on it.
+    Which of two methods has the higher ACR may depend on their number.
     """
     panels = []
     points = []
     notes = findings(compared(evidence))
-    for sigma, group in by_sigma(evidence):
+    for sigma, evidence_of_sigma in by_sigma(evidence):
         lines = []
-        for row, found in certified(group):
-            curve = budget_curve(found.table)
+        for row, file in certified(evidence_of_sigma):
+            curve = budget_curve(file.table)
             if curve is None:
-                notes.append(_undrawn(row, found))
+                notes.append(_undrawn(row, file))
                 continue
             samples, acrs = curve
             lines.append(Line(row.name, samples, acrs))

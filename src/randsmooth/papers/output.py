@@ -17,8 +17,8 @@ POINT_COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
 LINE_WORDS = {"line": "curve", "step": "staircase", "points": "points"}
 FIGURE_SUFFIXES = ("png", "pdf", "html")
 
-# What is laid out as a figure, to the right.
-FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
+# A cell that holds a number, which is laid out to the right: 9,876, -0.25 or 1e-05.
+PRINTED_NUMBER = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
 # Whole numbers below this are written out with all their digits.
 LARGEST_WRITTEN_OUT = 1e15
 
@@ -32,7 +32,7 @@ class Output:
     Attributes:
         tables: figures as text, for a person to read.
         data: the same at full precision, for programs.
-        panels: those of a figure.
+        panels: the panels of each figure.
         notes: what a reader has to know.
         footnotes: the notes that files print below their tables too.
         agreed: of a table that certificates fill, how many rows there are, and how many
@@ -75,9 +75,11 @@ def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
 
 
 def _points(panel: Axes, line: Line) -> pd.DataFrame:
+    """Return the points of one line of a panel, in the columns of `numbers`."""
     drawn = LINE_WORDS[line.kind]
     if line.dashed:
         drawn += ", behind"
+    # pandas repeats a single text for every point.
     columns = {
         "panel": panel.title,
         "line": line.name,
@@ -86,7 +88,7 @@ def _points(panel: Axes, line: Line) -> pd.DataFrame:
         "x": line.x,
         "y is": panel.y,
         "y": line.y,
-        "label": list(line.labels) or "",
+        "label": list(line.labels) if line.labels else "",
     }
     return pd.DataFrame(columns, columns=POINT_COLUMNS)
 
@@ -108,8 +110,8 @@ class TableLayout:
     """How one kind of file prints a table.
 
     Attributes:
-        escaped: makes a text safe in it.
-        lines: lays out rows of such texts, given which columns hold figures.
+        escaped: makes a text safe in such a file.
+        lines: lays out rows of such texts, given which columns hold numbers.
     """
 
     escaped: Callable[[str], str]
@@ -119,14 +121,15 @@ class TableLayout:
 LAYOUTS = {
     "txt": TableLayout(printable, aligned),
     "md": TableLayout(markdown, pipes),
-    "tex": TableLayout(latex, tabular),  # which needs no package
+    # A `tabular`, which needs no package of LaTeX.
+    "tex": TableLayout(latex, tabular),
 }
 
 
 def to_text(
     frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt", title: str = ""
 ) -> str:
-    """Print a table, texts to the left and figures to the right.
+    """Print a table, texts to the left and numbers to the right.
 
     In LaTeX it floats, with `title` as its caption.
 
@@ -139,8 +142,8 @@ def to_text(
         [layout.escaped(str(cell)) for cell in row]
         for row in (frame.columns, *frame.itertuples(index=False))
     ]
-    right = [_holds_figures(column) for _, column in frame.items()]
-    lines = layout.lines(rows, right)
+    holds_numbers = [_holds_numbers(column) for _, column in frame.items()]
+    lines = layout.lines(rows, holds_numbers)
     for sentence in under:
         lines += ["", layout.escaped(sentence)]
     text = "\n".join(lines) + "\n"
@@ -150,13 +153,19 @@ def to_text(
     return text
 
 
-def _holds_figures(column: Sequence[object]) -> bool:
+def _holds_numbers(column: Sequence[object]) -> bool:
+    """Return whether all cells of a column that are not empty are numbers."""
     cells = [str(cell) for cell in column if str(cell)]
-    return bool(cells) and all(FIGURE.fullmatch(cell) for cell in cells)
+    return bool(cells) and all(PRINTED_NUMBER.fullmatch(cell) for cell in cells)
 
 
 def write(made: Output, stem: Path, title: str) -> list[Path]:
     """Write all parts in all their formats, and return the paths.
+
+    Args:
+        made: the parts.
+        stem: the path of the files, without suffix.
+        title: the caption of tables in LaTeX.
 
     Raises:
         Problem: another run is writing them.
@@ -194,15 +203,18 @@ def write_cells(cells: pd.DataFrame, path: Path) -> Path:
 
 
 def _part_path(stem: Path, part: str, suffix: str) -> Path:
+    """Return the path STEM-PART.SUFFIX; STEM.SUFFIX for the only part."""
     name = f"{stem.name}-{part}" if part else stem.name
     return stem.with_name(f"{name}.{suffix}")
 
 
 def _to_csv(frame: pd.DataFrame) -> str:
+    """Print a table as CSV, with empty cells for what is not known."""
     cells = frame.astype(object).where(frame.notna(), None)
     return to_csv([list(frame.columns), *cells.itertuples(index=False, name=None)])
 
 
 def _write(path: Path, text: str) -> None:
+    """Write a text, and remove what killed runs left of the file beside it."""
     sweep(path)
     write_atomically(path, text.encode())

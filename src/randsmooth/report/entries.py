@@ -9,26 +9,29 @@ import numpy as np
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates, Header
-from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
+from randsmooth.escape import NOT_RECORDED, fact_text, printable, shortened
 from randsmooth.metrics import Estimate
 
-RADIUS_STEPS = 60  # of a curve, from 0 to the largest radius of a right image
+# Steps of a curve of accuracy, from radius 0 to the largest radius of a right image.
+RADIUS_STEPS = 60
+# Values of p_A of a curve: each 1/40, and finer near 1, where most radii are decided.
 P_A_GRID = np.round(
     np.append(np.linspace(0.0, 0.975, 40), [0.98, 0.985, 0.99, 0.995, 0.999, 1.0]), 3
 )
-SHARE_UNIT = 1000  # a curve's share is kept in tenths of a percent
+# The shares of a curve are kept as whole numbers of tenths of a percent.
+SHARE_UNIT = 1000
 
 
 @dataclass(frozen=True)
 class Curves:
-    """What a page draws of a table.
+    """The two curves of a table that a page draws.
 
     Attributes:
-        end: the largest radius of a right image.
+        end: the largest radius of an image whose class is right.
         accuracy: (RADIUS_STEPS + 1,) certified accuracy at radii from 0 to `end`, in
             1 / SHARE_UNIT; empty without labels.
-        p_a: shares of images with p_A >= the last so many of P_A_GRID, in
-            1 / SHARE_UNIT: of a log from 1/2 on, or none at all.
+        p_a: the share of images with p_A >= x, in 1 / SHARE_UNIT, for the last values
+            x of P_A_GRID: for a log those from 1/2 on; empty where p_A is not known.
     """
 
     end: float
@@ -37,7 +40,7 @@ class Curves:
 
 
 def curves_of(table: Certificates) -> Curves:
-    """Return the curves of a table, as far as it determines them.
+    """Return the curves of a table, each empty where the table does not give it.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -70,16 +73,16 @@ class Entry:
 
     Attributes:
         table: labels, predictions and radii; no counts.
-        file: where it lies below the folder, for the reader.
+        file: the path of the file below the folder, for the reader.
         smoothed: accuracy of the smoothed classifier; None, as `acr`, where the images
             have no labels.
         p_a: share of images with p_A >= x for each x of `metrics.P_A_LEVELS`; empty
             where p_A is not known.
-        p_a_unknown: why it is not; empty where it is.
-        logged: the table is a published log, which gives p_A from 1/2 upward only.
-        images: a hash of which images the table is about; of a log that does not say, a
-            hash of its own.
-        curves: what the page draws of it on demand.
+        p_a_unknown: the reason why p_A is not known; empty where it is.
+        logged: whether the table is a published log, which gives p_A from 1/2 upward.
+        images: a hash of which images the table is about; for a log that does not say,
+            a hash that no other table has.
+        curves: what the page draws where a reader asks for it.
 
     Example:
         >>> import numpy as np
@@ -115,23 +118,25 @@ class Entry:
     def method(self) -> str:
         """The training method."""
         model = self.header.model or {}
-        return setting(model.get("method"))
+        return fact_text(model.get("method"))
 
     @property
     def settings(self) -> str:
-        """Hyperparameters and variation: `m 2, lbd 10, eta 0.5`.
+        """Hyperparameters and variation of a published log: `m 2, lbd 10, eta 0.5`.
 
-        They are known as far as the path of a released log tells them.
+        They are known as far as the log's path tells them. The text is empty for a table
+        of counts.
         """
         if not self.logged:
             return ""
         model = self.header.model or {}
         parts = []
         if model.get("hyperparameters"):
-            parts.append(setting(model["hyperparameters"]))
+            parts.append(fact_text(model["hyperparameters"]))
         if model.get("variation"):
             parts.append(printable(str(model["variation"])))
         training_sigma = model.get("sigma")
+        # Papers certify with the sigma of the training: only another one is worth a word.
         if training_sigma not in (None, self.header.sigma):
             parts.append(f"trained at sigma {training_sigma:g}")
         if model.get("run"):
@@ -140,25 +145,25 @@ class Entry:
 
     @property
     def folder(self) -> str:
-        """Where its file lies; empty at the top."""
+        """The folder of the file; empty for a file at the top."""
         parent = Path(self.file).parent.as_posix()
         return "" if parent == "." else shortened(parent)
 
     @property
     def repository(self) -> str:
-        """Where a released log comes from."""
+        """The repository that a released log comes from."""
         model = self.header.model or {}
-        return setting(model.get("repository") if self.logged else None)
+        return fact_text(model.get("repository") if self.logged else None)
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the page shows beside the figures, printed."""
+        """What the page shows beside the figures, as text."""
         header = self.header
         return {
-            "dataset": setting(header.dataset),
+            "dataset": fact_text(header.dataset),
             "noise": header.noise_title or NOT_RECORDED,
             "n": NOT_RECORDED if header.n is None else f"{header.n:,}",
-            "rule": setting(header.rule),
+            "rule": fact_text(header.rule),
             "method": self.method,
             "settings": self.settings or NOT_RECORDED,
             "repository": self.repository,
@@ -166,7 +171,10 @@ class Entry:
 
 
 def measure(table: Certificates, file: str) -> Entry:
-    """Measure what does not depend on other tables; `file` says where it was found.
+    """Measure what does not depend on other tables.
+
+    Args:
+        file: the path of the table below the folder, for the reader.
 
     Raises:
         Problem: the table holds no image.
@@ -202,9 +210,11 @@ def measure(table: Certificates, file: str) -> Entry:
 
 
 def _image_hash(table: Certificates, file: str) -> str:
-    """Hash which images the table is about, or the name of its file."""
+    """Hash which images a table is about; the path of its file where it does not say."""
+    # Positions of images that a log does not tell are negative.
     knows_images = table.idx.min() >= 0
-    content = file.encode(errors="replace")
     if knows_images:
         content = table.idx.tobytes() + table.label.tobytes()
+    else:
+        content = file.encode(errors="replace")
     return hashlib.sha256(content).hexdigest()

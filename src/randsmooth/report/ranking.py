@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import NotFound
-from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
+from randsmooth.escape import NOT_RECORDED, fact_text, printable, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.noise import NORMS
 from randsmooth.report.baseline import find_gaussian, paired_with
@@ -22,13 +22,13 @@ from randsmooth.report.ranking_radius import (
 from randsmooth.report.remarks import converted_words
 from randsmooth.report.sheet import SheetColumn, column, out_of_reach
 
-# Columns of radii, of all norms together and of each; beyond them the usual radii are
-# thinned.
+# The most columns of radii, of all norms together, and how many each norm may have all
+# the same. Where the usual radii are more, they are thinned.
 MOST_RADII = 8
-FEWEST_RADII = 4
+MOST_RADII_OF_ONE_OF_MANY_NORMS = 4
 
-# Tables judged together: with more, next to nothing can be shown of any, and it takes
-# minutes.
+# The most tables that are judged together: with more, next to nothing can be shown of
+# any, and it takes minutes.
 MOST_COMPARED = 40
 
 ACR_DECIMALS = 3
@@ -46,7 +46,7 @@ class RankedCell(NamedTuple):
     """One figure as printed.
 
     Attributes:
-        figure: empty where the table does not give it.
+        figure: the figure as text; empty where the table does not give it.
         ends: both ends of its interval; empty without a figure.
         mark: "best" or "second" of its column, or empty.
     """
@@ -77,11 +77,13 @@ class BoardRow:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """What rows are ordered by, highest first.
+        """The figures by which rows are ordered, the highest first.
 
-        These are the printed shares from left to right; not ACR.
+        These are the printed shares from left to right; not ACR. An unknown figure is
+        below all others.
         """
-        return tuple(float(cell.figure or -1) for cell in self.cells[:-1])
+        *cells_but_acr, _ = self.cells
+        return tuple(float(cell.figure or -1) for cell in cells_but_acr)
 
 
 class RankedSetting(NamedTuple):
@@ -89,6 +91,11 @@ class RankedSetting(NamedTuple):
 
     They have one data set, the same images, one noise, n and alpha, and one norm of
     radii.
+
+    Attributes:
+        words: the setting in words, which no other setting of the page has.
+        at: the radius that the tables are ranked at; None where they are not ranked.
+        rows: the tables, in the order of their rank, or of their files.
     """
 
     words: str
@@ -102,9 +109,9 @@ class RankedSetting(NamedTuple):
 
     @property
     def of_the_first(self) -> str:
-        """What a reader must know of the figures of the first table, as it was chosen.
+        """A warning that the first table's figures are too high, as it is the best.
 
-        It is empty of a single table, and where none was chosen.
+        It is empty where there is no other table, and where none was chosen.
         """
         if len(self.rows) == 1 or self.at is None:
             return ""
@@ -134,13 +141,13 @@ def by_setting(
     """Group the entries by setting, each ranked by certified accuracy at one radius.
 
     Args:
-        radii: of the columns, in every norm; None for the usual ones above 0, thinned
-            to a readable number.
+        radii: the radii of the columns, in every norm; None for the usual ones above 0,
+            thinned to a readable number.
         at: the radius that entries are ranked at, in every norm; None for one sigma of
             each setting. Settings whose noise is not known are not ranked then.
 
     Returns:
-        The radii of the columns, and the settings.
+        The radii of the columns of each norm, and the settings in the order of the page.
 
     Raises:
         Problem: no entry, or a radius that makes no sense.
@@ -153,16 +160,19 @@ def by_setting(
     if at is not None:
         metrics.check_radius(at)
     radii_of_norm = _radii_of_norm(entries, radii)
-    groups = gathered((_key(entry), entry) for entry in sorted(entries, key=_order))
+    in_order = sorted(entries, key=_sorting_key)
+    entries_of_setting = gathered((_setting_of(entry), entry) for entry in in_order)
+
     settings = []
-    image_sets = Counter[str]()
-    for group in groups.values():
-        words = _words(group[0])
-        image_sets[words] += 1
-        if image_sets[words] > 1:
-            words += f"; image set {image_sets[words]}"
-        ranked_at = ranking_radius([entry.table for entry in group], at)
-        rows = _rows(group, radii_of_norm, ranked_at)
+    times_described = Counter[str]()
+    for entries_of_one in entries_of_setting.values():
+        words = _setting_words(entries_of_one[0])
+        times_described[words] += 1
+        # Settings of the same words differ in which images they are about.
+        if times_described[words] > 1:
+            words += f"; image set {times_described[words]}"
+        ranked_at = ranking_radius([entry.table for entry in entries_of_one], at)
+        rows = _rows(entries_of_one, radii_of_norm, ranked_at)
         settings.append(RankedSetting(words, ranked_at, rows))
     return radii_of_norm, settings
 
@@ -172,7 +182,8 @@ def _radii_of_norm(
 ) -> RadiiOfNorm:
     """Choose the radii of the columns of each norm that occurs."""
     entries_of_norm = gathered((entry.table.norm, entry) for entry in entries)
-    most = max(FEWEST_RADII, MOST_RADII // len(entries_of_norm))
+    share_of_columns = MOST_RADII // len(entries_of_norm)
+    most = max(MOST_RADII_OF_ONE_OF_MANY_NORMS, share_of_columns)
     radii: dict[str, list[float]] = {}
     for norm in NORMS:
         if norm not in entries_of_norm:
@@ -185,28 +196,31 @@ def _radii_of_norm(
 
 
 def usual_radii(entries: Sequence[Entry], most: int = MOST_RADII) -> list[float]:
-    """Return `metrics.usual_radii` above 0.
+    """Return `metrics.usual_radii` above 0, at most so many.
 
-    Every second of them is dropped until there are so many at `most`.
+    Where there are more, every second one is dropped.
     """
     usual = metrics.usual_radii([entry.table for entry in entries])
+    # The first is 0, which has a column of its own: smoothed accuracy.
     while len(usual) > most + 1:
         usual = usual[::2]
     return usual[1:]
 
 
-def _key(entry: Entry) -> tuple[Any, ...]:
-    """Return what must be equal for two tables to be compared, in the order of the page.
+def _setting_of(entry: Entry) -> tuple[Any, ...]:
+    """Return what must be equal for two tables to be compared.
 
-    A log of test images often does not say that they are.
+    Settings are sorted by these facts, the first one first.
     """
     header = entry.header
     noise = header.noise_title or None
+    # Of the noises of one kind, those of a smaller sigma come first.
     kind_of_noise = None
     if noise is not None:
         kind_of_noise = noise.partition(" ")[0]
     return (
         header.dataset,
+        # A log that does not name the split is about test images.
         header.split or "test",
         list(NORMS).index(entry.table.norm),
         kind_of_noise,
@@ -219,25 +233,25 @@ def _key(entry: Entry) -> tuple[Any, ...]:
     )
 
 
-def _order(entry: Entry) -> list[tuple[bool, Any]]:
-    """Return what settings are sorted by: what is not recorded comes last."""
-    return [(fact is None, 0 if fact is None else fact) for fact in _key(entry)]
+def _sorting_key(entry: Entry) -> list[tuple[bool, Any]]:
+    """Return the key that sorts settings; what is not recorded comes last."""
+    return [(fact is None, 0 if fact is None else fact) for fact in _setting_of(entry)]
 
 
-def _words(entry: Entry) -> str:
-    """Describe the setting of an entry."""
+def _setting_words(entry: Entry) -> str:
+    """Describe the setting of an entry in words."""
     header = entry.header
-    where = f"data set {NOT_RECORDED}"
+    images = f"data set {NOT_RECORDED}"
     if header.dataset:
-        where = setting(header.dataset)
+        images = fact_text(header.dataset)
         if header.split:
-            where += f" {setting(header.split)}"
+            images += f" {fact_text(header.split)}"
     facts = [
-        where.strip(),
+        images.strip(),
         f"{len(entry.table):,} images",
         header.noise_title or f"sigma {NOT_RECORDED}",
-        f"n {setting(header.n)}",
-        "certain" if header.alpha == 0.0 else f"alpha {setting(header.alpha)}",
+        f"n {fact_text(header.n)}",
+        "certain" if header.alpha == 0.0 else f"alpha {fact_text(header.alpha)}",
     ]
     if entry.table.converted:
         facts.append(converted_words(entry.table))
@@ -249,9 +263,9 @@ def _rows(
     radii_of_norm: RadiiOfNorm,
     ranked_at: RankingRadius | None,
 ) -> list[BoardRow]:
-    """Return one setting's rows by rank, or by file where they are not ranked.
+    """Return one setting's rows, the best first, or by file where they are not ranked.
 
-    The best and the second best of each column but ACR are marked.
+    The best and the second best figure of each column but ACR are marked.
     """
     norm = entries[0].table.norm
     at_radii = [_accuracies(entry, radii_of_norm[norm]) for entry in entries]
@@ -279,6 +293,7 @@ def _rows(
 
 
 def _accuracies(entry: Entry, radii: Sequence[float]) -> list[Estimate | None]:
+    """Return certified accuracy at each radius; None where images have no labels."""
     if not entry.table.labelled:
         return [None for _ in radii]
     return [metrics.certified_accuracy(entry.table, radius) for radius in radii]
@@ -307,7 +322,10 @@ def _columns(
     at_radii: Sequence[Sequence[Estimate | None]],
     radii_of_norm: RadiiOfNorm,
 ) -> list[list[RankedCell]]:
-    """Return the columns of a setting after its first, a cell for each entry."""
+    """Return the columns of a setting after its first, with a cell for every entry.
+
+    Columns of another norm than the setting's are empty.
+    """
     tables = [entry.table for entry in entries]
     columns = [
         _share_cells(entries, LEVEL_BESIDE),
@@ -337,10 +355,13 @@ def _distinct_tables(entries: Sequence[Entry]) -> list[Certificates]:
 def _against_gaussian(
     tables: Sequence[Certificates], radii: Sequence[float]
 ) -> dict[int, Comparison]:
-    """Compare each table with the Gaussian one, by row, all judged together.
+    """Compare each table with the Gaussian one, all judged together.
 
     There are no comparisons where there is no Gaussian table, where a table repeats an
-    image, or where there are more than MOST_COMPARED.
+    image, or where there are more tables than MOST_COMPARED.
+
+    Returns:
+        place of the table -> its comparison.
     """
     gaussian = find_gaussian(tables)
     if gaussian is None or len(tables) > MOST_COMPARED:
@@ -353,9 +374,9 @@ def _against_gaussian(
 
 
 def _cells(printed: SheetColumn, *, ranked: bool = True) -> list[RankedCell]:
-    """Return the figures of a column, marked unless all are equal.
+    """Return the cells of a column, with marks if the column is `ranked`.
 
-    Those that are not known stay out of the ranking.
+    A figure without an interval is not known, and its cell stays empty.
     """
     figures = [
         figure if ends else ""

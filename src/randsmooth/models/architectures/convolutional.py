@@ -14,15 +14,16 @@ from torch.nn import functional as F
 from randsmooth.models.architectures.architecture import Architecture
 from randsmooth.models.architectures.residual import he_normal
 
-# The channels that each layer of a DenseNet adds, and the layers of a block.
+# How many channels each layer of DenseNet-40 adds.
 GROWTH = 12
-LAYERS = 6
+# How many layers each of its blocks has.
+LAYERS_OF_A_BLOCK = 6
 
 
 def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """Return LeNet as MACER and CAT-RS use it on MNIST.
 
-    Its convolutions 20@5x5 and 50@5x5 are each pooled, then there are 500 hidden units.
+    It has two convolutions, 20@5x5 and 50@5x5, each with a pool, and 500 hidden units.
     """
     # An unpadded 5x5 convolution takes 4 pixels, a pool halves.
     pooled_once = (image_size - 4) // 2
@@ -43,14 +44,14 @@ def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
 
 
 def small_cnn(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
-    """Return two 3x3 convolutions with a pool between, and one linear layer.
+    """Return a network of two 3x3 convolutions, a pool between, and a linear layer.
 
-    They have 29,066 parameters for 1x8x8 images and 10 classes.
+    It has 29,066 parameters for 1x8x8 images and 10 classes.
     """
     pooled = image_size // 2
     return nn.Sequential(
         nn.Conv2d(in_channels, 32, 3, padding=1),
-        # Behind it, the second convolution and the ReLU cost a quarter.
+        # The ReLU and the second convolution have a quarter of the places after it.
         MaxPool2x2(),
         nn.ReLU(),
         nn.Conv2d(32, 64, 3, padding=1),
@@ -87,7 +88,7 @@ def densenet40(*, in_channels: int, image_size: int, num_classes: int) -> nn.Mod
     )
     for block in (1, 2, 3):
         dense = OrderedDict[str, nn.Module]()
-        for layer in range(1, LAYERS + 1):
+        for layer in range(1, LAYERS_OF_A_BLOCK + 1):
             dense[f"layer{layer}"] = DenseLayer(channels)
             channels += GROWTH
         layers[f"block{block}"] = nn.Sequential(dense)
@@ -125,9 +126,11 @@ class Stem(nn.Conv2d):
         super().__init__(inputs, outputs, kernel)
 
     def forward(self, x: Tensor) -> Tensor:
+        # Only an attack needs the gradient by the input of the first layer.
         attacked = x.requires_grad and torch.is_grad_enabled()
         if x.device.type != "cpu" or not attacked or torch.compiler.is_compiling():
             return super().forward(x)
+        # Under autocast in its type, so that the gradient is computed in it too.
         dtype = x.dtype
         if torch.is_autocast_enabled("cpu"):
             dtype = torch.get_autocast_dtype("cpu")
@@ -147,6 +150,7 @@ class _Convolution(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
+        # Of x, and of the weight and the bias.
         needs_x, *needs_others = ctx.needs_input_grad
         by_x: Tensor | None = None
         by_weight: Tensor | None = None
@@ -179,8 +183,10 @@ def _by_input(grad: Tensor, weight: Tensor, sides: torch.Size) -> Tensor:
         sides: H and W.
     """
     windows = weight.flatten(1).t() @ grad.flatten(2)  # (N, C k k, H' W')
+    # A sum of many windows in bfloat16 would lose digits.
     exact = windows.to(torch.promote_types(grad.dtype, torch.float32))
-    return F.fold(exact, (sides[0], sides[1]), weight.shape[2:]).to(grad.dtype)
+    summed = F.fold(exact, (sides[0], sides[1]), weight.shape[2:])  # (N, C, H, W)
+    return summed.to(grad.dtype)
 
 
 def is_traced() -> bool:
@@ -195,11 +201,13 @@ class MaxPool2x2(nn.Module):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        # Compilers know torch's own better.
+        # Compilers and writers of graph files know torch's own pool better than this.
         is_recorded = torch.compiler.is_compiling() or is_traced()
-        trains = torch.is_grad_enabled() and x.requires_grad
-        trains_in_32_bits = trains and x.element_size() != 2
-        if x.device.type != "cpu" or trains_in_32_bits or is_recorded:
+        # The gradient of `_Pool` works on the bits of 16-bit numbers, and on no others.
+        has_16_bits = x.element_size() == 2
+        needs_gradient = torch.is_grad_enabled() and x.requires_grad
+        lacks_gradient = needs_gradient and not has_16_bits
+        if x.device.type != "cpu" or is_recorded or lacks_gradient:
             return F.max_pool2d(x, 2)
         # An odd last row or column is in no window.
         height = x.shape[2] // 2 * 2
@@ -208,9 +216,9 @@ class MaxPool2x2(nn.Module):
 
 
 class _Pool(torch.autograd.Function):
-    """The larger of every two columns, then of every two rows.
+    """A pool of 2x2 places: the larger of every two columns, then of every two rows.
 
-    It works in whole vectors, and stores no indices.
+    It works in whole vectors of the CPU, and stores no indices.
     """
 
     @staticmethod
@@ -223,7 +231,8 @@ class _Pool(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         x, columns, out = ctx.saved_tensors
-        return _to_larger(_to_larger(grad, columns, out, 2), x, columns, 3)
+        by_columns = _to_larger(grad, columns, out, 2)
+        return _to_larger(by_columns, x, columns, 3)
 
 
 def _pairs(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -235,17 +244,24 @@ def _pairs(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def _to_larger(grad: Tensor, x: Tensor, larger: Tensor, dim: int) -> Tensor:
     """Return `grad` at the larger of each pair of `x` along `dim`, and 0 at the other.
 
-    Of two equal ones it is at the first. It is computed on the bits of 16-bit numbers:
-    comparing and masking bfloat16 takes several times as long.
+    Of two equal ones, the first has it. This is computed on the bits of 16-bit numbers,
+    since comparing and masking bfloat16 takes several times as long.
+
+    Args:
+        grad: the gradient by `larger`.
+        x: the pairs, in 16-bit numbers.
+        larger: the larger one of each pair.
     """
     out = torch.empty_like(x)
     first, second = (half.view(torch.int16) for half in _pairs(out, dim))
     first_of_x, _ = _pairs(x, dim)
     bits = grad.view(torch.int16)
-    # It is 0 where the first is the larger; the mask is all ones where the second is.
+    # `unlike` is 0 where the first is the larger. Of any other number, it or its negative
+    # has the sign bit, which the shift spreads over all 16: the mask is all ones there.
     unlike = larger.view(torch.int16) ^ first_of_x.view(torch.int16)
     mask = unlike.neg().bitwise_or_(unlike).bitwise_right_shift_(15)
     torch.bitwise_and(bits, mask, out=second)
+    # Where the second has the gradient, the first has none.
     torch.bitwise_xor(bits, second, out=first)
     return out
 

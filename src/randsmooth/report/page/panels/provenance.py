@@ -6,7 +6,7 @@ Those that all tables have in common are printed once, the others side by side.
 from collections import Counter
 
 from randsmooth.certificates import Certificates
-from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
+from randsmooth.escape import NOT_RECORDED, fact_text, printable, shortened
 from randsmooth.report.page.panel import PageContent, PanelView
 
 # What the page calls the facts of a header.
@@ -124,7 +124,7 @@ def _facts(table: Certificates) -> dict[str, str]:
         unasked = field in ASKED and value is None
         untold = field in UNKNOWN_OF_LOGS and table.is_log
         if not unasked and not untold:
-            facts[name] = setting(value)
+            facts[name] = fact_text(value)
     if header.alpha == 0.0:
         facts[HEADER_FACTS["alpha"]] = (
             "none: all copies were counted, the certificates are certain"
@@ -136,7 +136,7 @@ def _facts(table: Certificates) -> dict[str, str]:
         return facts
     for field, value in header.model.items():
         name = MODEL_FACTS.get(field) or shortened(printable(field))
-        facts[f"model: {name}"] = setting(value)
+        facts[f"model: {name}"] = fact_text(value)
     return facts
 
 
@@ -148,7 +148,7 @@ def _origin(table: Certificates) -> str:
     header = table.header
     if header.source is None:
         return NOT_RECORDED if table.is_log else "randsmooth"
-    origin = f"another program ({setting(header.source)})"
+    origin = f"another program ({fact_text(header.source)})"
     if header.lumped:
         origin += "; only the picked class was counted"
     return origin
