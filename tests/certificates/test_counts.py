@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from certificates.walks import HEADER, same, table_of
-from models.refusing import problem_of, refusal
+from models.refusing import problem_of
 from randsmooth import bounds, metrics
 from randsmooth.certificates import (
     Certificates,
@@ -28,6 +28,7 @@ from randsmooth.errors import (
     MissingValue,
     NotFound,
     UnknownName,
+    WrongFile,
     WrongTable,
 )
 from randsmooth.noise import Gaussian
@@ -169,28 +170,40 @@ IMPOSSIBLE: list[
     tuple[dict[str, Any], Refusal]
 ] = [  # what is given, and what the refusal names
     ({**PICKED, "counts": [[990, 10]], "label": [-2]}, Refusal(BadValue, "-2")),
-    ({"counts": None, "label": [0]}, Refusal(BadValue)),
+    ({"counts": None, "label": [0]}, Refusal(MissingValue, field="counts")),
     ({**TWO, "counts": [[990, 10], [480]]}, Refusal(BadValue)),
-    ({**TWO, "counts": [[990, 10], [480, 20]]}, Refusal(BadValue, "500", "1,000")),
+    (
+        {**TWO, "counts": [[990, 10], [480, 20]]},
+        Refusal(BadValue, "500", "1,000", field="n"),
+    ),
     ({**PICKED, "counts": [[990, 10]], "n": 1001}, Refusal(BadValue, "1,000", "1,001")),
-    ({**PICKED, "counts": [990]}, Refusal(MissingValue)),
+    ({**PICKED, "counts": [990]}, Refusal(MissingValue, field="n")),
     ({**PICKED, "counts": [1001], "n": 1000}, Refusal(BadValue, "1001", "1000")),
     ({**PICKED, "counts": [[990.5, 10]]}, Refusal(BadValue, "990.5")),
     (
         {**PICKED, "counts": [[990, 10]], "label": [0, 1]},
         Refusal(BadValue, "(2,)", "(1)"),
     ),
-    ({**PICKED, "counts": [[990, 10]], "picked": [2]}, Refusal(BadValue, "picked=2")),
-    ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1, 0]]}, Refusal(BadValue)),
+    (
+        {**PICKED, "counts": [[990, 10]], "picked": [2]},
+        Refusal(BadValue, "2", field="picked"),
+    ),
+    (
+        {"counts": [[990, 10]], "label": [0], "counts0": [[9, 1, 0]]},
+        Refusal(BadValue, field="counts0"),
+    ),
     (
         {"counts": [[990, 10]], "label": [0], "counts0": [[9, 1]], "picked": [1]},
-        Refusal(Conflict),
+        Refusal(Conflict, field="picked"),
     ),
     (
         {**PICKED, "counts": [[990, 10]], "bound": "bayes"},
         Refusal(UnknownName, "bayes", field="bound"),
     ),
-    ({"counts": {"label": [0], "n_A": [5]}, "label": [0]}, Refusal(Conflict)),
+    (
+        {"counts": {"label": [0], "n_A": [5]}, "label": [0]},
+        Refusal(Conflict, field="label"),
+    ),
     (
         {"counts": {"label": [0], "counts_0": [5], "counts_2": [5]}},
         Refusal(BadValue, "counts_2"),
@@ -266,39 +279,49 @@ def test_files_and_frames_say_what_arrays_do(tmp_path: Path) -> None:
             )
 
 
-NO_COUNTS: list[tuple[str, str, str]] = [  # file, text, and what the refusal names
-    ("a.csv", "", "No columns"),
-    (
-        "a.csv",
-        "label,picked,n_A\n",
-        "n is missing",
-    ),  # nothing says it where no image is counted
-    ("a.csv", "label,picked,n_A,n\n0,0,990,1000,5\n", "cannot be read"),
-    ("a.csv", "label,picked,n_A,n\n0,0,inf,1000\n", "n_A holds inf"),
-    ("a.csv", "label,label\n0,0\n", "more than one column 'label'"),
+# A file, its text, and its problem.
+NO_COUNTS: list[tuple[str, str, Refusal]] = [
+    ("a.csv", "", Refusal(WrongFile, "a.csv")),
+    # Nothing says n where no image is counted.
+    ("a.csv", "label,picked,n_A\n", Refusal(MissingValue, field="n")),
+    ("a.csv", "label,picked,n_A,n\n0,0,990,1000,5\n", Refusal(WrongFile, "a.csv")),
+    ("a.csv", "label,picked,n_A,n\n0,0,inf,1000\n", Refusal(BadValue, "n_A", "inf")),
+    ("a.csv", "label,label\n0,0\n", Refusal(WrongFile, "'label'")),
     (
         "a.csv",
         'label,picked,n,counts\n0,0,1000,"[990, 10]"\n',
-        "counts holds '[990, 10]'",
+        Refusal(BadValue, "counts", "'[990, 10]'"),
     ),
     (
         "a.csv",
         "label,counts_0,counts_1,counts0_00,counts0_1\n0,5,0,1,0\n",
-        "not all from counts0_0",
+        Refusal(BadValue, "counts0_0"),
     ),
-    ("a.jsonl", "[1, 2]\n", "no counts"),
-    ("a.jsonl", '{"label": 0, "counts": [[9, 1], [9]]}\n', "different lengths"),
-    ("a.jsonl", "[" * 100_000, "cannot be read"),
-    ("a.jsonl", '{"label": 0, "n_A": 5}\n{"label": 0}\n', "n_A holds nan in row 1"),
-    ("a.jsonl", '{"label": 0, "n_A": 1' + "0" * 400 + "}\n", "a.jsonl"),
-    ("a.parquet", "PAR1", "pandas.read_parquet"),
+    ("a.jsonl", "[1, 2]\n", Refusal(BadValue, "a.jsonl")),
+    (
+        "a.jsonl",
+        '{"label": 0, "counts": [[9, 1], [9]]}\n',
+        Refusal(BadValue, "counts"),
+    ),
+    ("a.jsonl", "[" * 100_000, Refusal(WrongFile, "a.jsonl")),
+    (
+        "a.jsonl",
+        '{"label": 0, "n_A": 5}\n{"label": 0}\n',
+        Refusal(BadValue, "n_A", "nan", "row 1"),
+    ),
+    (
+        "a.jsonl",
+        '{"label": 0, "n_A": 1' + "0" * 400 + "}\n",
+        Refusal(WrongFile, "a.jsonl"),
+    ),
+    ("a.parquet", "PAR1", Refusal(WrongFile, "pandas.read_parquet")),
 ]
 
 
 def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
     for name, text, named in NO_COUNTS:
         (tmp_path / name).write_text(text)
-        assert named in refusal(from_counts, tmp_path / name, **FACTS), text
+        named.check(problem_of(from_counts, tmp_path / name, **FACTS))
     Refusal(NotFound).check(problem_of(from_counts, tmp_path / "none.csv", **FACTS))
 
 
@@ -391,7 +414,7 @@ def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(
         write_parquet(
             replace(table, header=Header.from_facts(forged)), tmp_path / "t.parquet"
         )
-        refusal(read, tmp_path / "t.parquet")
+        problem_of(read, tmp_path / "t.parquet")
 
 
 def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:

@@ -170,7 +170,7 @@ def one_radius() -> Certificates:
 
 
 REFUSED: list[tuple[type[Problem], str | None, Callable[[], Any]]] = [
-    (MissingValue, None, lambda: check(table_of(1, 2))),
+    (MissingValue, "at", lambda: check(table_of(1, 2))),
     (MissingValue, "at", lambda: check(table_of(1, 2), least=0.5)),
     (MissingValue, "least", lambda: check(table_of(1, 2), AT)),
     (
@@ -182,7 +182,7 @@ REFUSED: list[tuple[type[Problem], str | None, Callable[[], Any]]] = [
     (BadValue, "least", lambda: check(table_of(1, 2), AT, 60)),
     (BadValue, "confidence", lambda: check(table_of(1, 2), AT, 0.5, confidence=95)),
     (BadValue, "runs", lambda: check(table_of(1, 2), AT, 0.5, runs=0)),
-    (BadValue, None, lambda: check(table_of(1, 2), -1.0, 0.5)),
+    (BadValue, "radius", lambda: check(table_of(1, 2), -1.0, 0.5)),
     (BadValue, "at", lambda: check(one_radius(), 0.25, 0.5)),
     (
         BadValue,

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from randsmooth.certificates.evidence import ABSTAIN, NO_LABEL, Ints
 from randsmooth.certificates.logs.text import read_text
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, WrongFile
+from randsmooth.errors import BadValue, MissingValue, WrongFile
 from randsmooth.rules import MOST_SAMPLES
 
 # Columns of one number an image, and of several.
@@ -179,10 +179,10 @@ def _counts_array(given: Mapping[str, Any], paths: list[Ints] | None) -> Ints:
         return whole_numbers(name, values, *shape)
     if paths is not None:
         return np.array([path[-1] if len(path) else 0 for path in paths], np.int64)
-    raise BadValue(
-        "counts are missing: how often each class came out, or n_A, "
-        "how often the picked "
-        "class did"
+    raise MissingValue(
+        "counts are missing: how often each class came out, or n_A, how often the picked "
+        "class did",
+        field="counts",
     )
 
 

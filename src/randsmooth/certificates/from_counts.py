@@ -21,7 +21,7 @@ from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.certificates.thinning import marked
 from randsmooth.documents import shown
-from randsmooth.errors import BadValue, Conflict, MissingValue
+from randsmooth.errors import BadValue, Conflict, MissingValue, Setting
 from randsmooth.noise import Noise
 from randsmooth.rules import (
     ConfidenceBound,
@@ -119,7 +119,13 @@ def from_counts(
     """
     if sigma is None and noise is None:
         raise MissingValue(
-            "say under which noise the counts were made: sigma=0.5, or another as noise='uniform=0.6'"
+            (
+                "say under which noise the counts were made: ",
+                Setting("sigma", 0.5),
+                ", or another as ",
+                Setting("noise", "uniform=0.6"),
+            ),
+            field="sigma",
         )
     settings = CertificationSettings(sigma=sigma, noise=noise, alpha=alpha)
     # A misspelt rule is told before its looks are asked for.
@@ -191,7 +197,9 @@ def _check_given_once(
     twice = sorted(columns.keys() & arguments.keys())
     if twice:
         place = file_name or "the columns"
-        raise Conflict(f"{twice[0]} is given twice: as an argument, and in {place}")
+        raise Conflict(
+            f"{twice[0]} is given twice: as an argument, and in {place}", field=twice[0]
+        )
 
 
 def _uniform_numbers(N: int) -> Floats:
@@ -207,7 +215,10 @@ def _budget(arrays: Mapping[str, Any], rule: str) -> int:
     """
     if rule != "fixed" and "path" not in arrays:
         raise BadValue(
-            f"rule {shown(repr(rule))} decides at its looks: give path, the counts at each of them"
+            field="rule",
+            value=rule,
+            expected="decides at its looks",
+            fix=("give ", Setting("path"), ", the counts at each of them"),
         )
     samples = [arrays.get("n", np.zeros(0, np.int64))]
     if rule == "fixed" and arrays["counts"].ndim > 1:
@@ -217,10 +228,14 @@ def _budget(arrays: Mapping[str, Any], rule: str) -> int:
         raise BadValue(
             f"by n and counts, images have from {numbers[0]:,} to {numbers[-1]:,} samples, "
             "and a table has one n: make one for each. Where samples stopped once they "
-            "sufficed, give rule and path"
+            "sufficed, give rule and path",
+            field="n",
         )
     if not numbers:
-        raise MissingValue("n is missing: how many samples of each image were counted")
+        raise MissingValue(
+            field="n",
+            expected="is missing: how many samples of each image were counted",
+        )
     check_samples("n", numbers[0])
     return int(numbers[0])
 
@@ -261,11 +276,13 @@ def _selection(
     if picked is None and bound == "any-class" and arrays["counts"].ndim > 1:
         picked = arrays["counts"].argmax(axis=1)
     if picked is None:
-        raise MissingValue(f"picked is missing: {PICKED}")
+        raise MissingValue(field="picked", expected=f"is missing: {PICKED}")
     wrong = np.flatnonzero(picked >= K)
     if len(wrong):
         raise BadValue(
-            f"picked={picked[wrong[0]]} in row {wrong[0]} is not among the {K} classes"
+            field="picked",
+            value=int(picked[wrong[0]]),
+            expected=f"in row {wrong[0]} is not among the {K} classes",
         )
     return None, marked(picked, K)
 
@@ -280,11 +297,14 @@ def _n0_of(counts0: Ints, picked: Ints | None, K: int) -> int:
     classes = counts0.shape[1]
     if classes != K or len(sums) > 1:
         raise BadValue(
-            f"counts0 counts {classes} classes of {K} in n0={shown(sums)}; else give picked instead"
+            field="counts0",
+            expected=f"counts {classes} classes of {K} in n0={shown(sums)}",
+            fix=("else give ", Setting("picked"), " instead"),
         )
     if picked is not None and not np.array_equal(picked, counts0.argmax(axis=1)):
         raise Conflict(
-            "picked is not the most frequent class of counts0: give one of them"
+            field="picked",
+            expected="is not the most frequent class of counts0: give one of them",
         )
     return int(sums[0]) if sums else 1
 

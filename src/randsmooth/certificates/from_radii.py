@@ -74,8 +74,9 @@ def as_certificates(given: CertificatesLike) -> Certificates:
         return from_radii(given)
     if "radius" not in names:
         raise MissingValue(
-            f"radius is missing in the columns {', '.join(map(str, names))}; "
-            "of counts, see from_counts"
+            field="radius",
+            expected=f"is missing in the columns {', '.join(map(str, names))}",
+            fix="of counts, see from_counts",
         )
     columns: Any = given
     return from_radii(**{name: columns[name] for name in names if name in NAMES})
@@ -155,7 +156,9 @@ def _radii(radius: ArrayLike) -> Floats:
     except (TypeError, ValueError):
         raise BadValue(
             f"{shown(repr(radius))} is no array of radii: expected numbers, "
-            "a table or columns"
+            "a table or columns",
+            field="radius",
+            value=radius,
         ) from None
 
 
@@ -167,7 +170,9 @@ def _right_images(correct: ArrayLike | None, radii: Floats) -> np.ndarray[Any, A
     if right.shape != radii.shape or not np.isin(right, (0, 1)).all():
         raise BadValue(
             f"correct must hold True or False for each of {radii.size} radii; "
-            f"got {right.tolist()}"
+            f"got {right.tolist()}",
+            field="correct",
+            value=right.tolist(),
         )
     return right
 

@@ -263,7 +263,9 @@ class StoredHeader(RunFacts):
             Problem: sigma or distribution stands for no noise, or both are given.
         """
         if self.sigma is not None and self.distribution is not None:
-            raise Conflict("sigma and distribution differ: a header has one of them")
+            raise Conflict(
+                "sigma and distribution differ: a header has one of them", field="sigma"
+            )
         noise_of_samples: Noise | None = None
         if self.sigma is not None:
             noise_of_samples = Gaussian(self.sigma)

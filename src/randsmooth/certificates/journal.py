@@ -46,6 +46,8 @@ def check_parquet(out: Place) -> None:
         raise BadValue(
             f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such "
             "a file",
+            field="out",
+            value=out,
             file=out,
         )
 

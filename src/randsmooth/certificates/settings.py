@@ -10,7 +10,6 @@ from pydantic import model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.facts import check_facts
-from randsmooth.documents import shown
 from randsmooth.errors import BadValue, MissingValue, Setting, TooFewSamples
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import Deviations, NamedNoise, Noise, UnderNoise
@@ -212,7 +211,9 @@ class CertificationSettings(HowToCertify, UnderNoise):
             raise BadValue(
                 f"{self.noise.text} is known once there are training data, as "
                 "certification has them; else give "
-                f"rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))"
+                f"rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))",
+                field="noise",
+                value=self.noise.text,
             )
         return self.noise
 
@@ -246,8 +247,12 @@ class CertificationSettings(HowToCertify, UnderNoise):
             self.__dict__[name] = value
         if self.label_aware:
             raise BadValue(
-                f"label_aware: rule {self.rule} counts all copies of every image: "
-                "leave out label_aware"
+                field="label_aware",
+                value=True,
+                fix=(
+                    f"rule {self.rule} counts all copies of every image: leave out ",
+                    Setting("label_aware"),
+                ),
             )
         self.__dict__["seed"] = self.seed or 0
 
@@ -257,7 +262,9 @@ class CertificationSettings(HowToCertify, UnderNoise):
             return
         if isinstance(self.noise, Deviations) or not self.noise.rounds_exactly:
             raise BadValue(
-                f"sound certification is of Gaussian noise alone; got {self.noise.text}"
+                f"sound certification is of Gaussian noise alone; got {self.noise.text}",
+                field="sound",
+                value=True,
             )
         self.noise.check_for_pixels()
 
@@ -278,9 +285,20 @@ class CertificationSettings(HowToCertify, UnderNoise):
         if ANY_CLASS in kind.takes and self.bound in (usual, ANY_CLASS):
             return ANY_CLASS
         raise BadValue(
-            f"n0=0 picks no class, and rule={shown(repr(self.rule))}, "
-            f"bound={self.bound} does not hold for any class: give n0 >= 1 (100 is "
-            "usual), rule radius=R, or label_aware to test the label"
+            field="n0",
+            value=0,
+            expected=(
+                "picks no class, and ",
+                Setting("rule", self.rule),
+                ", ",
+                Setting("bound", self.bound),
+                " does not hold for any class",
+            ),
+            fix=(
+                "give n0 >= 1 (100 is usual), rule radius=R, or ",
+                Setting("label_aware"),
+                " to test the label",
+            ),
         )
 
     @property
@@ -321,7 +339,9 @@ def check_budget(n0: int, n: int, alpha: float) -> None:
     least = bounds.smallest_n(alpha)
     if n < least:
         raise TooFewSamples(
-            f"alpha={alpha} needs n >= {least} to certify anything; got n={n}"
+            f"alpha={alpha} needs n >= {least} to certify anything; got n={n}",
+            field="n",
+            value=n,
         )
 
 

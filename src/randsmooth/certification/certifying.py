@@ -28,8 +28,11 @@ from randsmooth.certification.run import Chosen, OpenRun, RunSpec, open_run, spr
 from randsmooth.certification.run_notes import tell
 from randsmooth.errors import (
     GO_ON_OR_BEGIN_ANEW,
+    OVERWRITE,
+    RESUME,
     BadValue,
     Conflict,
+    MissingValue,
     OutputExists,
     Problem,
     Setting,
@@ -120,16 +123,18 @@ def certify(
     show = chosen_progress(progress)
     if out is None:
         if workers is not None or resume or overwrite or spec.shard is not None:
-            raise BadValue(
-                "workers, shard, resume and overwrite are about a file: give "
-                "out='something.parquet'"
+            raise MissingValue(
+                "workers, shard, resume and overwrite are about a file",
+                field="out",
+                fix=("give ", Setting("out", "something.parquet")),
             )
         return certify_in_memory(spec.open(), show)
 
     if workers is not None and spec.shard is not None:
         raise Conflict(
-            f"shard='{spec.shard}', and workers, who share a run themselves: leave out "
-            "one of them"
+            field="shard",
+            value=str(spec.shard),
+            expected="excludes workers, who share a run themselves: leave out one of them",
         )
     check_parquet(out)
     place = place_of(out)
@@ -300,7 +305,9 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Raise Problem for both flags, or for neither where a run into `out` exists."""
     if resume and overwrite:
         raise Conflict(
-            "resume=True goes on, overwrite=True begins anew: give one of them"
+            (RESUME, " goes on, ", OVERWRITE, " begins anew: give one of them"),
+            field="resume",
+            value=True,
         )
     if resume or overwrite:
         return

@@ -85,7 +85,14 @@ def export_model(
         writers[Path(torch_export)] = torch.export.save
     if not writers:
         raise MissingValue(
-            "nothing to write: give onnx=FILE.onnx or torch_export=FILE.pt2"
+            "nothing to write",
+            field="onnx",
+            fix=(
+                "give ",
+                Setting("onnx", "FILE.onnx"),
+                " or ",
+                Setting("torch_export", "FILE.pt2"),
+            ),
         )
     if isinstance(model, str | Path):
         model = models.open_source(model)
@@ -94,6 +101,7 @@ def export_model(
     if shape is None:
         raise MissingValue(
             "the model does not say what images it takes",
+            field="shape",
             fix=("give shape=(C, H, W), or the ", Setting("dataset")),
         )
     if onnx is not None:

@@ -36,7 +36,9 @@ def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
         if images > 1:
             level_in_words += f" over {images} images is {level:.3g} for each, which"
         raise TooFewSamples(
-            f"{level_in_words} needs n >= {least} to predict any class; got n={n}"
+            f"{level_in_words} needs n >= {least} to predict any class; got n={n}",
+            field="n",
+            value=n,
         )
     return n
 

@@ -117,7 +117,12 @@ def quantise(
     path = Path(out)
     show = chosen_progress(progress)
     if path.suffix != ".xml":
-        raise BadValue(f"{path} must end in .xml: int8 models are OpenVINO IRs")
+        raise BadValue(
+            f"{path} must end in .xml: int8 models are OpenVINO IRs",
+            field="out",
+            value=out,
+            file=path,
+        )
     check_known("setting", READING, *reading)
     spec = RunSpec.of(
         model,

@@ -51,7 +51,7 @@ from randsmooth.certification.opening import (
 from randsmooth.certification.options import ImageOptions, RunOptions
 from randsmooth.certification.scheduler import Job, Scheduler, Steps
 from randsmooth.certification.smoothed import SmoothedClassifier
-from randsmooth.errors import Conflict, OutputExists, WrongData, check_known
+from randsmooth.errors import Conflict, OutputExists, Setting, WrongData, check_known
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.arguments import recorded_arguments
 from randsmooth.noise import Deviations, Noise
@@ -533,7 +533,14 @@ def choose(total: int, take: int | None, skip: int | None) -> Chosen:
     """
     if take is not None and skip is not None:
         raise Conflict(
-            f"take={take} and skip={skip} choose images in two ways: give one of them"
+            (
+                Setting("take", take),
+                " and ",
+                Setting("skip", skip),
+                " choose images in two ways: give one of them",
+            ),
+            field="take",
+            value=take,
         )
     if take is not None:
         return tuple(data.take(total, take).tolist()), f"take {take} of {total}"

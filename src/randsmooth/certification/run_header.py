@@ -168,8 +168,9 @@ def describe_model(
         isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST
     ):
         raise BadValue(
-            f"identity={identity!r:.{LONGEST}} must be some words, "
-            f"at most {LONGEST} characters"
+            field="identity",
+            value=identity,
+            expected=f"must be some words, at most {LONGEST} characters",
         )
     called = (
         model.called

@@ -178,7 +178,9 @@ class SmoothedClassifier:
         """
         if not isinstance(self.noise, Gaussian):
             raise BadValue(
-                f"this is for Gaussian noise of one sigma; got {self.noise.text}"
+                f"this is for Gaussian noise of one sigma; got {self.noise.text}",
+                field="noise",
+                value=self.noise.text,
             )
         return self.noise.sigma
 
@@ -229,8 +231,10 @@ class SmoothedClassifier:
         rule = settings.of(images.shape[1:]).stopping_rule()
         if until is not None and not rule.sequential:
             raise BadValue(
-                f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, "
-                "dense or radius=R"
+                field="rule",
+                value=settings.rule,
+                expected="decides once, at its end",
+                fix="stop anytime, grid, dense or radius=R",
             )
 
         jobs = [
@@ -293,8 +297,10 @@ class SmoothedClassifier:
                 )
         if settings.label_aware:
             raise BadValue(
-                "label_aware=True needs labels: certify a data set with "
-                "`randsmooth.certify`"
+                field="label_aware",
+                value=True,
+                expected="needs labels",
+                fix="certify a data set with `randsmooth.certify`",
             )
         return settings
 

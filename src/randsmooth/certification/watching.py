@@ -18,7 +18,7 @@ from randsmooth.certification.algorithm import estimating, selecting, uniforms
 from randsmooth.certification.batches import SampleRange
 from randsmooth.certification.scheduler import Ints, Job, count_once, results
 from randsmooth.certification.smoothed import SmoothedClassifier
-from randsmooth.errors import BadValue
+from randsmooth.errors import BadValue, Setting
 from randsmooth.noise import address_of
 from randsmooth.rules import Evidence
 
@@ -91,11 +91,15 @@ def watch(
     settings = smoothed.settings_for(settings, fields)
     images = smoothed.checked(x)
     if len(images) != 1:
-        raise BadValue(f"one image can be watched at a time; got {len(images)}")
+        raise BadValue(
+            f"one image can be watched at a time; got {len(images)}", field="x"
+        )
     if settings.n0 == 0:
         raise BadValue(
-            "n0=0: a certificate is watched for the class that n0 >= 1 samples pick; "
-            "100 are usual"
+            field="n0",
+            value=0,
+            expected="picks no class, and a certificate is watched for one",
+            fix=("100 are usual: ", Setting("n0", 100)),
         )
     image = images[0]
     rule = settings.of(image.shape).stopping_rule()

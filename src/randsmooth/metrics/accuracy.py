@@ -180,8 +180,10 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     check_radius(up_to)
     if up_to == 0.0:
         raise BadValue(
-            "up_to=0 leaves no area; give the largest radius that matters, in units of "
-            "pixels in [0, 1]"
+            field="up_to",
+            value=up_to,
+            expected="leaves no area",
+            fix="give the largest radius that matters, in units of pixels in [0, 1]",
         )
 
     counted_radii = np.minimum(table.radius, up_to) * table.correct

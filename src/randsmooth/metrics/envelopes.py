@@ -79,7 +79,9 @@ def envelope(
     """
     given = [as_certificates(table) for table in tables]
     if not given:
-        raise MissingValue("an envelope is of one table or more; got none")
+        raise MissingValue(
+            "an envelope is of one table or more; got none", field="tables"
+        )
     require_images(len(given[0]))
     for table in given[1:]:
         require_same_images(given[0], table)

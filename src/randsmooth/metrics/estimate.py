@@ -121,7 +121,8 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
     if not (least <= values.min() and values.max() <= most):
         raise BadValue(
             f"values from {values.min():g} to {values.max():g} must lie between "
-            f"{least:g} and {most:g}"
+            f"{least:g} and {most:g}",
+            field="values",
         )
     low, high = mean_interval(values, bounds, CRITICAL)
     return Estimate(float(values.mean()), float(low), float(high), len(values))

@@ -48,7 +48,9 @@ def check_radius(*radii: float) -> None:
         if not (math.isfinite(r) and r >= 0.0):
             raise BadValue(
                 f"radius {r} must be a finite number >= 0, in the unit of the "
-                "certificates"
+                "certificates",
+                field="radius",
+                value=r,
             )
 
 

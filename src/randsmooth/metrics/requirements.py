@@ -318,6 +318,7 @@ def check(
     if not every:
         raise MissingValue(
             "there is no condition to check",
+            field="at",
             fix=("give ", Setting("at", 0.5), " and ", Setting("least", 0.6)),
         )
     _check_share("confidence", confidence)

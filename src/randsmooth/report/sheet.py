@@ -261,7 +261,8 @@ def with_distinct_names(tables: Sequence[Certificates]) -> list[Certificates]:
     """
     if not tables:
         raise MissingValue(
-            "there is no certificate table to report on; give at least one file"
+            "there is no certificate table to report on; give at least one file",
+            field="tables",
         )
     named: dict[str, Certificates] = {}
     for place, table in enumerate(tables, start=1):

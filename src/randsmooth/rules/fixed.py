@@ -77,7 +77,9 @@ class Fixed(Once):
         least = bounds.smallest_n(self.level)
         if self.n < least:
             raise TooFewSamples(
-                f"alpha={self.alpha} needs n >= {least} to certify anything; got n={self.n}"
+                f"alpha={self.alpha} needs n >= {least} to certify anything; got n={self.n}",
+                field="n",
+                value=self.n,
             )
 
     @property

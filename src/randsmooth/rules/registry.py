@@ -90,7 +90,9 @@ def kind_of_rule(
         arguments[_field_of_number(kind, text)] = _parse_number(text, number)
     elif kind.number_is_required:
         raise MissingValue(
-            f"rule {text!r} needs a number: {kind.usage}, {kind.summary}"
+            f"rule {text!r} needs a number: {kind.usage}, {kind.summary}",
+            field="rule",
+            value=text,
         )
     return kind, arguments
 
@@ -125,5 +127,7 @@ def _parse_number(text: str, number: str) -> float:
     name = text.partition("=")[0]
     raise BadValue(
         f"rule {shown(repr(text))}: {shown(repr(number))} is no number; write it as in "
-        f"{name}=0.5"
+        f"{name}=0.5",
+        field="rule",
+        value=text,
     )

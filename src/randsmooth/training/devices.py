@@ -170,7 +170,10 @@ def placed(
         )
     if devices > 1 and kind == "cpu" and sync_batch_norm:
         raise BadValue(
-            "sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU"
+            field="sync_batch_norm",
+            value=True,
+            expected="needs GPUs, as torch's SyncBatchNorm does",
+            fix="leave it out on the CPU",
         )
     return asked
 

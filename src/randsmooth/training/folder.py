@@ -55,7 +55,11 @@ def checkpoint_in(
             damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
-        raise Conflict((RESUME, " goes on, ", OVERWRITE, " discards: give one of them"))
+        raise Conflict(
+            (RESUME, " goes on, ", OVERWRITE, " discards: give one of them"),
+            field="resume",
+            value=True,
+        )
     if accept_changes and not resume:
         raise MissingValue(
             field="accept_changes",

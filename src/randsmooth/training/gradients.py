@@ -87,7 +87,8 @@ def gradient_norms(
     """
     if len(indices) == 0:
         raise MissingValue(
-            "no image given: name at least one position in the training split"
+            "no image given: name at least one position in the training split",
+            field="indices",
         )
     chosen = torch.as_tensor(indices)
     network = copy.deepcopy(model).eval()

@@ -407,7 +407,9 @@ def _check_takes(method: Method, name: str, noise: Noise) -> None:
         which = f"{name} with eps={method.eps}"
     raise BadValue(
         f"{which} is for Gaussian noise, a sigma; under {noise.text} take one of "
-        f"{', '.join(sorted(others))}"
+        f"{', '.join(sorted(others))}",
+        field="method",
+        value=name,
     )
 
 

@@ -340,6 +340,8 @@ def find(
     if method is not None and method != preset_method:
         raise Conflict(
             f"preset {preset!r} is for method {preset_method}, not {method}",
+            field="preset",
+            value=preset,
             fix=Setting("method", preset_method),
         )
     for candidate in candidates:
@@ -352,6 +354,8 @@ def find(
     usual = default(preset_method, dataset)
     raise BadValue(
         f"preset {preset!r} is for {', '.join(sorted(served))}, not {dataset!r}",
+        field="preset",
+        value=preset,
         fix=(
             "take ",
             Setting("preset", usual.name),
@@ -373,7 +377,9 @@ def _check_unambiguous(preset: str, dataset: str) -> None:
     raise MissingValue(
         f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one "
         "schedule, the figures of its table come from another. Choose "
-        f"{' or '.join(choices)}"
+        f"{' or '.join(choices)}",
+        field="preset",
+        value=preset,
     )
 
 
