@@ -291,7 +291,7 @@ def _clean_accuracy(run: OpenRun, show: Progress) -> Estimate:
     return metrics.share(right)
 
 
-class Trial(NamedTuple):
+class PilotResults(NamedTuple):
     """What came of the pilots.
 
     Attributes:
@@ -312,7 +312,7 @@ def _try(
     radius: float,
     images: int,
     show: Progress,
-) -> Trial:
+) -> PilotResults:
     """Try the model without noise, and each of the noises on the pilots' images.
 
     Args:
@@ -338,7 +338,7 @@ def _try(
             candidate = _candidate(noise, rows, samples, radius, settings.alpha)
             candidates.append(candidate)
             reporter.say(_line(candidate))
-    return Trial(clean, tuple(candidates))
+    return PilotResults(clean, tuple(candidates))
 
 
 def _rows(run: OpenRun, reporter: Reporter) -> list[JournalRow]:

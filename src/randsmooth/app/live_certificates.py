@@ -25,7 +25,7 @@ from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
 from randsmooth.certification.opening import images_taken, opened, trained_noise
 from randsmooth.data import DatasetSpec, Size
-from randsmooth.data.decode import form
+from randsmooth.data.decode import image_header
 from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import BadValue, TooLarge
 from randsmooth.frozen_record import FrozenRecord, settings_from
@@ -269,7 +269,7 @@ class Served:
                 f"the file is larger than the {megabytes:g} MB that are read"
             )
         with opened_file(path) as stream:
-            form(stream, "the file", most=self.limits.pixels)
+            image_header(stream, "the file", most=self.limits.pixels)
         # Strangers need not know where files are kept.
         image, _ = data.read_picture(path, self.spec, called="the file")
         return image

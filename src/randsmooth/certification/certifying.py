@@ -23,7 +23,7 @@ from randsmooth.certificates.journal import (
     shards_path,
 )
 from randsmooth.certificates.journal_rows import table_of
-from randsmooth.certification.options import RunOptions
+from randsmooth.certification.keywords import RunOptions
 from randsmooth.certification.run import Chosen, OpenRun, RunSpec, open_run, spread
 from randsmooth.certification.run_notes import tell
 from randsmooth.errors import (

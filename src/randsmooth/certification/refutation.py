@@ -15,7 +15,7 @@ from randsmooth import data
 from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
 from randsmooth.certification.batches import EVERY
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.options import CertifiedModelOptions
+from randsmooth.certification.keywords import CertifiedModelOptions
 from randsmooth.certification.predicting import enough_to_predict, top_if_clear
 from randsmooth.certification.run import RunSpec
 from randsmooth.certification.run_header import (

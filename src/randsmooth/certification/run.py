@@ -37,6 +37,7 @@ from randsmooth.certification.algorithm import (
 from randsmooth.certification.backends import check_backend
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.fitting import class_names
+from randsmooth.certification.keywords import ImageOptions, RunOptions
 from randsmooth.certification.matching import (
     deviations_of_numbers,
     held_fixed,
@@ -48,7 +49,6 @@ from randsmooth.certification.opening import (
     reading_of,
     trained_noise,
 )
-from randsmooth.certification.options import ImageOptions, RunOptions
 from randsmooth.certification.scheduler import Job, Scheduler, Steps
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import Conflict, OutputExists, Setting, WrongData, check_known

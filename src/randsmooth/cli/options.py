@@ -124,12 +124,12 @@ class Resized(Settings):
     crop: str | None = None
 
 
-class Images(Resized, Columns):
+class ImageReading(Resized, Columns):
     """How images are read, and brought to the size that a model takes."""
 
     def reading(self) -> dict[str, Any]:
         """Return the settings as `data.load` takes them."""
-        return self.model_dump(include={*Images.model_fields})
+        return self.model_dump(include={*ImageReading.model_fields})
 
 
 class OneModel(Settings):
@@ -174,7 +174,7 @@ class Model(OnDevice):
     num_classes: int | None = None
 
 
-class Identified(Images, Model):
+class Identified(ImageReading, Model):
     """A model that is certified, on images.
 
     Attributes:

@@ -56,7 +56,7 @@ WHITE = "save 255 times its pixels, or one bit a pixel,"
 _filtering_warnings = Lock()
 
 
-class Form(NamedTuple):
+class ImageHeader(NamedTuple):
     """What the header of an image says: PIL's mode, and its sides once upright."""
 
     mode: str
@@ -132,7 +132,9 @@ def decode(
         return channels_first(_fitted(image, spec, where, draws))
 
 
-def form(stream: IO[bytes], where: str, *, most: int = MOST_PIXELS) -> Form:
+def image_header(
+    stream: IO[bytes], where: str, *, most: int = MOST_PIXELS
+) -> ImageHeader:
     """Return mode, height and width of one image, from its header alone.
 
     Raises:
@@ -140,8 +142,8 @@ def form(stream: IO[bytes], where: str, *, most: int = MOST_PIXELS) -> Form:
     """
     with _image(stream, where, most) as image:
         if orientation_of(image) in EXCHANGING_SIDES:
-            return Form(image.mode, height=image.width, width=image.height)
-        return Form(image.mode, image.height, image.width)
+            return ImageHeader(image.mode, height=image.width, width=image.height)
+        return ImageHeader(image.mode, image.height, image.width)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import torch
 
 from randsmooth.data.choosing import sample
 from randsmooth.data.dataset_spec import DatasetSpec, spec_of_own_data
-from randsmooth.data.decode import WHITE, Form, check_brightest, form
+from randsmooth.data.decode import WHITE, ImageHeader, check_brightest, image_header
 from randsmooth.data.encoded import Encoded
 from randsmooth.data.image_size import Fit, one_shape
 from randsmooth.data.images import Images, StreamedImages, TensorImages
@@ -48,8 +48,8 @@ def spec_of_splits(
             "folders"
         )
 
-    forms = _forms(encoded)
-    modes = {image.mode for image in forms}
+    headers = _headers(encoded)
+    modes = {image.mode for image in headers}
     channels = channels_of(modes)
     if channels is None:
         raise WrongData(
@@ -57,7 +57,7 @@ def spec_of_splits(
             fix="convert all to L or to RGB, with 8 bits",
         )
 
-    sides = {(image.height, image.width) for image in forms}
+    sides = {(image.height, image.width) for image in headers}
     labels = torch.cat([split.labels for split in splits.values()])
     spec = spec_of_own_data(
         name,
@@ -74,13 +74,13 @@ def spec_of_splits(
     return replace(spec, augment=DATASETS["imagenet"].augment)
 
 
-def _forms(encoded: Encoded) -> set[Form]:
+def _headers(encoded: Encoded) -> set[ImageHeader]:
     """Return what the headers of (some of) the images say."""
-    forms = set[Form]()
+    headers = set[ImageHeader]()
     for index in sample(len(encoded), SAMPLED_IMAGES):
         with encoded.open(index) as stream:
-            forms.add(form(stream, encoded.where(index)))
-    return forms
+            headers.add(image_header(stream, encoded.where(index)))
+    return headers
 
 
 def images_of_split(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.data.decode import WHITE, check_brightest, decode, form, opened
+from randsmooth.data.decode import WHITE, check_brightest, decode, image_header, opened
 from randsmooth.data.image_size import Fit, Sides
 from randsmooth.data.pixel_modes import GREY, LUMA
 from randsmooth.errors import Problem
@@ -82,7 +82,7 @@ crop 8, grey)')
     """
     channels, height, width = spec.shape
     with opened(path) as stream:
-        picture = form(stream, called or str(path))
+        picture = image_header(stream, called or str(path))
     before = (picture.height, picture.width)
     fit = _covering(before, spec)
 

@@ -31,7 +31,7 @@ from .diffusion import DiffusionDenoiser as DiffusionDenoiser
 from .ensemble import Ensemble as Ensemble
 from .folder import check_folder as check_folder
 from .folder import save as save
-from .importing.checkpoint import import_checkpoint as import_checkpoint
+from .importing.foreign_checkpoint import import_checkpoint as import_checkpoint
 from .inputs import check_inputs as check_inputs
 from .registry import ARCHITECTURES as ARCHITECTURES
 from .registry import build as build

@@ -23,7 +23,7 @@ FILTERS = {2: "bilinear", 3: "bicubic"}  # of Pillow, by their numbers
 ROUNDING = 1e-6
 
 
-class Kind(NamedTuple):
+class ProcessorKind(NamedTuple):
     """What a kind of processors does where its settings do not say it.
 
     Attributes:
@@ -38,12 +38,12 @@ class Kind(NamedTuple):
 
 # Processors that resize, crop, rescale and normalise as their settings say.
 KINDS = {
-    "ViT": Kind(square=True, crops=False),
-    "DeiT": Kind(square=True, crops=True),
-    "Beit": Kind(square=True, crops=False),
-    "Pvt": Kind(square=True, crops=False),
-    "Bit": Kind(square=False, crops=True),
-    "CLIP": Kind(square=False, crops=True),
+    "ViT": ProcessorKind(square=True, crops=False),
+    "DeiT": ProcessorKind(square=True, crops=True),
+    "Beit": ProcessorKind(square=True, crops=False),
+    "Pvt": ProcessorKind(square=True, crops=False),
+    "Bit": ProcessorKind(square=False, crops=True),
+    "CLIP": ProcessorKind(square=False, crops=True),
 }
 # What all of them do where their settings do not say it.
 USUAL = {
@@ -87,7 +87,7 @@ def steps_of(folder: Path) -> list[ModelStep]:
     ) from cause
 
 
-def _kind_of(settings: Mapping[str, Any]) -> Kind:
+def _kind_of(settings: Mapping[str, Any]) -> ProcessorKind:
     """Return the kind of the processor that has these settings."""
     name = settings.get("image_processor_type")
     if name is None:
@@ -103,7 +103,7 @@ def _kind_of(settings: Mapping[str, Any]) -> Kind:
     return KINDS[kind]
 
 
-def _steps(kind: Kind, settings: Mapping[str, Any]) -> list[ModelStep]:
+def _steps(kind: ProcessorKind, settings: Mapping[str, Any]) -> list[ModelStep]:
     """Return the steps that a processor's settings say."""
     steps = list[ModelStep]()
     if settings["do_resize"]:

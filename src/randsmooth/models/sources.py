@@ -33,7 +33,7 @@ NO_MODEL = re.compile(
 )
 
 
-class Form(NamedTuple):
+class SourceForm(NamedTuple):
     """One way to name a model.
 
     Attributes:
@@ -74,70 +74,70 @@ def _opener_of_scripted() -> Callable[..., Any]:
 
 # In this order: the first that a source is written in opens it.
 FORMS = (
-    Form(
+    SourceForm(
         written="hf:user/name or hf:FOLDER",
         what="an image classifier of transformers",
         pattern="hf:.*",
         check=None,
         opener=lambda: models.transformers_models.from_transformers,
     ),
-    Form(
+    SourceForm(
         written="timm:NAME",
         what="an image classifier of timm",
         pattern="timm:.*",
         check=None,
         opener=lambda: models.timm_models.from_timm,
     ),
-    Form(
+    SourceForm(
         written=f"FOLDER, {' or '.join(DEMOS)}",
         what="a model folder",
         pattern="",
         check=check_place,
         opener=lambda: models.load,
     ),
-    Form(
+    SourceForm(
         written="file.py:NAME",
         what="what returns the model, or is it",
         pattern=r".*\.py:[A-Z_][\w.]*",
         check=check_file,
         opener=lambda: models.by_code.from_code,
     ),
-    Form(
+    SourceForm(
         written="package.module:NAME",
         what="the same in a module",
         pattern=r"[A-Z_][\w.]*:[A-Z_][\w.]*",
         check=None,
         opener=lambda: models.by_code.from_code,
     ),
-    Form(
+    SourceForm(
         written="NET.onnx",
         what="an ONNX file",
         pattern=r".*\.onnx",
         check=check_file,
         opener=lambda: models.OnnxModel,
     ),
-    Form(
+    SourceForm(
         written="NET.xml",
         what="an OpenVINO IR, with NET.bin beside it",
         pattern=r".*\.xml",
         check=check_file,
         opener=lambda: models.IrModel,
     ),
-    Form(
+    SourceForm(
         written="NET.pt2",
         what="a program of torch.export",
         pattern=r".*\.pt2",
         check=check_file,
         opener=_opener_of_exported,
     ),
-    Form(
+    SourceForm(
         written="NET.pt",
         what="a TorchScript file",
         pattern=r".*\.(pt|torchscript|ts|jit)",
         check=check_file,
         opener=_opener_of_scripted,
     ),
-    Form(
+    SourceForm(
         written="user/name",
         what="a model folder on the Hugging Face hub",
         pattern=HUB_ID.pattern,
@@ -147,7 +147,7 @@ FORMS = (
 )
 
 
-def form_of(source: Path | str) -> Form:
+def form_of(source: Path | str) -> SourceForm:
     """Return the form that `source` is written in.
 
     Raises:
@@ -173,7 +173,7 @@ def form_of(source: Path | str) -> Form:
     raise NotFound(f"{shown(str(source))} names no model: expected one of: {forms}")
 
 
-def check_source(source: Path | str) -> tuple[Path | str, Form]:
+def check_source(source: Path | str) -> tuple[Path | str, SourceForm]:
     """Return where what `source` names lies on this machine, and its form.
 
     Of a URL what training needs is not fetched.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from randsmooth import data
-from randsmooth.cli.options import DATASET, Answered, Images
+from randsmooth.cli.options import DATASET, Answered, ImageReading
 from randsmooth.cli.settings import Argument, option
 from randsmooth.escape import LONG, printable, shortened
 
@@ -13,7 +13,7 @@ from randsmooth.escape import LONG, printable, shortened
 MOST_CLASSES = 10
 
 
-class Describe(Answered, Images):
+class Describe(Answered, ImageReading):
     """Settings of `randsmooth data describe`."""
 
     dataset: Argument[str] = option(DATASET, ...)

@@ -12,7 +12,7 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.cli.options import (
     DATASET_OF_THE_MODEL,
     Answered,
-    Images,
+    ImageReading,
     Noisy,
     OneModel,
 )
@@ -25,7 +25,7 @@ from randsmooth.progress import console
 ENDINGS = re.compile(r"\.(onnx|xml|pt2?)$")
 
 
-class Quantise(Answered, Noisy, Images, OneModel):
+class Quantise(Answered, Noisy, ImageReading, OneModel):
     """Settings of `randsmooth quantise`.
 
     Attributes:

@@ -51,7 +51,7 @@ class Verify(Answered):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckedFile:
     """What became of a file.
 
     Attributes:
@@ -131,7 +131,7 @@ def _is_listed(path: Path) -> bool:
         return True
 
 
-def examined(path: Path) -> Finding:
+def examined(path: Path) -> CheckedFile:
     """Return what is at `path`, and what of it could be checked."""
     kind = None
     try:
@@ -158,9 +158,11 @@ def _sentence_of(warning: Warning | str) -> str:
     return worded(warning) if isinstance(warning, Note) else str(warning)
 
 
-def _finding(path: Path, kind: Kind | None, state: str, sentence: str) -> Finding:
+def _finding(
+    path: Path, kind: FileKind | None, state: str, sentence: str
+) -> CheckedFile:
     name = None if kind is None else kind.name
-    return Finding(with_urls(str(path)), name, state, with_urls(sentence))
+    return CheckedFile(with_urls(str(path)), name, state, with_urls(sentence))
 
 
 def _check_can_be_opened(path: Path) -> None:
@@ -188,7 +190,7 @@ def why_not_opened(path: Path) -> str:
     return "is a pipe or a device; expected a file or a folder"
 
 
-def _lines(findings: list[Finding]) -> Iterator[str]:
+def _lines(findings: list[CheckedFile]) -> Iterator[str]:
     """Return a line for each file, and how many are in which state."""
     for finding in findings:
         sentence = finding.finding
@@ -207,7 +209,7 @@ def _lines(findings: list[Finding]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """A kind of files.
 
     Attributes:
@@ -223,7 +225,7 @@ class Kind:
     has_digest: bool = True
 
 
-def kind_of(path: Path) -> Kind | None:
+def kind_of(path: Path) -> FileKind | None:
     """Return the kind of what lies at `path`; None for what is not read back."""
     for kind in KINDS:
         if kind.recognises(path):
@@ -316,15 +318,15 @@ def _check_model_folder(path: Path) -> str:
 
 # The first that recognises a path is its kind.
 KINDS = (
-    Kind("model folder", _is_model_folder, _check_model_folder),
-    Kind("certificate table", _has_suffix(".parquet"), certificates.check_file),
-    Kind("journal", _has_suffix(".partial"), certificates.check_file),
-    Kind("checkpoint", _is_called("checkpoint.pt"), check_checkpoint),
-    Kind("teacher", _is_called("teacher.pt"), check_teacher),
-    Kind("configuration", _is_configuration, check_configuration, has_digest=False),
-    Kind("ONNX file", _has_suffix(".onnx"), check_graph, has_digest=False),
-    Kind("OpenVINO IR", _is_openvino_ir, check_graph, has_digest=False),
-    Kind("log", _is_log, certificates.check_file, has_digest=False),
+    FileKind("model folder", _is_model_folder, _check_model_folder),
+    FileKind("certificate table", _has_suffix(".parquet"), certificates.check_file),
+    FileKind("journal", _has_suffix(".partial"), certificates.check_file),
+    FileKind("checkpoint", _is_called("checkpoint.pt"), check_checkpoint),
+    FileKind("teacher", _is_called("teacher.pt"), check_teacher),
+    FileKind("configuration", _is_configuration, check_configuration, has_digest=False),
+    FileKind("ONNX file", _has_suffix(".onnx"), check_graph, has_digest=False),
+    FileKind("OpenVINO IR", _is_openvino_ir, check_graph, has_digest=False),
+    FileKind("log", _is_log, certificates.check_file, has_digest=False),
 )
 
 # Suffixes of files of these kinds.

@@ -10,7 +10,7 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certificates.journal import check_parquet
 from randsmooth.certification.certifying import SharesOut, certify, check_flags
-from randsmooth.certification.options import RunOptions
+from randsmooth.certification.keywords import RunOptions
 from randsmooth.certification.run import RunSpec
 from randsmooth.errors import BadValue
 from randsmooth.metrics import (
