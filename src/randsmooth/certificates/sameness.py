@@ -1,4 +1,4 @@
-"""Whether two tables may be of one run: in what their settings, classifiers and arithmetics differ."""
+"""Whether two tables may be of one run: in settings, classifiers and arithmetics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,12 @@ IN_THE_FILE = ("in the file", "asked for")
 
 
 class ClassifierDifference(NamedTuple):
-    """How the base classifiers of two tables differ: the `kind`, ANOTHER_MODEL or ANOTHER_ARITHMETIC, and in what."""
+    """How the base classifiers of two tables differ.
+
+    Attributes:
+        kind: ANOTHER_MODEL or ANOTHER_ARITHMETIC.
+        detail: in what they differ, in words.
+    """
 
     kind: str
     detail: str
@@ -52,13 +57,18 @@ class ClassifierDifference(NamedTuple):
 def check_same_run(
     begun: Header, now: Header, path: Path, *, several: bool = False
 ) -> None:
-    """Raise Problem unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
+    """Raise OutputExists unless a run may resume the one whose results are at `path`.
 
-    Where `several` machines may take part, since each row says which made it, this one may be another.
+    Args:
+        begun: the header of the run that was begun.
+        now: the header of the run that would resume it.
+        path: the file of the results.
+        several: whether several machines may take part: each row then says which one
+            made it, and this machine may be another than that of `begun`.
 
     Raises:
-        Problem: it may not. The message names everything that differs, and says whether the model or its arithmetic
-            is another.
+        OutputExists: it may not. The message names everything that differs, and says
+            whether the model or its arithmetic is another.
 
     Example:
         >>> begun = Header(sigma=0.5, n0=100, n=1000, alpha=0.001, seed=0)
@@ -85,10 +95,11 @@ def check_same_run(
 def evidence_difference(
     one: Header, other: Header, sides: Sides, *, several: bool = True
 ) -> str | None:
-    """Return in what two headers differ that make different counts; None if their rows may share a table.
+    """Return in what two headers differ that make different counts.
 
-    The processor, its instructions and the versions may differ where the classifier's outputs are the same to the last
-    bit. Settings come first. What only follows from another difference is left out.
+    It is None if their rows may share a table. The processor, its instructions and the
+    versions may differ where the classifier's outputs are the same to the last bit.
+    Settings come first. What only follows from another difference is left out.
 
     Args:
         one, other: the headers.

@@ -163,13 +163,14 @@ class Scheduler(Generic[T]):
         """Add counts to those that jobs wait for.
 
         Args:
-            slots: what was counted.
-            counts: (len(slots), K + 1), whose last column is of answers without a
-                class.
-            seconds: how long that took; each image has its share by samples.
+            slots: the slots whose samples were counted.
+            counts: (len(slots), K + 1), a row for each slot; the last column counts
+                answers without a class.
+            seconds: how long the counting took; each image has its share by samples.
 
         Returns:
-            The error for answers that are not finite, if there are some.
+            The error for answers that are not finite, if there are some: one for all
+            images of the batches, as each of them ends the run.
         """
         error = None
         all_samples = max(1, int(counts.sum()))

@@ -37,9 +37,10 @@ def plan_lines(plan: launch.Plan) -> Iterator[str]:
         f"{about['inputs']}"
     )
     yield ""
-    samples_each = plan.samples.middle / about["images"]
-    one = article(about["inputs"].removesuffix("s"))
-    yield f"samples     {span(plan.samples, count)}; {samples_each:,.0f} {one}"
+    samples_of_one = plan.samples.middle / about["images"]
+    # "an image", or "a row" where the inputs are features.
+    an_input = article(about["inputs"].removesuffix("s"))
+    yield f"samples     {span(plan.samples, count)}; {samples_of_one:,.0f} {an_input}"
     start = clock(about["start_seconds"])
     yield f"time here   {span(plan.seconds, clock)}; {start} of it to begin"
     for number, seconds in plan.workers.items():

@@ -34,7 +34,7 @@ class DiffusionDenoiser(nn.Module):
         network: gives its prediction (B, C, H, W) for x_t (B, C, H, W) and timesteps
             (B,), whole numbers from 0: a `diffusers` UNet, or any callable. Of 2C
             channels, as models with a learned variance give, the first C count.
-        sigma: of the noise to remove, in units of pixels in [0, 1].
+        sigma: the sigma of the noise to remove, in units of pixels in [0, 1].
         alphas_cumprod: abar_t by timestep, falling: `scheduler.alphas_cumprod`.
         prediction: what the network predicts: "epsilon", the noise; "v_prediction"; or
             "sample", the image.
@@ -83,6 +83,7 @@ class DiffusionDenoiser(nn.Module):
 
         self.network = network
         self.prediction = prediction
+        # In train mode only if the network is: certification refuses such a model.
         self.training = isinstance(network, nn.Module) and network.training
         self.sigma = float(sigma)
         self.alpha_bar = 1.0 / (1.0 + 4.0 * self.sigma**2)

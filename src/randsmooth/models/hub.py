@@ -28,10 +28,10 @@ class HubClassifier(Wrapped):
 
     Args:
         network: gives logits (B, K), or an answer that has them as `.logits`.
-        steps: what is done to an image before.
+        steps: what is done to an image before the network.
         source: what the model is called.
-        own: its K classes, in the order of its logits.
-        classes: what a user calls them; None: as it does itself.
+        own: the network's K classes, in the order of its logits.
+        classes: what a user calls these; None: as the network does itself.
 
     Attributes:
         notes: what lies between the noisy image and the label, for the header of a
@@ -71,9 +71,12 @@ class HubClassifier(Wrapped):
         Raises:
             WrongModel: it knows other classes.
         """
-        if order_of(self.classes, classes, self.source) == list(range(len(classes))):
+        # It may answer in another order than the network's, from an earlier call.
+        order_of_answers = order_of(self.classes, classes, self.source)
+        if order_of_answers == list(range(len(classes))):
             return self
 
+        # The step takes the place of an earlier one: it sorts the network's own logits.
         order = torch.tensor(order_of(self.own, classes, self.source))
         step = ModelStep(
             "classes in the order of the data set",

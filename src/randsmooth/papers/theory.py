@@ -280,13 +280,20 @@ def li_radius(p_a: float, sigma: float = 1.0) -> float:
     return _supremum(radius, -8.0, 8.0)
 
 
+# Points of the grid on which the hump of a function is looked for.
+GRID_POINTS = 201
+# How near its place is searched, as a share of the interval. At a hump, an error of the
+# place changes the value by its square.
+PRECISION_OF_PLACE = 1e-6
+
+
 def _supremum(function: Callable[[float], float], low: float, high: float) -> float:
     """Return the largest value on [low, high] of a function with one hump.
 
-    A grid finds about where it is, and a search around its best point the rest.
+    A grid finds about where the hump is, and a search around its best point the rest.
     """
     # Both ends count: the hump of Lecuyer's bound may lie beyond beta = 1.
-    grid = np.linspace(low, high, 201)
+    grid = np.linspace(low, high, GRID_POINTS)
     values = [function(float(t)) for t in grid]
     best = int(np.argmax(values))
     before = float(grid[max(0, best - 1)])
@@ -295,7 +302,7 @@ def _supremum(function: Callable[[float], float], low: float, high: float) -> fl
         lambda t: -function(t),
         bounds=(before, after),
         method="bounded",
-        options={"xatol": 1e-6 * (high - low)},
+        options={"xatol": PRECISION_OF_PLACE * (high - low)},
     )
     return float(max(values[best], -search.fun))
 

@@ -38,11 +38,11 @@ class Lines:
     What is wrong with a row is refused by its line.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         columns: name -> the cells of the N rows, in the order of the file.
-        places: (N,) the line of each row.
-        headers: the lines below the first that say the header again, as a second run
-            appends it.
+        places: (N,) the number of each row's line.
+        headers: the numbers of the lines below the first that repeat the header, as a
+            second run appends it.
     """
 
     path: Path
@@ -65,24 +65,29 @@ class Lines:
                 f"{path} is empty; a log begins with the names of its columns",
                 file=path,
             )
-        first_place = next(iter(lines))
-        first = lines[first_place]
-        headers = list[int]()
-        names = names_without_header(first)
+        first_number = next(iter(lines))
+        first_line = lines[first_number]
+        repeated_headers = list[int]()
+        # Some programs write rows without a header: their columns are known.
+        names = names_without_header(first_line)
         if not names:
-            names = column_names(first)
-            check_names(path, names, first)
-            del lines[first_place]
-            headers = [place for place, line in lines.items() if line == first]
+            names = column_names(first_line)
+            check_names(path, names, first_line)
+            del lines[first_number]
+            repeated_headers = [
+                number for number, line in lines.items() if line == first_line
+            ]
 
-        rows = {place: line.split("\t", MOST_COLUMNS) for place, line in lines.items()}
-        for place in headers:
-            del rows[place]
-        for place, row in rows.items():
+        rows = {
+            number: line.split("\t", MOST_COLUMNS) for number, line in lines.items()
+        }
+        for number in repeated_headers:
+            del rows[number]
+        for number, row in rows.items():
             if len(row) != len(names):
-                line = shown(repr(lines[place][:FIRST_BYTES]))
+                line = shown(repr(lines[number][:FIRST_BYTES]))
                 raise WrongFile(
-                    f"{path}, line {place}: {len(row)} cells instead of {len(names)}: "
+                    f"{path}, line {number}: {len(row)} cells instead of {len(names)}: "
                     f"a row that was cut short, or no row. It reads {line}",
                     file=path,
                 )
@@ -91,7 +96,7 @@ class Lines:
             for column, name in enumerate(names)
         }
         _check_end(path, text, columns)
-        return cls(path, columns, list(rows), headers)
+        return cls(path, columns, list(rows), repeated_headers)
 
     def numbers(self, name: str) -> Floats:
         """Return (N,) the numbers of a column.

@@ -79,7 +79,8 @@ def run(settings: Attack) -> None:
     base = base_classifier(
         settings.model, settings.model_arg, settings.denoiser, table.header.sigma
     )
-    elsewhere = {
+    # The model, the table and the data are arguments of their own; the format is ours.
+    no_options_of_the_search = {
         "model",
         "model_arg",
         "denoiser",
@@ -91,7 +92,7 @@ def run(settings: Attack) -> None:
         base,
         table,
         settings.dataset,
-        **settings.model_dump(exclude=elsewhere),
+        **settings.model_dump(exclude=no_options_of_the_search),
         progress=console,
     )
     answers = answers_of(attacks, table)
