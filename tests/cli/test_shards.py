@@ -115,7 +115,7 @@ def test_the_commands_that_are_printed_make_what_is_missing(cli: Run) -> None:
 
 def test_shards_that_cannot_be_made(cli: Run) -> None:
     bad = {
-        "--shard 17/16": "--shard 17/16 is not one of 16: number them from 1/16 to 16/16",
+        "--shard 17/16": "--shard 17/16 must have a NUMBER from 1 to OF",
         "--shard 3": "must read NUMBER/OF, such as 3/16",
         "--shard 1/2 --workers 2": "leave out one of them",
     }

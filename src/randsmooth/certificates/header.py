@@ -479,9 +479,12 @@ def rule_of(header: Header) -> Rule:
 
 
 def guarantee_of(header: Header) -> str:
-    """Return what a certificate under `header` guarantees.
+    """Return what a certificate under `header` guarantees, in sentences.
 
-    Further sentences say on what else it depends. Errors are those of `rule_of`.
+    The first one is the rule's; the others tell the conditions that it depends on.
+
+    Raises:
+        Problem: as `rule_of` does.
 
     Example:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
@@ -489,6 +492,7 @@ def guarantee_of(header: Header) -> str:
     """
     guarantee = rule_of(header).guarantee()
     if header.label_aware:
+        # Without samples that pick a class, the label itself is tested.
         guarantee += LABEL_TESTED if header.n0 == 0 else LABEL_AWARE
     fixed_columns = header.known_noise().held_columns
     if fixed_columns:

@@ -106,8 +106,7 @@ class Shard:
             raise BadValue(
                 field="shard",
                 value=text,
-                expected=f"is not one of {of}: number them from 1/{of or 1} to "
-                f"{of}/{of}",
+                expected="must have a NUMBER from 1 to OF, such as 3/16",
             )
         return cls(number, of)
 

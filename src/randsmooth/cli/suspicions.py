@@ -1,29 +1,28 @@
-"""What looks wrong with the certificates of a whole run, beside any one of them."""
+"""Signs in the certificates of a whole run that its model was used wrongly."""
 
 import numpy as np
 
 from randsmooth.certificates import Certificates
 from randsmooth.noise import Gaussian
 
-# With fewer images, nothing is said of a table.
+# Tables of fewer images are not judged.
 LEAST_IMAGES = 10
 
 # With fewer samples of an image, even good models are undecided.
 LEAST_SAMPLES = 100
 
-# A share of the certified images that one class has only by mistake, where no label
-# has half of the images.
+# Where no label has half of the images, one class has this share of the certified
+# images only by mistake.
 SUSPICIOUS_CLASS_SHARE = 3 / 4
 
 
 def suspicions(table: Certificates) -> list[str]:
-    """Return what is suspicious of a table, in sentences; usually there is nothing.
+    """Return what is suspicious about a table in a sentence; usually there is none.
 
-    A table does not say whether it is about images or about features.
-
-    Suspicious is that most images abstain, or that (nearly) all that are certified get
-    one class. A model that never saw noise, or gets its images normalised twice or not
-    at all, looks like this.
+    A table is suspicious where most images abstain, or where (nearly) all certified
+    images get one class. So it is with a model that never saw noise, or whose images
+    are normalised twice or not at all. The sentence speaks of inputs, because a table
+    does not say whether they are images or features.
 
     Example:
         >>> from randsmooth.certificates import from_counts
@@ -33,7 +32,10 @@ def suspicions(table: Certificates) -> list[str]:
         >>> print(suspicions(table)[0].partition(";")[0])
         12 of 12 inputs that are certified (100%) get class 0
     """
-    if len(table) < LEAST_IMAGES or table.header.label_aware or table.rule.sequential:
+    # Under label-aware certification and sequential rules, images may abstain by intent:
+    # they were given up once the outcome was known.
+    is_by_intent = table.header.label_aware or table.rule.sequential
+    if len(table) < LEAST_IMAGES or is_by_intent:
         return []
     observed = [*_most_abstain(table), *_one_class_prevails(table)]
     if not observed:

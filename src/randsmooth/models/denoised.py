@@ -72,8 +72,8 @@ class Denoised(Around):
         Problem: one of the two cannot be loaded or called.
 
     Attributes:
-        denoiser: as a module.
-        classifier: as a module.
+        denoiser: the denoiser, as a module.
+        classifier: the classifier, as a module.
 
     Example:
         >>> import torch
@@ -97,6 +97,7 @@ class Denoised(Around):
             denoiser = FunctionDenoiser(denoiser)
         self.denoiser = denoiser
         self.classifier = as_module(classifier)
+        # A new module is in train mode: this one is only if one of its parts is.
         self.training = self.denoiser.training or self.classifier.training
 
     shape = property(

@@ -203,6 +203,7 @@ def _gradients(row_evidence: RowEvidence, scale: Scale) -> GradientNorms:
     if not isinstance(name, str) or not isinstance(hyperparameters, dict):
         raise WrongFile(f"{folder} does not say by which method it was trained")
     method = methods.create(name, **hyperparameters)
+    # A teacher's predictions for the training images; None where there was no teacher.
     targets = stored_predictions(folder)
     sigma = row_evidence.row.sigma
     return gradient_norms(

@@ -1,6 +1,4 @@
-"""What computes: the processor, its instructions, and the formats that it has units
-for.
-"""
+"""The processor: its name, its instructions, and the formats that it has units for."""
 
 import os
 import platform
@@ -74,17 +72,17 @@ def torch_instructions(device: torch.device) -> str:
 
 
 def cpu_instructions() -> str:
-    """Return the vector instructions of the CPU, and the variables that limit their
-    use.
+    """Return the vector instructions of the CPU, and variables that limit their use.
 
     Example:
         >>> cpu_instructions() != ""
         True
     """
+    # Some features are texts or numbers, such as the name of the CPU.
     vector_instructions = sorted(
         name
-        for name, has in features().items()
-        if has is True and name.startswith(VECTOR_INSTRUCTIONS)
+        for name, value in features().items()
+        if value is True and name.startswith(VECTOR_INSTRUCTIONS)
     )
     variables = [
         f"{name}={os.environ[name]}"

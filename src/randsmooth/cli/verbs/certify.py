@@ -18,7 +18,7 @@ from randsmooth.errors import BadValue, Conflict, MissingValue
 from randsmooth.progress import console
 from randsmooth.urls import Place, is_url
 
-# How a run is shared out, and what is printed of it, its shards need not know.
+# Settings that share out a run or print it: the run itself, and a shard, take none.
 NOT_OF_A_SHARD = {*SharedOrSlurm.model_fields, "array", "parallel", "plan", "format"}
 
 
@@ -70,15 +70,18 @@ def run(settings: Certify) -> None:
 
 def certify(settings: Certify) -> certificates.Certificates:
     """Certify as `settings` say, and return the finished table."""
+    # Sources that are not there are refused before torch is loaded.
     settings.check(settings.backend, settings.shard)
     workers = settings.chosen_workers()
     if settings.array is not None or settings.parallel is not None:
         raise Conflict(
             "--array and --parallel are for --slurm: give it too, or --workers"
         )
-    model, arguments = settings.opened(settings.gaussian_sigma)
-    elsewhere = {*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"}
-    values = settings.model_dump(exclude=elsewhere)
+    # A denoiser may depend on the sigma of the noise that it takes away.
+    model, model_args = settings.opened(settings.gaussian_sigma)
+    # Model, data set and file are given below; the others name how to certify.
+    excluded = {*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"}
+    values = settings.model_dump(exclude=excluded)
     if settings.shard is not None:
         values["command"] = command_of_shards(settings)
     return certification.certify(
@@ -87,7 +90,7 @@ def certify(settings: Certify) -> certificates.Certificates:
         **values,
         out=out_file(settings),
         workers=workers,
-        model_args=arguments,
+        model_args=model_args,
         progress=console,
     )
 

@@ -126,38 +126,42 @@ def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
         by_acr: the tables and their ACRs as printed, the highest first.
     """
     (first, figure), *rest = by_acr
-    by_lead = gathered(
-        (_has_higher_acr(first, table), f"{table.name} {printed}")
-        for table, printed in rest
-    )
-    tied = [f"{first.name} {figure}", *by_lead.get(False, [])]
-    unpaired = by_lead.get(None, [])
+    leader = f"{first.name} {figure}"
+    # Tables whose ACR is not lower beyond chance, and tables that cannot be tested.
+    tied = []
+    unpaired = []
+    for table, printed in rest:
+        has_higher_acr = _has_higher_acr(first, table)
+        if has_higher_acr is None:
+            unpaired.append(f"{table.name} {printed}")
+        elif not has_higher_acr:
+            tied.append(f"{table.name} {printed}")
+
     tested = len(by_acr) - len(unpaired)
     if tested > 1:
         which = f"Of {tested} tables"
         if unpaired:
             which += " that can be paired"
-        highest = "higher" if tested == 2 else "highest"
-        wording = HAS_HIGHEST_ACR if len(tied) == 1 else HIGHEST_ACR_IS_UNDECIDED
-        yield wording.format(
+        template = HIGHEST_ACR_IS_UNDECIDED if tied else HAS_HIGHEST_ACR
+        yield template.format(
             which=which,
             name=first.name,
-            highest=highest,
+            highest="higher" if tested == 2 else "highest",
             figure=figure,
             images=len(first),
-            tied=", ".join(tied),
+            tied=", ".join([leader, *tied]),
         )
     if unpaired:
         yield (
-            f"ACR is not compared between {tied[0]} and {', '.join(unpaired)}: "
+            f"ACR is not compared between {leader} and {', '.join(unpaired)}: "
             "no test pairs their images."
         )
 
 
 def _has_higher_acr(first: Certificates, second: Certificates) -> bool | None:
-    """Whether the first's ACR is higher beyond chance, on the images that both have.
+    """Return whether the first's ACR is higher beyond chance, on the shared images.
 
-    None where they cannot be paired.
+    The answer is None where the tables cannot be paired.
     """
     try:
         ours, theirs = metrics.pair(first, second)

@@ -31,7 +31,7 @@ def view(content: PageContent) -> PanelView | None:
         "reference": content.sheet.tables[content.sheet.baseline or 0],
         "against": content.against,
         "allowed": metrics.in_points(metrics.DELTA),
-        "together": str(content.against[0].comparison.scope),
+        "together": str(content.sheet.compared.scope),
         "charts": charts,
     }
     drawn = {name: chart for name, chart in charts.items() if chart is not None}
@@ -44,13 +44,14 @@ def difference_chart(content: PageContent) -> Axes | None:
     The answer is None where no comparison has a curve.
     """
     lines = [
-        _difference_line(content, one.row, one.comparison.curve)
-        for one in content.against
-        if one.comparison.curve is not None
+        _difference_line(content, compared.row, compared.comparison.curve)
+        for compared in content.against
+        if compared.comparison.curve is not None
     ]
     if not lines:
         return None
     radius = radius_title(content.sheet.tables)
+    # The panel around the chart has a heading, so the chart has no title.
     return Axes("", radius, "difference (points)", lines, zero_line=True)
 
 
