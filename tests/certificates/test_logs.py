@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from models.refusing import problem_of, refusal
+from models.refusing import problem_of
 from randsmooth import data, metrics
 from randsmooth.certificates import (
     PredictionLog,
@@ -177,89 +177,118 @@ def row(**facts: str) -> str:
     return "\t".join((usual | facts).values()) + "\n"
 
 
-REFUSED = {  # the whole text, and what the refusal names
+# A whole text, and its problem.
+REFUSED = {
     "predictions": (
         "idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:01.5\n",
-        "log of predictions",
+        Refusal(PredictionLog),
     ),
     "base": (
         "idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n",
-        "(basePredict)",
+        Refusal(PredictionLog, "basePredict"),
     ),
     "adaptive": (
         "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\ttime\n0\t3\t3\t1\t1\t0\t0:00:01\n",
-        "from_radii",
+        Refusal(WrongFile, "from_radii"),
     ),
-    "empty": ("", "is empty"),
-    "commas": (text().replace("\t", ","), "commas between its columns"),
+    "empty": ("", Refusal(WrongFile)),
+    "commas": (text().replace("\t", ","), Refusal(WrongFile, "commas")),
     "words above it": (
         "Namespace(N=100000)\n" + text(),
-        "It reads 'Namespace(N=100000)'",
+        Refusal(WrongFile, "'Namespace(N=100000)'"),
     ),
     "words below it": (
         text() + "sigma 0.25 accuracy 0.66\n",
-        "line 6: 1 cells instead of 6",
+        Refusal(WrongFile, "line 6", "1 cell", "6"),
     ),
-    "UTF-16": ("\udcff\udcfei\0d\0", "UTF-16"),
-    "gzip": ("\udc1f\udc8b".replace("\udc1f", "\x1f"), "gunzip"),
+    "UTF-16": ("\udcff\udcfei\0d\0", Refusal(WrongFile, "UTF-16")),
+    "gzip": ("\udc1f\udc8b".replace("\udc1f", "\x1f"), Refusal(WrongFile, "gzip")),
     "a second run": (
         appended(text(), text().splitlines()[1:]),
-        "line 5: idx='0' stands twice, first in line 2: line 4",
+        Refusal(WrongFile, "line 5", "idx='0'", "line 2", "line 4"),
     ),
     "a second run without header": (
         text() + text().partition("\n")[2],
-        "line 6: idx='0' stands twice, first in line 2",
+        Refusal(WrongFile, "line 6", "idx='0'", "line 2"),
     ),
     "several radii": (
         text().replace("radius", "radius_L2", 1).replace("time", "radius_L1", 1),
-        "radius_L2, radius_L1",
+        Refusal(WrongFile, "radius_L2, radius_L1"),
     ),
-    "two radii": (text().replace("time", "radius", 1), "several radii, radius, radius"),
+    "two radii": (
+        text().replace("time", "radius", 1),
+        Refusal(WrongFile, "radius, radius"),
+    ),
     "VERONA's results": (
         "network,image_id,original_label,epsilon_value\nRS,9,5,0.0\n",
-        "take the .txt log beside it",
+        Refusal(WrongFile, "VERONA"),
     ),
-    "counts": ("label,counts_0\n0,1\n", "`randsmooth from-counts"),
+    "counts": ("label,counts_0\n0,1\n", Refusal(WrongFile, "`randsmooth from-counts")),
     "neither 0/1 nor a total": (
         text(correct=(1, 1, 1, 3)),
-        "line 3: correct='1' contradicts",
+        Refusal(WrongFile, "line 3", "correct='1'"),
     ),
-    "negative seconds": (text("-3"), "line 2: time='-3'"),
-    "seconds cut short": (text("15.4")[:-1], "ends inside its last line"),
-    "no text": ("\udcff\udcff" + text(), "no text in UTF-8"),
+    "negative seconds": (text("-3"), Refusal(WrongFile, "line 2", "time='-3'")),
+    "seconds cut short": (text("15.4")[:-1], Refusal(WrongFile)),
+    "no text": ("\udcff\udcff" + text(), Refusal(WrongFile, "UTF-8")),
 }
-BAD = {  # rows under the usual header
-    "a radius of 1e18": (row(radius="1e18"), "line 2: radius='1e18'"),
-    "a radius below 0": (row(radius="-0.5"), "line 2: radius='-0.5'"),
-    "an image of 1e18": (row(idx="1e18"), "from 0 to 1,000,000,000"),
+# Rows under the usual header, and their problem.
+BAD = {
+    "a radius of 1e18": (
+        row(radius="1e18"),
+        Refusal(WrongFile, "line 2", "radius='1e18'"),
+    ),
+    "a radius below 0": (
+        row(radius="-0.5"),
+        Refusal(WrongFile, "line 2", "radius='-0.5'"),
+    ),
+    "an image of 1e18": (row(idx="1e18"), Refusal(WrongFile, "1e18", "1,000,000,000")),
     "an image twice": (
         row() * 2,
-        "line 3: idx='4' stands twice, first in line 2. Keep one row an image",
+        Refusal(WrongFile, "line 3", "idx='4'", "line 2"),
     ),
     "misclassified with a radius": (
         row(predict="-2", correct="0"),
-        "line 2: radius='0.644' stands where predict",
+        Refusal(WrongFile, "line 2", "radius='0.644'", "predict"),
     ),
-    "a class below any": (row(predict="-3", correct="0"), "line 2: predict='-3'"),
+    "a class below any": (
+        row(predict="-3", correct="0"),
+        Refusal(WrongFile, "line 2", "predict='-3'"),
+    ),
     "an abstention with a radius": (
         row(predict="-1", correct="0"),
-        "line 2: radius='0.644' stands where predict abst",
+        Refusal(WrongFile, "line 2", "radius='0.644'", "predict"),
     ),
     "neither right nor wrong": (
         row() + row(idx="5", correct="2") + row(idx="6", correct="2"),
-        "line 3: correct='2'",
+        Refusal(WrongFile, "line 3", "correct='2'"),
     ),
-    "beyond floating point": (row(radius="1e999"), "line 2: radius='1e999'"),
-    "not a number": (row(radius="nan"), "line 2: radius='nan'"),
-    "digits of another script": (row(label="٣", predict="٣"), "line 2: label='٣'"),
-    "a long time": (row(time="1e9"), "line 2: time='1e9'"),
-    "a time of 99 minutes": (row(time="0:99:01"), "line 2: time='0:99:01'"),
-    "a cell too few": (row() + "5\t3\t3\n", "line 3: 3 cells instead of 6"),
+    "beyond floating point": (
+        row(radius="1e999"),
+        Refusal(WrongFile, "line 2", "radius='1e999'"),
+    ),
+    "not a number": (row(radius="nan"), Refusal(WrongFile, "line 2", "radius='nan'")),
+    "digits of another script": (
+        row(label="٣", predict="٣"),
+        Refusal(WrongFile, "line 2", "label='٣'"),
+    ),
+    "a long time": (row(time="1e9"), Refusal(WrongFile, "line 2", "time='1e9'")),
+    "a time of 99 minutes": (
+        row(time="0:99:01"),
+        Refusal(WrongFile, "line 2", "time='0:99:01'"),
+    ),
+    "a cell too few": (
+        row() + "5\t3\t3\n",
+        Refusal(WrongFile, "line 3", "3 cells", "6"),
+    ),
     "a wrong cell behind a blank line": (
         row() + "\n\n" + row(idx="9", label="x"),
-        "line 5: label='x'",
+        Refusal(WrongFile, "line 5", "label='x'"),
     ),
-    "a zero byte": (row() + row(idx="5", time="0:00:0\0"), "line 3: time="),
+    "a zero byte": (
+        row() + row(idx="5", time="0:00:0\0"),
+        Refusal(WrongFile, "line 3", "time="),
+    ),
 }
 
 
@@ -267,11 +296,15 @@ def test_what_cannot_be_read_without_guessing_is_named_by_its_line(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "log.tsv"
-    under = {what: (f"{HEAD}\n{rows}", named) for what, (rows, named) in BAD.items()}
-    for what, (content, named) in (REFUSED | under).items():
+    under = {
+        what: (f"{HEAD}\n{rows}", expected) for what, (rows, expected) in BAD.items()
+    }
+    for content, expected in (REFUSED | under).values():
         path.write_bytes(content.encode(errors="surrogateescape"))
-        said = refusal(read, path)
-        assert named in said and str(path) in said and len(said) < 600, (what, said)
+        problem = problem_of(read, path)
+        expected.check(problem)
+        assert problem.file == path and str(path) in str(problem)
+        assert len(str(problem)) < 600
 
 
 def test_a_log_cut_short_is_refused_or_ends_at_a_line(tmp_path: Path) -> None:
@@ -320,8 +353,9 @@ OTHER_FILES = {
 def test_what_a_file_is_comes_before_the_columns_it_lacks(tmp_path: Path) -> None:
     for cause, content in OTHER_FILES.items():
         (tmp_path / "log.tsv").write_text(content)
-        said = refusal(read, tmp_path / "log.tsv")
-        assert cause in said and "lacks" not in said, said
+        problem = problem_of(read, tmp_path / "log.tsv")
+        Refusal(WrongFile, cause).check(problem)
+        assert "lacks" not in str(problem)
 
 
 def test_what_is_no_log_takes_neither_time_nor_memory(
@@ -330,16 +364,16 @@ def test_what_is_no_log_takes_neither_time_nor_memory(
     monkeypatch.setattr(log_text, "MOST_LINES", 1000)
     monkeypatch.setattr(log_text, "MOST_BYTES", 10**6)
     floods = {
-        "lacks idx": "\t".join(map(str, range(100_000))) + "\n",
-        "101 cells instead of 6": f"{HEAD}\n" + "\t" * 500_000 + "\n",
-        "more than 1,000 lines": HEAD + "\n" * 500_000,
-        "expected at most 1,000,000": f"{HEAD}\n" + row() * 100_000,
+        "idx": "\t".join(map(str, range(100_000))) + "\n",
+        "101 cells": f"{HEAD}\n" + "\t" * 500_000 + "\n",
+        "1,000 lines": HEAD + "\n" * 500_000,
+        "1,000,000": f"{HEAD}\n" + row() * 100_000,
     }
     for named, content in floods.items():
         (tmp_path / "log.tsv").write_text(content)
         tracemalloc.start()
         began = time.process_time()
-        assert named in refusal(read, tmp_path / "log.tsv")
+        Refusal(WrongFile, named).check(problem_of(read, tmp_path / "log.tsv"))
         took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert took < 1.0 and peak < 2**23, named
@@ -439,7 +473,8 @@ def test_a_sigma_that_all_images_share_is_the_logs_and_may_not_be_contradicted(
         for line in (head, *rows)
     ]
     path.write_text("\n".join(moved))  # a sigma that was cut is a number, too
-    assert moved[0].endswith("time\tsigma") and "cut short?" in refusal(read, path)
+    assert moved[0].endswith("time\tsigma")
+    Refusal(WrongFile).check(problem_of(read, path))
 
 
 def test_bounds_on_p_a_that_a_log_states_are_used_and_contradict_a_wrong_sigma(

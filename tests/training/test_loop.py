@@ -15,12 +15,26 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from randsmooth import models
 from randsmooth.atomic import claimed
-from randsmooth.errors import Problem
+from randsmooth.errors import (
+    OUT,
+    OVERWRITE,
+    RESUME,
+    BadValue,
+    Busy,
+    Conflict,
+    MissingValue,
+    OutputExists,
+    Problem,
+    Setting,
+    WrongData,
+    WrongFile,
+)
 from randsmooth.methods import Loss
 from randsmooth.methods.gaussian import GaussianTraining
 from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
+from values import Refusal
 
 TAKE, EPOCHS = 160, 4
 GAUSSIAN = TrainingSettings(sigma=0.25, epochs=EPOCHS, take=TAKE)
@@ -74,15 +88,19 @@ def stopping_after(images: int, where: str = "") -> Progress:
     return progress
 
 
+ACCEPT_CHANGES = Setting("accept_changes", True)
+
+
 def refusal(
     out: Path,
     settings: TrainingSettings = GAUSSIAN,
     dataset: Any = "digits",
     **flags: Any,
-) -> str:
+) -> Problem:
+    """The problem that `train` raises."""
     with pytest.raises(Problem) as refused:
         train(dataset, settings, out=out, **flags)
-    return str(refused.value)
+    return refused.value
 
 
 @pytest.fixture(scope="module")
@@ -288,8 +306,9 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
     )
     with pytest.raises(TrainingDiverged, match="2 epochs"):
         train("digits", diverging, out=tmp_path / "m")
-    said = refusal(tmp_path / "m", saved, resume=True)
-    assert "lr_gamma: 1e+30" in said and "accept_changes=True" in said
+    problem = refusal(tmp_path / "m", saved, resume=True)
+    Refusal(OutputExists, "lr_gamma", "1e+30").check(problem)
+    assert ACCEPT_CHANGES in problem.settings_in_fix
     ways: list[dict[str, Any]] = [{"accept_changes": True}, {}]
     for flags in ways:  # once accepted, they are the run's own
         model = train("digits", saved, out=tmp_path / "m", resume=True, **flags)
@@ -297,50 +316,54 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
             "lr_gamma changed from 1e+30 to 0.1 after 2 epochs"
         ]
     noisy = AMPLIFY.replace(sigma=2.0, set=PARTS | {"p_t": 0.05})
-    said = refusal(
+    problem = refusal(
         tmp_path / "n",
         noisy.replace(set=noisy.set | {"p_t": 1.0, "discard_noises": 200}),
     )
-    assert "p_t=1.0 would discard" in said and "accept_changes=True" in said
+    assert "p_t=1.0" in str(problem) and "accept_changes=True" in str(problem)
     train("digits", noisy, out=tmp_path / "n", resume=True, accept_changes=True)
 
 
 def test_resuming_with_other_settings_names_them(whole: dict[str, Path]) -> None:
-    changes: dict[str, dict[str, Any]] = {
-        "sigma: 0.25 in the file, 0.5 asked for": {"sigma": 0.5},
-        "epochs: 4 in the file, 5 asked for": {"epochs": 5},
-        "lr: 0.05 in the file, 0.001 asked for": {"set": {"lr": 0.001}},
-        "precision": {"precision": "bf16-mixed"},
-    }
-    for words, change in changes.items():
-        said = refusal(whole["gaussian"], GAUSSIAN.replace(**change), resume=True)
-        assert words in said and "run.yaml" in said and "accept_changes=True" in said, (
-            said
-        )
+    changes: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+        ({"sigma": 0.5}, ("sigma", "0.25", "0.5")),
+        ({"epochs": 5}, ("epochs", "4", "5")),
+        ({"set": {"lr": 0.001}}, ("lr", "0.05", "0.001")),
+        ({"precision": "bf16-mixed"}, ("precision", "bf16-mixed")),
+    ]
+    for change, values in changes:
+        problem = refusal(whole["gaussian"], GAUSSIAN.replace(**change), resume=True)
+        Refusal(OutputExists, *values, "run.yaml").check(problem)
+        assert ACCEPT_CHANGES in problem.settings_in_fix
     for change in ({"seed": 1}, {"take": 100}, {"method": "gaussian", "set": {}}):
-        said = refusal(
+        problem = refusal(
             whole["amplify"],
             AMPLIFY.replace(**change),
             resume=True,
             accept_changes=True,
         )
-        assert "cannot change on the way" in said and "overwrite=True" in said, said
+        Refusal(OutputExists).check(problem)
+        assert OVERWRITE in problem.settings_in_fix
+        assert ACCEPT_CHANGES not in problem.settings_in_fix
 
 
 def test_a_folder_in_use_or_a_strangers_is_refused(
     whole: dict[str, Path], tmp_path: Path
 ) -> None:
     folder = whole["gaussian"]
-    assert all(
-        words in refusal(folder)
-        for words in ("holds a run", "resume=True", "overwrite=True")
+    there = refusal(folder)
+    Refusal(OutputExists).check(there)
+    assert there.settings_in_fix == (RESUME, OVERWRITE, OUT)
+    Refusal(Conflict, field="resume").check(
+        refusal(folder, resume=True, overwrite=True)
     )
-    assert "one of them" in refusal(folder, resume=True, overwrite=True)
-    assert "resume=True" in refusal(tmp_path / "m", accept_changes=True)
+    no_run = refusal(tmp_path / "m", accept_changes=True)
+    Refusal(MissingValue, field="accept_changes").check(no_run)
+    assert no_run.settings_in_fix == (RESUME,)
     shutil.copytree(
         folder, tmp_path / "unfinished", ignore=shutil.ignore_patterns("config.json")
     )
-    assert "holds a run" in refusal(tmp_path / "unfinished")
+    assert refusal(tmp_path / "unfinished").settings_in_fix == there.settings_in_fix
     files: list[tuple[str, dict[str, Any]]] = [
         ("thesis.tex", {"overwrite": True}),
         ("README.md", {"resume": True}),
@@ -349,25 +372,26 @@ def test_a_folder_in_use_or_a_strangers_is_refused(
         other = tmp_path / name.replace(".", "-")
         other.mkdir()
         (other / name).write_text("precious")
-        assert name in refusal(other, **flags)
+        Refusal(OutputExists, name).check(refusal(other, **flags))
         assert (other / name).read_text() == "precious"
     (tmp_path / "m").mkdir()
-    said = refusal(
+    wide = refusal(
         tmp_path / "wide", dataset=(torch.rand(4, 1, 8, 12), torch.arange(4) % 2)
     )
-    assert (
-        all(part in said for part in ("8x12", "resize=", "crop="))
-        and not (tmp_path / "wide").exists()
-    )
+    Refusal(WrongData, "8x12").check(wide)
+    assert [setting.name for setting in wide.settings_in_fix] == ["resize", "crop"]
+    assert not (tmp_path / "wide").exists()
     with claimed(tmp_path / "m"):
-        assert "another run" in refusal(tmp_path / "m")
+        Refusal(Busy).check(refusal(tmp_path / "m"))
     before = models.weights_hash(models.load(folder))
-    assert "99999" in refusal(folder, GAUSSIAN.replace(take=99999), overwrite=True)
+    Refusal(BadValue, "99999", field="take").check(
+        refusal(folder, GAUSSIAN.replace(take=99999), overwrite=True)
+    )
     assert models.weights_hash(models.load(folder)) == before
     content = (folder / CHECKPOINT).read_bytes()
     for share in (0.0, 0.5, 0.999):
         (tmp_path / "m" / CHECKPOINT).write_bytes(content[: int(len(content) * share)])
-        assert "checkpoint.pt is damaged" in refusal(tmp_path / "m", resume=True)
+        Refusal(WrongFile, "checkpoint.pt").check(refusal(tmp_path / "m", resume=True))
 
 
 @pytest.mark.cuda
