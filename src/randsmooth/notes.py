@@ -281,6 +281,16 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     ),
     "another_arithmetic": "{table} was certified in {differences}",
     # Of tables that are compared.
+    "unseen_by_checks": (
+        "No check sees a few wrong images made right, or radii raised by little below "
+        "the largest."
+    ),
+    "judged_anyway": "The verdicts are given in spite of failed checks, as asked.",
+    "verdict_off": (
+        "As a check failed, no verdict is given on {names}, and no figure is marked; ",
+        Setting("anyway"),
+        " gives them all the same.",
+    ),
     "no_baseline": (
         "No verdicts: nothing says which table is the baseline; name it (",
         Setting("baseline"),

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 from randsmooth import bounds, certificates, data, report
 from randsmooth.certificates import Certificates, Header, check_budget
 from randsmooth.cli.settings import Argument, Given, Settings, option, words
+from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.errors import (
     BadValue,
     MissingValue,
@@ -75,10 +76,12 @@ class Compared(Judged):
     Attributes:
         baseline: Name of the row that the others are compared with. (default: the
             Gaussian one, or the first of two)
+        anyway: Judge tables that failed a check, too.
     """
 
     files: Argument[list[Place]] = option(FILES, ...)
     baseline: str | None = None
+    anyway: bool = False
 
     def read_tables(self) -> list[Certificates]:
         """Return the tables in the files, judged as asked for."""
@@ -94,7 +97,12 @@ class Compared(Judged):
     def rendered(self, tables: Sequence[Certificates], format: str) -> str:
         """Return the table of metrics."""
         return report.render(
-            tables, radii=self.radii, format=format, baseline=self.baseline
+            tables,
+            radii=self.radii,
+            format=format,
+            baseline=self.baseline,
+            labels=labels_at_hand(tables),
+            anyway=self.anyway,
         )
 
 

@@ -1,6 +1,6 @@
 """The baseline of a sheet: which table it is, and every other table against it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from randsmooth import errors, metrics
@@ -54,9 +54,15 @@ def find_gaussian(tables: Sequence[Certificates]) -> int | None:
 
 
 def paired_with(
-    reference: int, tables: Sequence[Certificates]
+    reference: int,
+    tables: Sequence[Certificates],
+    doubted: Mapping[str, str] | None = None,
 ) -> tuple[dict[int, Pair], dict[str, str]]:
     """Pair each other table with the one in row `reference`, on the images of both.
+
+    Args:
+        doubted: why tables are not to be paired, by their names; where the reference is
+            among them, its reason is that of all.
 
     Returns:
         The pairs by the row of the other table; and why the tables that cannot be
@@ -64,13 +70,22 @@ def paired_with(
     """
     pairs: dict[int, Pair] = {}
     refused: dict[str, str] = {}
+    reasons = doubted or {}
+    name = tables[reference].name
     for row, table in enumerate(tables):
         if row == reference:
             continue
         try:
-            pairs[row] = metrics.pair(table, tables[reference])
+            pair = metrics.pair(table, tables[reference])
         except Problem as reason:
             refused[table.name] = str(reason)
+            continue
+        if table.name in reasons:
+            refused[table.name] = reasons[table.name]
+        elif name in reasons:
+            refused[table.name] = f"{name} is {reasons[name]}"
+        else:
+            pairs[row] = pair
     return pairs, refused
 
 
@@ -119,10 +134,17 @@ class BaselineComparisons:
 
 
 def compare_with_baseline(
-    baseline: int, tables: Sequence[Certificates], radii: Sequence[float]
+    baseline: int,
+    tables: Sequence[Certificates],
+    radii: Sequence[float],
+    doubted: Mapping[str, str] | None = None,
 ) -> BaselineComparisons:
-    """Compare every table that can be paired with the baseline, all judged together."""
-    pairs, refused = paired_with(baseline, tables)
+    """Compare every table that can be paired with the baseline, all judged together.
+
+    Args:
+        doubted: why tables are not to be judged, by their names.
+    """
+    pairs, refused = paired_with(baseline, tables, doubted)
     comparisons = metrics.compare(list(pairs.values()), radii)
     against = []
     for (row, pair), comparison in zip(pairs.items(), comparisons, strict=True):

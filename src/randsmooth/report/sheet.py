@@ -1,11 +1,12 @@
 """The sheet: what was measured of every table, a row each, as it is printed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import (
@@ -18,12 +19,20 @@ from randsmooth.certificates import (
 from randsmooth.errors import MissingValue, WrongTable
 from randsmooth.escape import printable, shortened
 from randsmooth.metrics import P_A_LEVELS, Estimate, Summary, UnknownProbabilities
+from randsmooth.metrics.checks import Check, check_tables
 from randsmooth.noise import NORMS, Norm
 from randsmooth.notes import Note
 from randsmooth.report.baseline import (
     BaselineComparisons,
     compare_with_baseline,
     find_baseline,
+)
+from randsmooth.report.checks import (
+    CheckLine,
+    check_lines,
+    doubted_tables,
+    listed,
+    worth_printing,
 )
 from randsmooth.report.grouping import gathered
 from randsmooth.report.remarks import remarks
@@ -104,6 +113,8 @@ class Sheet:
         shared: the others of these, which all tables have, and where to look for those
             in `settings`.
         remarks: what a reader must know before comparing the rows.
+        checks: of the tables, each with its facts.
+        anyway: whether tables are judged that failed a check.
     """
 
     tables: list[Certificates]
@@ -118,6 +129,36 @@ class Sheet:
     settings: list[str]
     shared: str
     remarks: list[Note]
+    checks: list[Check]
+    anyway: bool = False
+
+    @property
+    def check_lines(self) -> list[CheckLine]:
+        """The checks as lines; none where nothing was compared and nothing failed."""
+        if not worth_printing(self.tables, self.checks):
+            return []
+        return check_lines(self.checks)
+
+    @property
+    def check_notes(self) -> list[Note]:
+        """What no check sees, and what becomes of tables that failed one."""
+        notes = [Note("unseen_by_checks")]
+        failed = self._failed
+        if failed and self.anyway:
+            notes.append(Note("judged_anyway"))
+        elif failed:
+            notes.append(Note("verdict_off", names=listed(list(failed))))
+        return notes
+
+    @property
+    def doubted(self) -> dict[str, str]:
+        """Why tables are not judged that failed a check, by their names."""
+        return {} if self.anyway else self._failed
+
+    @cached_property
+    def _failed(self) -> dict[str, str]:
+        names = [table.name for table in self.tables]
+        return doubted_tables(names, self.baseline, self.checks)
 
     @property
     def columns(self) -> list[SheetColumn]:
@@ -165,7 +206,9 @@ class Sheet:
         """Every other table against the baseline; nothing where there is none."""
         if self.baseline is None:
             return BaselineComparisons(against=[], refused={})
-        return compare_with_baseline(self.baseline, self.tables, self.radii)
+        return compare_with_baseline(
+            self.baseline, self.tables, self.radii, self.doubted
+        )
 
     @property
     def shown(self) -> list[list[int]]:
@@ -187,6 +230,9 @@ def build_sheet(
     tables: Sequence[Certificates],
     radii: Sequence[float] | None = None,
     baseline: str | None = None,
+    *,
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    anyway: bool = False,
 ) -> Sheet:
     """Measure every table.
 
@@ -194,6 +240,8 @@ def build_sheet(
         radii: of the certified accuracies; None for the usual ones.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
+        labels: of data sets that are at hand, as `check_tables` takes them.
+        anyway: judge tables that failed a check, too.
 
     Raises:
         Problem: no table, a radius below 0 or not a number, an unknown baseline, or
@@ -239,6 +287,8 @@ def build_sheet(
         settings=settings,
         shared=shared,
         remarks=remarks(named),
+        checks=check_tables(named, labels),
+        anyway=anyway,
     )
 
 

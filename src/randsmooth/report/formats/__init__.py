@@ -1,6 +1,9 @@
 """The table of a comparison as text, in one of several formats."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import errors
 from randsmooth.certificates import Certificates
@@ -25,6 +28,8 @@ def render(
     radii: Sequence[float] | None = None,
     format: str = "text",
     baseline: str | None = None,
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    anyway: bool = False,
 ) -> str:
     """Return one row a table: images, ACR, certified accuracy at `radii`, abstention.
 
@@ -36,6 +41,9 @@ def render(
         format: text, md, latex, csv or json.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
+        labels: true labels of the data sets that are at hand, such as "cifar10 test" ->
+            (N,); those of the tables are checked against them.
+        anyway: judge tables that failed a check, too.
 
     Raises:
         Problem: an unknown format or baseline, no table, a table without images, a
@@ -57,4 +65,5 @@ def render(
     """
     if format not in FORMATS:
         raise errors.unknown("format", format, FORMATS)
-    return FORMATS[format](build_sheet(tables, radii, baseline))
+    sheet = build_sheet(tables, radii, baseline, labels=labels, anyway=anyway)
+    return FORMATS[format](sheet)

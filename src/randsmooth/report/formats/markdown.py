@@ -1,8 +1,10 @@
 """The table of a comparison in Markdown."""
 
 from randsmooth import escape
+from randsmooth.report.checks import HEADING
 from randsmooth.report.formats.legends import figure_sides, legend, marked_rows
 from randsmooth.report.layouts import pipes
+from randsmooth.report.remarks import in_print
 from randsmooth.report.sheet import Sheet
 
 
@@ -21,7 +23,18 @@ def to_markdown(sheet: Sheet) -> str:
     )
     lines = pipes([titles, *rows], figure_sides(titles))
     legend_line = " ".join(legend(sheet, "italic", escape.markdown))
-    return "\n".join([*lines, "", legend_line]) + "\n"
+    return "\n".join([*_check_lines(sheet), *lines, "", legend_line]) + "\n"
+
+
+def _check_lines(sheet: Sheet) -> list[str]:
+    """Print the checks as a list, and below them what they do not see."""
+    if not sheet.check_lines:
+        return []
+    lines = [f"{HEADING}:", ""]
+    for line in sheet.check_lines:
+        lines.append(f"- {line.mark} {escape.markdown(line.sentence)}")
+    below = " ".join(map(in_print, sheet.check_notes))
+    return [*lines, "", escape.markdown(below), ""]
 
 
 def _marked(figure: str, above: int) -> str:

@@ -62,8 +62,8 @@ def _estimates(summary: Summary) -> list[Estimate | None]:
 def to_json(sheet: Sheet) -> str:
     """Print one object.
 
-    Its keys are `tables` (each with its metrics and its header's facts), `against`,
-    `baseline`, `radii`, `level`.
+    Its keys are `checks` (each with its kind, state, facts and sentence), `tables`
+    (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
     `norm` is that of the radii, and a table's `proved_in` that from whose radii they
     follow. `certified_accuracy` is 0 at a radius that a table's noise, n and alpha
@@ -89,6 +89,8 @@ def to_json(sheet: Sheet) -> str:
         "norm": sheet.tables[0].norm,
         "radii": sheet.radii,
         "baseline": baseline,
+        "checks": [{**asdict(check), "sentence": str(check)} for check in sheet.checks],
+        "judged_anyway": sheet.anyway,
         "remarks": [str(remark) for remark in sheet.remarks],
         "tables": [
             _table(table, summary)

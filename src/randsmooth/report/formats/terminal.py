@@ -6,9 +6,13 @@ from collections.abc import Iterator, Sequence
 from randsmooth.escape import LONG, printable, shortened
 from randsmooth.notes import Note
 from randsmooth.progress import worded
+from randsmooth.report import checks
 from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
 from randsmooth.report.layouts import aligned
 from randsmooth.report.sheet import Sheet, SheetColumn
+
+# Letters in a line of the checks.
+CHECKS_WIDTH = 80
 
 # Letters in a line of the sentence below the verdicts.
 SENTENCE_WIDTH = 110
@@ -20,15 +24,17 @@ OUT_OF_REACH = (
 
 
 def to_text(sheet: Sheet) -> str:
-    """Return the sheet as text: two lines a table, its figures and their intervals.
+    """Return the sheet as text: the checks, the verdicts, and two lines a table.
 
-    A second grid does the same for p_A. A legend stands above the first grid, remarks
-    stand below it, and the verdicts come last.
+    The lines of a table are its figures and their intervals. A second grid does the
+    same for p_A. A legend stands above the first grid, and remarks stand below it.
     """
     images = ["images"]
     for table in sheet.tables:
         images += [f"{len(table):,}", ""]
-    lines = [LEGEND.format(sheet.norm.title), ""]
+    lines = _check_lines(sheet)
+    lines += _verdict_lines(sheet)
+    lines += [LEGEND.format(sheet.norm.title), ""]
     lines += _grid(sheet.titles, sheet.columns, images)
 
     remarks = []
@@ -41,7 +47,6 @@ def to_text(sheet: Sheet) -> str:
     if sheet.p_a_columns:
         lines += ["", P_A_LEGEND, "", *_grid(sheet.titles, sheet.p_a_columns)]
     lines += map(printable, without_p_a_sentences(sheet, worded))
-    lines += _verdict_lines(sheet)
     return "\n".join(lines) + "\n"
 
 
@@ -73,6 +78,14 @@ def _grid(
     return aligned(rows, holds_figures)
 
 
+def _check_lines(sheet: Sheet) -> list[str]:
+    if not sheet.check_lines:
+        return []
+    sentences = [worded(note) for note in sheet.check_notes]
+    lines = checks.as_text(sheet.check_lines, sentences, CHECKS_WIDTH)
+    return [*map(printable, lines), ""]
+
+
 def _verdict_lines(sheet: Sheet) -> Iterator[str]:
     """Yield a line for each other table: better or worse than the baseline, or neither.
 
@@ -81,8 +94,8 @@ def _verdict_lines(sheet: Sheet) -> Iterator[str]:
     """
     if sheet.baseline is None:
         if len(sheet.tables) > 1:
-            yield ""
             yield worded(Note("no_baseline"))
+            yield ""
         return
 
     verdicts = {}
@@ -92,7 +105,6 @@ def _verdict_lines(sheet: Sheet) -> Iterator[str]:
     if not verdicts:
         return
 
-    yield ""
     yield f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
     # The space behind a name makes the gap between the two columns two spaces wide.
     cells = [[f"{name} ", verdict] for name, verdict in verdicts.items()]
@@ -102,3 +114,4 @@ def _verdict_lines(sheet: Sheet) -> Iterator[str]:
     scope = sheet.compared.scope
     if scope is not None:
         yield from textwrap.wrap(str(scope), SENTENCE_WIDTH)
+    yield ""

@@ -35,9 +35,14 @@ def sentences(sheet: Sheet) -> list[str | Note]:
         return [_figures_of_one(sheet)]
     return [
         *budget_remarks(sheet.tables),
-        *_acr_sentences(sheet, labelled),
+        *_acr_sentences(sheet, _trusted(sheet, labelled)),
         *_verdict_sentences(sheet),
     ]
+
+
+def _trusted(sheet: Sheet, rows: list[int]) -> list[int]:
+    """Return those of the rows that no failed check is about."""
+    return [row for row in rows if sheet.tables[row].name not in sheet.doubted]
 
 
 def _unlabelled_sentences(sheet: Sheet) -> list[str]:
@@ -68,6 +73,8 @@ def _acr_sentences(sheet: Sheet, labelled: list[int]) -> list[str]:
 
     Where there is no baseline, the second by ACR stands in for it.
     """
+    if len(labelled) < 2:
+        return []
     rows_by_acr = sorted(labelled, key=lambda row: -_acr(sheet, row))
     leaders = list(
         _leading([(sheet.tables[row], sheet.acr.figures[row]) for row in rows_by_acr])

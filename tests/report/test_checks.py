@@ -1,0 +1,155 @@
+"""The checks as reports print them: first, in few lines, and a cross turns the verdict off."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from randsmooth.certificates import Certificates, read
+from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, check_tables
+from randsmooth.report import render
+from randsmooth.report.checks import check_lines, doubted_tables, listed
+from randsmooth.report.sheet import build_sheet
+from report.conftest import Make
+
+RADII = [0.0, 0.5]
+
+
+@pytest.fixture
+def published(logs: Path) -> list[Certificates]:
+    """Two released logs, the baseline first."""
+    names = ("gaussian", "ours")
+    return [
+        read(logs / "cifar10-sigma0.5" / f"{name}.tsv").assuming(sigma=0.5)
+        for name in names
+    ]
+
+
+def exchanged_within_classes(table: Certificates) -> Certificates:
+    """Give each image the answer and the radius of another image of its class."""
+    rng = np.random.default_rng(0)
+    rows = np.arange(len(table))
+    for label in np.unique(table.label):
+        of_class = np.flatnonzero(table.label == label)
+        rows[of_class] = rng.permutation(of_class)
+    return replace(table.rows(rows), idx=table.idx, label=table.label, name="exchanged")
+
+
+def test_checks_stand_before_verdict_and_figures(published: list[Certificates]) -> None:
+    text = render(published, radii=RADII)
+    checks = text.index("Checks:")
+    verdict = text.index("Certified accuracy against gaussian:")
+    figures = text.index("ACR and certified accuracy")
+    assert checks == 0 < verdict < figures
+    assert "✗" not in text
+    markdown = render(published, radii=RADII, format="md")
+    assert markdown.startswith("Checks:")
+    assert "✓" not in render(published, radii=RADII, format="latex")
+
+
+def test_a_cross_turns_off_the_verdict_of_its_row_alone(
+    published: list[Certificates],
+) -> None:
+    gaussian, ours = published
+    tables = [gaussian, ours, exchanged_within_classes(ours)]
+    sheet = build_sheet(tables, RADII)
+    judged = [one.row for one in sheet.compared.against]
+    assert judged == [1]
+    assert set(sheet.compared.refused) == {"exchanged"}
+    assert any(sheet.shown[1])
+    assert not any(sheet.shown[2])
+
+    content = json.loads(render(tables, radii=RADII, format="json"))
+    failed = [check for check in content["checks"] if check["state"] == FAILED]
+    assert "exchanged" in {check["facts"]["b"] for check in failed}
+    by_name = {one["name"]: one for one in content["against"]}
+    assert "not_compared" in by_name["exchanged"]
+    assert "verdict" in by_name["ours"]
+
+
+def test_anyway_judges_in_spite_of_a_cross(published: list[Certificates]) -> None:
+    gaussian, ours = published
+    tables = [gaussian, exchanged_within_classes(ours)]
+    off = build_sheet(tables, RADII)
+    on = build_sheet(tables, RADII, anyway=True)
+    assert not off.compared.against
+    assert len(on.compared.against) == 1
+    assert on.checks == off.checks
+    assert [note.kind for note in off.check_notes] == [
+        "unseen_by_checks",
+        "verdict_off",
+    ]
+    assert [note.kind for note in on.check_notes] == [
+        "unseen_by_checks",
+        "judged_anyway",
+    ]
+
+
+def test_tables_of_counts_have_no_cross_and_one_alone_no_checks(make: Make) -> None:
+    tables = [make("gaussian", images=1500), make("other", seed=1, images=1500)]
+    checks = build_sheet(tables, RADII).checks
+    assert FAILED not in {check.state for check in checks}
+    assert build_sheet(tables[:1], RADII).check_lines == []
+    assert "✓" not in render(tables[:1], radii=RADII)
+
+
+def test_every_twentieth_image_is_a_fair_choice(published: list[Certificates]) -> None:
+    gaussian, ours = published
+    few = ours.rows(np.arange(0, len(ours), 20)).renamed("few")
+    kinds = {check.kind: check.state for check in check_tables([gaussian, few])}
+    assert kinds["subset"] == PASSED
+    assert FAILED not in kinds.values()
+    assert len(build_sheet([gaussian, few], RADII).compared.against) == 1
+
+
+def test_labels_are_compared_with_those_at_hand(published: list[Certificates]) -> None:
+    gaussian, ours = [
+        replace(table, header=table.header.replace(dataset="cifar10", split="test"))
+        for table in published
+    ]
+    label = ours.label.copy()
+    label[:300] = (label[:300] + 1) % 10
+    wrong = replace(ours, label=label)
+    labels = {"cifar10 test": gaussian.label}
+    states = {
+        check.facts["table"]: check.state
+        for check in check_tables([gaussian, wrong], labels)
+        if check.kind == "labels_of_data"
+    }
+    assert states == {"gaussian": PASSED, "ours": FAILED}
+
+    # A copy of the data set in another order is no fault of the log.
+    reordered = {"cifar10 test": gaussian.label[::-1]}
+    (check,) = [
+        check
+        for check in check_tables([gaussian], reordered)
+        if check.kind == "labels_of_data"
+    ]
+    assert check.state == UNKNOWN
+
+
+def test_many_tables_give_few_lines() -> None:
+    passed = [
+        Check("sigma", PASSED, {"table": name, "sigma": 0.5}) for name in "abcdefg"
+    ]
+    failed = [
+        Check(
+            "sigma",
+            FAILED,
+            {"table": name, "sigma": 0.5, "implied": 1.0, "largest": 3.81},
+        )
+        for name in "xy"
+    ]
+    lines = check_lines([*passed, *failed])
+    assert [line.state for line in lines] == [FAILED, FAILED, PASSED]
+    assert listed("abcdefg") in lines[-1].sentence
+
+
+def test_a_pair_that_is_not_judged_doubts_nobody() -> None:
+    check = Check("copies", FAILED, {"a": "x", "b": "y"})
+    names = ["gaussian", "x", "y"]
+    assert doubted_tables(names, 0, [check]) == {}
+    assert set(doubted_tables(names, None, [check])) == {"x", "y"}
+    assert set(doubted_tables(names, 1, [check])) == {"y"}
