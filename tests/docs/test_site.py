@@ -257,18 +257,23 @@ def test_giving_up_moves_right_answers_and_makes_none(tool: Tool) -> None:
     outcome = acr.give_up(np.array([0.55, 0.6, 0.9, 0.98, 0.999]), below=0.57)
     assert outcome.given_up == 1
     assert np.isclose(
-        sorted(outcome.p_a), [0.1, 0.6 + 0.45 - 0.121, 1.0, 1.0, 1.0]
-    ).all()
-    with pytest.raises(ValueError, match="room"):
-        acr.give_up(np.array([0.6, 0.7, 0.999]), below=0.8)
-    states = acr.giving_up().states
-    assert len(states) > 15 and {len(state.data) for state in states} == {2}
-    outcomes = [
-        acr.give_up(acr.p_a_of(acr.radii_of("gaussian")[-6875:]), below)
-        for below in (0.5, 0.55, 0.6)
-    ]
+        sorted(outcome.p_a), [0.1, 0.6, 1.0, 1.0, 1.0]
+    ).all()  # what finds no room among those certified at the stated radius is lost
+    figure = acr.giving_up()
+    assert len(figure.states) > 40
+    assert {len(state.data) for state in figure.states} == {2}
+    before = acr.p_a_of(acr.radii_of("gaussian")[-6875:])
+    outcomes = [acr.give_up(before, below) for below in (0.5, 0.55, 0.6)]
     assert outcomes[0].acr() < outcomes[1].acr() < outcomes[2].acr()
     assert outcomes[0].accuracy() > outcomes[1].accuracy() > outcomes[2].accuracy()
+    for below in np.arange(0.5, 0.96, 0.02):
+        after = acr.give_up(before, below)
+        assert after.p_a.sum() <= before.sum() + 1e-6
+        assert after.accuracy(acr.STATED) <= outcomes[0].accuracy(acr.STATED)
+    # Where the slider starts, accuracy falls at the stated radius too, and ACR rises.
+    first = acr.give_up(before, float(figure.states[figure.start].label))
+    assert first.accuracy(acr.STATED) < outcomes[0].accuracy(acr.STATED) - 0.05
+    assert first.acr() > outcomes[0].acr() + 0.1
 
 
 @pytest.mark.slow
