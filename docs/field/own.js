@@ -49,6 +49,7 @@ const own = (function () {
     const pA = points(record, "p_A", "at_least", 1, where), certified = points(record, "certified_accuracy", "radius", FAR, where);
     const [smoothed] = estimate(record, "smoothed_accuracy", 1, where);
     if (smoothed !== null && at(certified, 0) === null) certified.unshift([0, smoothed]);
+    const ranked = Object.hasOwn(record, "ranked_by") && isObject(record.ranked_by) ? record.ranked_by : {};
     const judged = Object.hasOwn(record, "against") && isObject(record.against) ? record.against : {};
     return {
       own: true,
@@ -60,6 +61,7 @@ const own = (function () {
       n: number(record, "n", where, 1, 1e12, "a number of samples"),
       alpha: number(record, "alpha", where, 0, 1, "a number between 0 and 1"),
       images: record.images,
+      ranked_by: number(ranked, "value", `${where}, "ranked_by"`, 0, 1, "a share"),
       p_a_at: data.p_a_levels.map((level) => at(pA, level)),
       certified: data.radii.map((radius) => at(certified, radius)),
       acr: estimate(record, "acr", FAR, where),

@@ -11,7 +11,7 @@
   const files = []; // [name, lines] of the reader
   const rows = new Map(); // line -> its row, made when it is first shown
   const unfolded = new Set(); // sweeps
-  let sorted = "p_a_at 0", way = -1, chosen = [], all = false;
+  let sorted = "ranked_by", way = -1, chosen = [], all = false;
 
   const lines = () => [...files.flatMap(([, own]) => own), ...data.logs];
   const methodOf = (line) => [line.method || "unknown method", line.more_data && "more data"].filter(Boolean).join(", ");
@@ -80,7 +80,14 @@
     return rows.get(line);
   }
 
+  function sortBy(key, direction) {
+    sorted = key;
+    way = direction;
+    heads.forEach((head) => head.removeAttribute("aria-sort"));
+    heads.find((head) => head.dataset.key === key).setAttribute("aria-sort", way < 0 ? "descending" : "ascending");
+  }
   function show() {
+    if (sorted === "ranked_by" && !apart.checked) sortBy("p_a_at 2", -1); // radii differ from one setting to the next
     const wanted = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     const asked = picks.filter((pick) => pick.value);
     const found = lines().filter((line) => asked.every((pick) => String(line[pick.dataset.by]) === pick.value) && wanted.every((word) => wordsOf(line).includes(word)));
@@ -202,10 +209,7 @@
 
   heads.forEach((head) => head.querySelector("button").addEventListener("click", () => {
     const key = head.dataset.key, numeric = lines().some((line) => typeof value(line, key) === "number");
-    way = key === sorted ? -way : numeric ? -1 : 1;
-    sorted = key;
-    heads.forEach((other) => other.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", way < 0 ? "descending" : "ascending");
+    sortBy(key, key === sorted ? -way : numeric ? -1 : 1);
     show();
   }));
   find.addEventListener("input", show);

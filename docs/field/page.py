@@ -119,6 +119,8 @@ def _words(row: Row) -> str:
         f"{key} {f'{row[key]:,g}' if row[key] is not None else 'not known'}"
         for key in ("sigma", "n", "alpha")
     ]
+    radius = ranking_radius(row)
+    ranked = [] if radius is None else [f"ranked by certified accuracy at {radius:g}"]
     more = ["models that saw more data"] if row["more_data"] else []
     return ", ".join(
         [
@@ -126,8 +128,22 @@ def _words(row: Row) -> str:
             f"{row['images']:,.0f} images ({row['image_set']})",
             *facts,
             *more,
+            *ranked,
         ]
     )
+
+
+def ranking_radius(row: Row) -> float | None:
+    """The radius at which the logs of a setting are ranked: the first shown that is no less than sigma."""
+    if row["sigma"] is None:
+        return None
+    return next((r for r in SHOWN if r >= row["sigma"]), None)
+
+
+def _ranked_by(row: Row) -> float | None:
+    """Certified accuracy at that radius."""
+    radius = ranking_radius(row)
+    return None if radius is None else _short(row[f"accuracy_{radius:g}"])
 
 
 def _log(row: Row, setting: int) -> dict[str, Any]:
@@ -135,6 +151,7 @@ def _log(row: Row, setting: int) -> dict[str, Any]:
     facts = {key: row[key] if row[key] != "" else None for key in (*KEPT, *SAID)}
     return facts | {
         "setting": setting,
+        "ranked_by": _ranked_by(row),
         "p_a_at": [_short(row[column]) for column in P_A],
         "certified": [_short(row[column]) for column in shown],
         "acr": [_short(row[column]) for column in ACR],

@@ -77,8 +77,8 @@ def test_sorting_and_filtering(
     told = asked(field, "sorting")
     judged = [row for row in kept[0] if row["status"] == "judged"]
     mine = [row for row in judged if row["dataset"] == "cifar100"]
-    halves = sorted(
-        (row["p_a_0.5"] for row in judged if row["p_a_0.5"] is not None), reverse=True
+    far_ends = sorted(
+        (row["p_a_0.9"] for row in judged if row["p_a_0.9"] is not None), reverse=True
     )
     acrs = sorted((row["acr"] for row in judged), reverse=True)
     opening = [
@@ -88,10 +88,13 @@ def test_sorting_and_filtering(
     ]
     best: dict[str, float] = {}
     for row in opening:
-        best[row["method"]] = max(best.get(row["method"], 0.0), row["p_a_0.5"])
+        best[row["method"]] = max(best.get(row["method"], 0.0), row["accuracy_0.25"])
     assert {row["images"] for row in opening} == {10_000} and len(best) > 7
+    # The setting's own radius is its sigma.
+    assert {page.ranking_radius(row) for row in opening} == {0.25}
+    assert {row["sigma"] for row in opening} == {0.25}
     assert told["methods"] == [
-        [name, f"{100 * p:.1f}"]
+        [name, f"{100 * p + 1e-9:.1f}"]
         for name, p in sorted(best.items(), key=lambda item: -item[1])
     ]
     assert (
@@ -103,7 +106,7 @@ def test_sorting_and_filtering(
     )
     assert told["start"][0] == f"{len(judged):,} of {len(judged):,} logs found."
     assert [float(text) for text in told["start"][1]] == pytest.approx(
-        [100 * x for x in halves[:50]], abs=0.051
+        [100 * x for x in far_ends[:50]], abs=0.051
     )
     assert [float(text) for text in told["acr"]] == pytest.approx(acrs, abs=6e-4)
     assert (

@@ -1,7 +1,7 @@
 told.first = texts("tr.setting")[0];
 const shown = [...document.querySelectorAll("#board tbody tr")];
 const end = shown.findIndex((row, at) => at && row.className === "setting");
-const said = (row) => ["bdi", "td:nth-of-type(4)"].map((at) => row.querySelector(at).textContent);
+const said = (row) => ["bdi", "td:nth-of-type(8)"].map((at) => row.querySelector(at).textContent); // certified at 0.25
 told.methods = shown.slice(1, end).map(said);
 const fold = document.querySelector("button.fold");
 fold.click(); told.unfolded = texts("tr.rest").length; told.more = fold.textContent;
@@ -11,7 +11,7 @@ told.fits = wide.scrollWidth <= wide.clientWidth;
 document.getElementById("more").click();
 told.heads = texts("tr.setting").length;
 document.getElementById("apart").click();
-told.start = [document.getElementById("shown").textContent, column(4).slice(0, 50)];
+told.start = [document.getElementById("shown").textContent, column(6).slice(0, 50)];
 press("acr"); told.acr = column(document.querySelector("#board tr.line").cells.length - 1);
 press("acr");
 told.up = [column(document.querySelector("#board tr.line").cells.length - 1)[0]];
