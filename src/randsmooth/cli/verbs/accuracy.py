@@ -53,10 +53,10 @@ class Accuracy(Answered, Shared, Smoothed, ModelAndImages):
 def run(settings: Accuracy) -> None:
     """Measure certified accuracy at one radius, from few samples of most images.
 
-    It is the figure that `randsmooth certify --rule radius=R --label-aware --n0 0`
-    shows for all images. Most are decided by a few hundred samples; of those left open
-    so many are chosen by chance, and certified to the end, that the interval is short
-    enough. Whoever needs each image's certificate takes `randsmooth certify`.
+    It measures the figure that `randsmooth certify --rule radius=R --label-aware --n0
+    0` shows for all images. A few hundred samples decide most images. Of the open ones,
+    it certifies a random choice to the end, large enough for a short interval. If you
+    need the certificate of each image, use `randsmooth certify`.
 
     Example: randsmooth accuracy runs/gaussian --radius 0.5 --within 0.01
     """

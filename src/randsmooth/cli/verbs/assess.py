@@ -98,9 +98,10 @@ OF_THE_CLASSIFIER = {
 def run(settings: Assess) -> None:
     """Assess a model of yours on your images: clean, noisy, certified, attacked.
 
-    The page begins with what the figures mean and what they do not, for whoever decides
-    about the model. The noise is chosen on images other than those certified. If an
-    attack changes an answer within its certified radius, the exit code is 1.
+    The page first explains what the figures mean and what they do not, for whoever
+    decides about the model. The command chooses the noise on images other than those it
+    certifies. If an attack changes an answer within its certified radius, the exit code
+    is 1.
 
     Example: randsmooth assess model.py:make photos
     """

@@ -67,8 +67,8 @@ class Attack(Columns, OnDevice):
 def run(settings: Attack) -> None:
     """Try to refute certificates: search each ball for a point with another answer.
 
-    The search follows the gradient; a model without one, such as an ONNX file, is asked
-    for many more answers instead. If the prediction changes within the certified
+    The search follows the gradient. For a model without one, such as an ONNX file, it
+    uses many more answers instead. If the prediction changes within the certified
     radius, the certificate has failed, and the exit code is 1. A search that finds no
     change does not prove a certificate right.
 

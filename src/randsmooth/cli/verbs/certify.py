@@ -47,10 +47,10 @@ class Certify(SharedOrSlurm, Planned):
 def run(settings: Certify) -> None:
     """Certify images of a data set, and keep the evidence in a Parquet file.
 
-    Each certificate says: within this radius of the image, in L2 or in the norm of
-    another --noise, the smoothed classifier's answer cannot change (wrong with
-    probability at most alpha). A killed run loses at most the few images in hand;
-    --resume goes on.
+    Each certificate says: within this radius of the image, the smoothed classifier's
+    answer cannot change. It is wrong with probability at most alpha. The radius is in
+    L2, or in the norm of another --noise. A killed run loses at most the few images in
+    hand; --resume continues it.
 
     Example: randsmooth certify runs/gaussian --take 500 --rule grid --out
     gaussian.parquet

@@ -28,9 +28,9 @@ class Cite(Unsaved):
 def run(settings: Cite) -> None:
     """Print what to cite for a run: randsmooth, and the papers and data sets it used.
 
-    Read from the header of a table, from a model's configuration, or from the path of a
-    published log. Whether you report ACR or p_A nobody knows but you: their papers are
-    named for every table.
+    It reads the header of a table, a model's configuration, or the path of a published
+    log. It cannot know whether you report ACR or p_A, so it names their papers for
+    every table.
 
     Example: randsmooth cite runs/gaussian.parquet --format bibtex > references.bib
     """

@@ -69,7 +69,7 @@ class Compare(Answered, Compared):
 def run(settings: Compare) -> None:
     """Compare certificate files on one HTML page.
 
-    It has curves, each method against the baseline, classes and provenance.
+    The page shows curves, each method against the baseline, classes and provenance.
 
     Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html
     --figures png --tables latex

@@ -40,9 +40,9 @@ class Completion(Unsaved):
 def run(settings: Completion) -> None:
     """Print the script with which a shell completes verbs, options, names and files.
 
-    Completed by name are data sets, methods, presets, rules, backends, architectures,
-    devices, loggers and splits, those of other installed packages among them.
-    Elsewhere, and where no name begins so, the shell offers files.
+    It completes names of data sets, methods, presets, rules, backends, architectures,
+    devices, loggers and splits, including those of other installed packages. Elsewhere,
+    or if no name matches, the shell offers files.
 
     Example: eval "$(randsmooth completion bash)"
     """

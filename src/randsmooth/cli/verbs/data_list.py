@@ -14,8 +14,9 @@ class List(Unsaved, Answered):
 def run(settings: List) -> None:
     """List the named data sets, and whether each is here, on the hub or away.
 
-    What is on the hub is fetched when it is asked for. A name is looked for in
-    `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first: put there what is away.
+    randsmooth fetches a data set from the hub when you first use it. It looks for a
+    name in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first: put missing data sets
+    there.
     """
     described = {
         name: data.DATASETS.describe(name, _description) for name in data.DATASETS

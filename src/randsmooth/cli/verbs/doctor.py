@@ -40,9 +40,9 @@ def run(settings: Doctor) -> None:
     """Say what randsmooth finds on this machine: versions, devices, backends, data
     sets.
 
-    What is not installed is listed with the command that installs it. How fast a model
-    answers here is what `plan` measures. The report holds nothing of the environment
-    and no secrets, and writes your home folder as ~: paste it into bug reports.
+    It lists missing packages with the commands that install them. To measure the speed
+    of a model here, use `plan`. The report holds no environment variables and no
+    secrets, and writes your home folder as ~. You can paste it into bug reports.
 
     The exit code is 1 if something is broken: a package that is installed and cannot be
     imported, a backend that fails, or a cache that cannot be written.

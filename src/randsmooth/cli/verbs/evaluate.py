@@ -28,8 +28,8 @@ class Evaluate(Compared):
 def run(settings: Evaluate) -> None:
     """Print the metrics of certificate files, one row a file.
 
-    They are ACR, certified accuracies and the share of abstentions. Every figure comes
-    with the number of images and a 95% interval (Clopper-Pearson for shares, Gaffke for
+    The metrics are ACR, certified accuracies and the share of abstentions. Every figure
+    has the number of images and a 95% interval (Clopper-Pearson for shares, Gaffke for
     ACR).
 
     Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1

@@ -76,10 +76,11 @@ class NamedImage:
 def run(settings: Explain) -> None:
     """Explain the certificate of one image on a page.
 
-    The page shows its votes, distances that a person can see, and an attack on it. The
-    image is certified as `predict` does. Its radius is shown beside the nearest
-    training images (of --dataset, or of the model's own data set, if that is on this
-    machine) and the nearest change of the answer that an attack finds.
+    The page shows the image's votes, visible distances, and an attack. The command
+    certifies the image as `predict` does. The page compares its radius with the nearest
+    training images, and with the nearest change of the answer that an attack finds.
+    Training images come from --dataset, or from the model's own data set, if that is on
+    this machine.
 
     Example: randsmooth explain runs/gaussian digits:17 --out page.html
     """

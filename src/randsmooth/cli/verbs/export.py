@@ -54,13 +54,13 @@ class Export(Answered):
 def run(settings: Export) -> None:
     """Write certificates as a TSV log, or a model as ONNX or a torch.export program.
 
-    The log is in the format of the literature. Radii are rounded down, to stay
-    certified. A log has no place for a rule or a bound, so only tables of --rule fixed
-    with the clopper-pearson bound can be written. Nor does it hold sigma, n and alpha:
-    this command prints them, to be given to whoever reads the log.
+    The log has the format of the literature. The command rounds radii down, so that
+    they stay certified. A log cannot record a rule or a bound, so it must come from a
+    table of --rule fixed with the clopper-pearson bound. Nor can it record sigma, n and
+    alpha: the command prints them, so that you can give them to readers of the log.
 
-    A model that was written is read back and compared with the original on noisy
-    images; where its logits differ by more than --tolerance, it is not kept.
+    The command reads a written model back and compares it with the original on noisy
+    images. If its logits differ by more than --tolerance, the command discards it.
 
     Example: randsmooth export gaussian.parquet --out gaussian.tsv
 

@@ -55,17 +55,17 @@ OF_THE_COMMAND = {"file", "out", "overwrite", "format"}
 def run(settings: FromCounts) -> None:
     """Turn the counts of another program into certificates, with radii from here.
 
-    One row an image, with the columns label and, of the samples that bound p_A, either
-    counts_0, counts_1, ... (how often each class came out) or n_A (how often the picked
-    class did) and n. How the class was picked decides what the counts prove: counts0_0,
-    counts0_1, ... are the counts of other samples that picked it; picked is a class
-    that was fixed without these samples; if it is the most frequent of these very
-    samples, say --bound any-class. More columns: idx, seconds, and path, the looks of a
-    sequential rule. Lists, such as [990, 10], may be columns, too: counts, counts0 and
-    path.
+    Each row is an image. It has the column label, and the counts of the samples that
+    bound p_A: either counts_0, counts_1, ... for each class, or n_A for the picked
+    class, and n. What the counts prove depends on how the class was picked. If other
+    samples picked it, give their counts as counts0_0, counts0_1, .... If the class was
+    fixed without these samples, give it as picked. If it is the most frequent class of
+    these very samples, pass --bound any-class. Further columns are idx, seconds, and
+    path, the looks of a sequential rule. The columns counts, counts0 and path may be
+    lists, such as [990, 10].
 
-    What counts cannot show, such as their noise, is recorded as unknown: `randsmooth
-    verify` says what that is.
+    The table records facts that counts cannot show, such as their noise, as unknown.
+    `randsmooth verify` lists them.
 
     Example: randsmooth from-counts counts.csv --sigma 0.5 --out mine.parquet
     """

@@ -51,11 +51,12 @@ class Import(Answered):
 def run(settings: Import) -> None:
     """Make a model folder of a checkpoint of another project.
 
-    Such projects are locuslab/smoothing, MACER or rs4a. Only tensors are read; a pickle
-    that asks for code is refused. The architecture follows from the file. The layer
-    that normalises images before the network is seldom stored: the field's are compared
-    by accuracy on noisy training images, and the file is refused unless one is clearly
-    the best. The model folder says where all of it came from.
+    Such projects are locuslab/smoothing, MACER or rs4a. The command reads only tensors,
+    and refuses a pickle that asks for code. It infers the architecture from the file. A
+    file seldom stores the layer that normalises images before the network. The command
+    compares the field's layers by accuracy on noisy training images, and refuses the
+    file unless one is clearly the best. The model folder records the origin of each
+    part.
 
     Example: randsmooth import noise_0.50/checkpoint.pth.tar --dataset cifar10 --sigma
     0.5 --out runs/cohen-0.5

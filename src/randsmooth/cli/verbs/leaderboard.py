@@ -72,10 +72,10 @@ def run(settings: Leaderboard) -> None:
     Tables of one setting are ranked by certified accuracy at one radius; ACR stands
     last. The page sorts by any column, and filters. The terminal shows the best tables.
 
-    Logs are recognised by their first line, whatever their names, and their data set,
-    sigma, method and settings by their paths. Logs of predictions and files that cannot
-    be read are left out, and named here and on the page; the exit code is 0 if at least
-    one could be read.
+    The command recognises a log by its first line, whatever its name. It takes the data
+    set, sigma, method and settings from the path. It leaves out logs of predictions and
+    unreadable files, and names them here and on the page. The exit code is 0 if it
+    could read at least one file.
 
     Example: randsmooth leaderboard runs --at 0.5 --out runs/leaderboard.html
     """

@@ -33,10 +33,10 @@ class Merge(Answered):
 def run(settings: Merge) -> None:
     """Make one table of the shards of a run.
 
-    It is the one that a single process would have made, in every count. Shards may come
-    from different machines, which the table records for each row. Shards of another run
-    are refused, with what differs. If images are missing, each is named, and the
-    commands that make them are printed on stdout, ready for a shell.
+    The table equals that of a single process, in every count. Shards may come from
+    different machines; the table records the machine of each row. The command refuses
+    shards of another run, and names the differences. If images are missing, it names
+    them, and prints the commands that make them on stdout, ready for a shell.
 
     Example: randsmooth merge gaussian-*-of-16.parquet --out gaussian.parquet
     """

@@ -32,10 +32,10 @@ class Plan(Planned):
 def run(settings: Plan) -> None:
     """Say what a certification will take: samples, time, memory and disk.
 
-    Also what it takes on workers, and what other rules cost. A few images, chosen by
-    chance, are certified to know; nothing is written. The limits of the number of
-    samples hold with probability 95%; those of the time suppose that the machine stays
-    as busy as it is.
+    The command also estimates the cost with workers and under other rules. It certifies
+    a few random images, and writes nothing. The limits of the number of samples hold
+    with probability 95%. Those of the time assume that the machine stays as busy as it
+    is.
 
     Example: randsmooth plan runs/gaussian --rule grid --n 1e5 --workers 8
     """

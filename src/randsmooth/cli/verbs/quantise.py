@@ -49,10 +49,9 @@ class Quantise(Answered, Noisy, ImageReading, OneModel):
 def run(settings: Quantise) -> None:
     """Make an int8 model of a base classifier, which is faster on CPUs.
 
-    It is calibrated on noisy training images. The file that it writes is a base
-    classifier of its own, with its own certificates: those of the original say nothing
-    of it. What it costs in accuracy is printed, on noisy images that both models
-    classify.
+    The command calibrates the model on noisy training images. The result is a separate
+    base classifier: certificates of the original prove nothing about it. The command
+    prints the loss of accuracy, on noisy images that both models classify.
 
     Example: randsmooth quantise runs/gaussian --out gaussian-int8.xml && randsmooth
     certify gaussian-int8.xml

@@ -56,9 +56,9 @@ def run(settings: Reproduce) -> None:
 
     Example: randsmooth reproduce acr/table2 --from published-logs
 
-    What a clone fills of all tables: randsmooth reproduce smoothing-catrs
+    List the tables that a clone fills: randsmooth reproduce smoothing-catrs
 
-    Train and certify everything that it needs, at the smallest size: randsmooth
+    Train and certify everything that a table needs, at the smallest size: randsmooth
     reproduce acr/table3 --scale tiny --run
     """
     if settings.show:

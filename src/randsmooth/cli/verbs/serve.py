@@ -67,10 +67,10 @@ class Serve(Smoothed, Resized, Model):
 def run(settings: Serve) -> None:
     """Serve a web app in which the certificate of an image grows as you watch.
 
-    The rule is `anytime`: what is shown holds at whichever sample one stops. Each run
+    The rule is `anytime`: the certificate holds at whichever sample you stop. Each run
     draws a new seed, so that nobody can choose an image by its noise. The app listens
-    to this machine alone unless --host says otherwise, loads nothing from elsewhere,
-    and sends nothing.
+    to this machine alone unless you set --host. It loads nothing from elsewhere, and
+    sends nothing.
 
     Example: randsmooth serve runs/gaussian
     """

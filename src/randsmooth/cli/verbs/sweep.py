@@ -50,14 +50,14 @@ class Sweep(StepsVerb):
 def run(settings: Sweep) -> None:
     """Train, certify and rank the models of a grid of settings.
 
-    The grid has data sets, methods, sigmas, seeds and settings. Every list in the
-    grid's YAML file is crossed with all others (docs/sweeps.md). All is checked before
-    the first step begins. What fails does not stop the rest, and the same command goes
-    on where it ended. The exit code is 0 if all is done.
+    The grid has data sets, methods, sigmas, seeds and settings. The command crosses
+    every list in the grid's YAML file with all others (docs/sweeps.md). It checks the
+    whole grid before the first step. A failed step does not stop the rest. The same
+    command continues where it ended. The exit code is 0 if every step is done.
 
     Example: randsmooth sweep grid.yaml --workers 2 --out runs/sweep
 
-    How far it is: randsmooth sweep status runs/sweep
+    Show the progress: randsmooth sweep status runs/sweep
     """
     first, *rest = settings.grid
     if first == STATUS and len(rest) == 1:

@@ -60,10 +60,10 @@ def run(settings: Train) -> None:
     Example: randsmooth train mnist --method gaussian --sigma 0.5 --epochs 5 --out
     runs/gaussian
 
-    As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma
-    1.0
+    With the settings of a paper: randsmooth train mnist --preset
+    cat-rs/smoothmix/table1 --sigma 1.0
 
-    Without --sigma, with the preset's: randsmooth train digits
+    With the preset's sigma: randsmooth train digits
 
     Under another noise, for certificates in L1: randsmooth train mnist --method
     stability --noise uniform=0.6

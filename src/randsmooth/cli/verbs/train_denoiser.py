@@ -23,8 +23,9 @@ class TrainDenoiser(Trained, DenoiserSettings):
 def run(settings: TrainDenoiser) -> None:
     """Train a denoiser, which makes a classifier that never saw noise certifiable.
 
-    This is denoised smoothing. On mse it learns the clean images and serves any
-    classifier, on stability to keep what one classifier says.
+    This is denoised smoothing. With the objective mse, the denoiser learns the clean
+    images and serves any classifier. With stability, it learns to keep the answers of
+    one classifier.
 
     Example: randsmooth train-denoiser mnist --sigma 0.5 --arch dncnn-6x32 --epochs 5
     --out runs/denoiser

@@ -71,11 +71,11 @@ def run(settings: Verify) -> None:
     """Say what files are, and check by their digests that they are as written.
 
     Certificate tables, journals, model folders, checkpoints and teachers' answers carry
-    digests. Logs, YAML and ONNX files carry none; for these it says what else could be
-    checked. Digests find accidental changes, not forgeries.
+    digests. Logs, YAML and ONNX files carry none; for these the command lists its other
+    checks. Digests find accidental changes, not forgeries.
 
-    The exit code is 1 if a file is refused, or if a file that you name (rather than one
-    found in a folder) is of no kind that is checked.
+    The exit code is 1 if the command refuses a file, or if you name a file of a kind
+    that it does not check. Such a file in a folder does not change the exit code.
 
     Example: randsmooth verify runs/gaussian runs/gaussian.parquet
     """
