@@ -361,7 +361,7 @@ def giving_up() -> Figure:
         ]
         states.append(State(plain(float(below)), text, traces))
     layout = (
-        axes("p_A", "images", categories=True, reach=[0, 6000])
+        axes("p_A", "images", categories=True, reach=[0, 7000])
         | ABOVE
         | {"barmode": "group", "bargap": 0.15}
     )

@@ -59,6 +59,7 @@ def test_bad_words(cli: Run) -> None:
         "nosuch.yaml": "no grid at nosuch.yaml",
         "grid.yaml another.yaml": "give one grid",
         "grid.yaml --out s3://bucket/sweep": "expected a path on this machine",
+        "grid.yaml --at -1": "radius",
         "status nowhere": "holds no sweep",
         "status": "`status` and the folder of a sweep",
         "status a b": "give one grid, or",
