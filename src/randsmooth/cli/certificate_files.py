@@ -119,11 +119,11 @@ def load(
 
     Args:
         places: files or URLs.
-        sigma: of the tables that do not say theirs, as logs do not.
-        n: samples an image to judge at; of logs the n that they were made with.
-        alpha: to judge at; of logs the alpha that they were made with.
-        norm: of the radii; default: the noise's own.
-        dimension: how many numbers make up an input.
+        sigma: the sigma of tables that do not record theirs, such as logs.
+        n: the samples an image to judge at; for logs, the n that they were made with.
+        alpha: the alpha to judge at; for logs, the alpha that they were made with.
+        norm: the norm of the radii; by default the noise's own.
+        dimension: the number of numbers that make up an input.
 
     Raises:
         Problem: there is no file, files cannot be read, each of which is named, tables
@@ -246,7 +246,8 @@ def in_norm(
     By default an input has as many as the data set says.
 
     Raises:
-        Problem: as `Certificates.in_norm`, or nothing says the dimension.
+        Problem: a norm that `Certificates.in_norm` refuses, or a dimension that
+            neither the tables nor the settings give.
     """
     if norm is None or norm == table.norm:
         return table

@@ -157,7 +157,8 @@ def parameter_of(
         return click.Argument(
             [name],
             nargs=-1 if several else 1,
-            required=False,  # a file of --config may have it
+            # Not required on the command line: a file of --config may give it.
+            required=False,
             help=help,
             shell_complete=offer,
         )

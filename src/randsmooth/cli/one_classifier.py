@@ -70,10 +70,11 @@ def completed_like(
     """Return what is asked of each image, with the classifier of a table.
 
     Args:
-        settings: may name the classifier too, and must then name the same.
-        model: must be the one that was certified.
-        table: its certificates.
-        file: where they are, for errors.
+        settings: the settings of the command; where they name the classifier too, it
+            must be the same.
+        model: the classifier, which must be the one that was certified.
+        table: the certificates of the classifier.
+        file: the path of the certificates, for errors.
 
     Raises:
         Problem: the table is about another model, or an option contradicts it.
@@ -120,7 +121,7 @@ def images_at(
 
     Args:
         path: an image file, or a folder or a file of many images.
-        spec: what the model's images look like.
+        spec: the size and the channels of the model's images.
         settings: say how images are read.
 
     Raises:

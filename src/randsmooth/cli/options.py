@@ -49,7 +49,7 @@ def certification_option(
     Args:
         name: a field of `CertificationSettings`, whose description is the help.
         default: None where it is worked out when the verb runs.
-        stands_for: what the default is, in words; as certify says it if omitted.
+        stands_for: the words for the default; by default those of `certify`.
 
     Example:
         >>> certification_option("seed", stands_for="a new one").description
@@ -138,12 +138,12 @@ class OneModel(Settings):
     Attributes:
         model: Model folder, `user/name` on the Hugging Face hub, ONNX file, OpenVINO IR
             (.xml), TorchScript (.pt), exported program (.pt2), or code that makes the
-            model: `package.module:NAME`, `file.py:NAME`. Or demo or demo-amplify, which
-            come with randsmooth and know handwritten digits.
-        model_arg: Argument of what makes or opens the model, such as depth=20, read as
-            YAML reads it. Repeatable. Of secret:NAME=VALUE, and of names such as token,
-            tables hold a hash. argv:NAME=VALUE is an option of the command line that
-            code of yours reads.
+            model: `package.module:NAME`, `file.py:NAME`. The bundled models demo and
+            demo-amplify know handwritten digits.
+        model_arg: Argument of the function or loader that makes the model, such as
+            depth=20, read as YAML reads it. Repeatable. Tables hold only a hash of
+            secret:NAME=VALUE, and of names such as token. argv:NAME=VALUE is an option
+            of the command line that your code reads.
     """
 
     model: Argument[str]

@@ -13,9 +13,11 @@ from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
 from randsmooth.notes import Note
 from randsmooth.progress import is_quiet, worded
 
+# Exit codes: the command failed, and its input was refused.
 FAILURE = 1
 BAD_INPUT = 2
-INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
+# The exit code that shells report for a process that Ctrl-C ended.
+INTERRUPTED = 130
 
 # The longest error of ours, which lists the presets, is shorter.
 MOST_CHARACTERS_OF_AN_ERROR = 8_000

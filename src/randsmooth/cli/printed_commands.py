@@ -46,8 +46,9 @@ def command_words(
 
     Args:
         verb: the name of the command.
-        arguments: what it is given by place.
-        options: its settings by name; those that are None or False are left out.
+        arguments: the positional arguments of the command.
+        options: the settings of the command by name; those that are None or False are
+            left out.
 
     Example:
         >>> options = {"n": 1000, "sound": True, "model_arg": {"depth": 20}}

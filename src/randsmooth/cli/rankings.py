@@ -11,12 +11,13 @@ from typing import Any
 from randsmooth.documents import parse_json, read_file
 from randsmooth.escape import printable
 
-# Columns of a terminal that a sentence may take.
+# Width of a printed sentence, in columns of the terminal.
 COLUMNS = 78
 
 # Tables that are printed, of all settings together; each setting has one at least.
 MOST_PRINTED = 30
 
+# The level of p_A that has a column beside certified accuracy.
 LEVEL_BESIDE = 0.9
 
 # Added before a percentage is printed: floats hold 0.6465 a little below it.

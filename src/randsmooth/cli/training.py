@@ -60,9 +60,9 @@ def train_into(
     Args:
         out: folder or URL.
         train: `training.train` or `training.train_denoiser`.
-        settings: its arguments.
-        trained: what is trained, in a word.
-        way_on: what to do next, in a sentence.
+        settings: the arguments of `train`.
+        trained: the word for the thing that is trained.
+        way_on: a sentence that says what to do next.
     """
     from randsmooth.training.devices import leads
 

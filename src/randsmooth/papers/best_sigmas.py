@@ -29,7 +29,8 @@ class BestSigma:
     Attributes:
         accuracy: (M,) best accuracies in percent; NaN where they are not known.
         sigma: (M,) the sigmas that give them; NaN where none does.
-        images: how many images they rest on; None where no accuracy is known.
+        images: the number of images behind the accuracies; None where no accuracy is
+            known.
         low, high: (M,) ends of the 95% band in percent; NaN for published figures.
     """
 
@@ -45,8 +46,9 @@ class MethodCurves:
     """What the paper and the certificates at hand say of one method.
 
     Attributes:
-        method: its name.
-        paper, here: its best accuracies.
+        method: the name of the method.
+        paper, here: the best accuracies that the paper prints, and those of the
+            certificates at hand.
         other_images: whether ours rest on another number of images than the paper's.
     """
 
@@ -101,8 +103,9 @@ def _curves_of(
     """Return the best accuracies of a method.
 
     Args:
-        evidence: what is at hand of its rows.
-        tables: its certificates on shared images; None where they cannot be combined.
+        evidence: the evidence for the rows of the method.
+        tables: the certificates of the method on shared images; None where they cannot
+            be combined.
     """
     rows = [of_row.row for of_row in evidence]
     paper = _unknown(radii)
@@ -157,8 +160,8 @@ def _lines_of(
     """Yield one line of the table; none where no accuracy is known.
 
     Args:
-        line: whose figures they are, `PAPER` or `HERE`.
-        star: what marks the number of images where it is not the paper's.
+        line: the source of the figures, `PAPER` or `HERE`.
+        star: the mark beside a number of images that is not the paper's.
     """
     if best.images is None:
         return

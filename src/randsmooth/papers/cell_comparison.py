@@ -210,9 +210,9 @@ class CellComparison:
     Attributes:
         rows: the rows of the paper.
         metrics: the columns.
-        agreements: for each row how well its certificates agree; None where there are
-            no certificates.
-        other_figures: for each row our figures that do not follow from certificates,
+        agreements: the agreement of each row with its certificates; None where there
+            are no certificates.
+        other_figures: for each row, our figures that do not follow from certificates,
             such as seconds; empty where no row has any.
     """
 
@@ -289,7 +289,7 @@ def compare_cells(
 
     Args:
         files: the certificates of each row, None where there are none.
-        other_figures: as in `CellComparison`.
+        other_figures: the attribute of `CellComparison` with this name.
     """
     columns = list(dict.fromkeys(metric for row in rows for metric in row.figures))
     if not columns:

@@ -14,12 +14,12 @@ class Need:
     """The papers behind things of one kind.
 
     Attributes:
-        kind: of the things.
-        names: theirs.
-        keys: those of the papers; none where nothing has to be cited.
-        family: of architectures, which come in families, a pattern for their whole
-            names; empty where `names` has them all.
-        reason: what a part is cited for.
+        kind: the kind of the things.
+        names: the names of the things.
+        keys: the keys of the papers; none where nothing has to be cited.
+        family: a pattern for the whole names of a family of architectures; empty where
+            `names` has them all.
+        reason: the reason for which a part is cited.
     """
 
     kind: str
@@ -164,7 +164,7 @@ class Use(NamedTuple):
 
     Attributes:
         kind: one of KINDS.
-        name: its name, of other packages and of users, too.
+        name: the name of the thing; those of other packages and of users occur too.
     """
 
     kind: str

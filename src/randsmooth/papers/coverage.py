@@ -16,7 +16,8 @@ from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES
 from randsmooth.report.grouping import gathered
 
-MOST_KINDS = 12  # of certificates that a sentence lists
+# Kinds of certificates that a sentence lists; further ones are left out.
+MOST_KINDS = 12
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class TableCoverage:
 
     Attributes:
         object: the table.
-        cells: its rows with the paper's figures and, where there are certificates,
-            ours.
+        cells: the rows of the table with the paper's figures and, where there are
+            certificates, ours.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -67,10 +68,10 @@ class Survey:
     """What a folder fills of all tables.
 
     Attributes:
-        tables: of the papers.
+        tables: the coverage of each table of the papers.
         files: all certificates of the folder whose data set, sigma and method are
             known.
-        unused: those of them that stand in no row.
+        unused: the certificates that fit no row of a table.
         skipped: a sentence for each reason for which files could not be used.
 
     Example:

@@ -58,9 +58,9 @@ def draw_object(evidence: ObjectEvidence) -> Output | None:
 
 
 def notes_on(evidence: Sequence[RowEvidence]) -> list[str]:
-    """Say what was inferred about the rows' logs or changed in them.
+    """Return sentences on the facts inferred about the rows' logs or changed in them.
 
-    And which rows had several logs to choose from.
+    Further sentences name the rows that had several logs to choose from.
     """
     shown = [
         (of_row.row, of_row.found) for of_row in evidence if of_row.found is not None

@@ -55,7 +55,7 @@ class CertificateFile:
     Attributes:
         preset: the preset of the model, as the header says; empty for a log and for a
             model without a preset.
-        place: what the path of a published log says; None for a table of counts.
+        place: the settings in the path of a published log; None for a table of counts.
     """
 
     path: Path
@@ -139,7 +139,7 @@ def _skipped(
     Args:
         predicted: logs of predictions.
         faults: file -> why it cannot be read.
-        files_of_lack: what nothing says of a table -> the tables.
+        files_of_lack: the setting that is not recorded -> the tables that lack it.
     """
     if predicted:
         yield (
@@ -255,7 +255,7 @@ def _tells_apart(
     """Return whether a path tells all in which a preset differs from a main one.
 
     Args:
-        place: what the path says.
+        place: the settings in the path.
         told: the settings of which it gives the value.
     """
     if _schedule(main) != _schedule(preset):

@@ -37,7 +37,7 @@ def table(
     """Draw certified accuracy and ACR beside the published figures.
 
     Args:
-        beyond: for each row, figures that its certificates do not tell.
+        beyond: for each row, the figures that do not follow from its certificates.
         notes: sentences on these, for the reader.
     """
     comparison = compared(evidence, beyond)

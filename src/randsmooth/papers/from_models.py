@@ -30,12 +30,13 @@ MOST_GRADIENTS = 1000
 GRADIENTS_PER_CERTIFIED = 5
 # Noisy copies of a training image by which its p_A is estimated.
 NOISES_FOR_P_A = 100
-# A norm of 0 is drawn as this, as its axis is logarithmic.
+# A norm of 0 is drawn as this value, since the axis is logarithmic.
 SMALLEST_NORM = 1e-12
 # The radii at which soft and hard certification are compared, in sigmas.
 FARTHEST_SIGMAS = 3.5
 NUMBER_OF_RADII = 36
-BETAS = (1.0, 4.0, 16.0)  # inverse temperatures of soft certification
+# The inverse temperatures of soft certification.
+BETAS = (1.0, 4.0, 16.0)
 
 
 def gradient_table(evidence: Sequence[RowEvidence], scale: Scale) -> Output:

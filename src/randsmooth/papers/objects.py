@@ -56,12 +56,13 @@ class PaperObject:
     """A table or figure of a paper.
 
     Attributes:
-        name: PAPER/OBJECT.
-        title: what it shows.
-        drawing: how it is drawn.
+        name: the name, in the form PAPER/OBJECT.
+        title: a title that says what it shows.
+        drawing: the function or the kind of drawing that draws it.
         tables: the published tables whose models it is about; none where formulas alone
             give it.
-        sigma, method: those of the models; by default all of the tables.
+        sigma, method: the sigma and the method of the models; by default all of the
+            tables.
         needs_models: whether the models themselves are needed, not only their
             certificates.
 

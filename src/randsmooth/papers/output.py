@@ -30,13 +30,13 @@ class Output:
     The only part of most objects is called "".
 
     Attributes:
-        tables: figures as text, for a person to read.
-        data: the same at full precision, for programs.
+        tables: the figures as text, for a person to read.
+        data: the same figures at full precision, for programs.
         panels: the panels of each figure.
-        notes: what a reader has to know.
-        footnotes: the notes that files print below their tables too.
-        agreed: of a table that certificates fill, how many rows there are, and how many
-            of their cells are as printed, in words.
+        notes: the notes that a reader needs.
+        footnotes: the notes that files also print below their tables.
+        agreed: the number of rows that certificates fill, and of cells that are as
+            printed, in words; empty for other objects.
     """
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
@@ -63,10 +63,11 @@ def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
     """Return the points of a figure, one per row, at full precision.
 
     Returns:
-        panel, line: their titles as drawn. drawn: "curve", "staircase" (the height
-        between two points is that of the right one) or "points", with ", behind" for
-        lines drawn in the background, as published figures are. x, y, and what each
-        measures. label: what is written beside the point, if anything.
+        A table with these columns. panel, line: the titles as drawn. drawn: "curve",
+        "staircase" (the height between two points is that of the right one) or
+        "points", with ", behind" for lines drawn in the background, as published
+        figures are. x, y: the coordinates, each with the quantity that it measures.
+        label: the text beside the point, if any.
     """
     parts = [_points(panel, line) for panel in panels for line in panel.lines]
     if not parts:

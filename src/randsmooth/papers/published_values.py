@@ -12,7 +12,8 @@ from randsmooth.errors import unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-ACCURACY = "accuracy@"  # begins the metric of certified accuracy at a radius
+# The name of certified accuracy at a radius begins so; the radius follows.
+ACCURACY = "accuracy@"
 
 
 class Printed(NamedTuple):
@@ -80,7 +81,8 @@ def cells(paper: str | None = None, object: str | None = None) -> list[Printed]:
     return of_object
 
 
-@cache  # objects ask for their rows again and again
+# Cached, since each object of a paper asks for its rows several times.
+@cache
 def _all_cells() -> tuple[Printed, ...]:
     path = resources.files("randsmooth.papers").joinpath("published.csv")
     with path.open() as file:

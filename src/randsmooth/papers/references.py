@@ -29,9 +29,10 @@ class Reference:
     r"""A paper, a data set or a program: an entry of references.bib.
 
     Attributes:
-        key: of the entry.
+        key: the key of the entry.
         kind: inproceedings, article, techreport, misc or software.
-        fields: as BibTeX writes them, by their names there: author, title, year, ...
+        fields: the fields of the entry as BibTeX writes them, by name: author, title,
+            year, ...
 
     Example:
         >>> fields = {"author": "Yann LeCun and L{\\'e}on Bottou", "title": "{A title}"}

@@ -25,10 +25,10 @@ class Reproduction:
     """The result of `reproduce`.
 
     Attributes:
-        object: what was to be drawn.
-        made: its parts; None where nothing could be drawn yet.
-        files: those written.
-        evidence: what is at hand of it.
+        object: the table or figure to draw.
+        made: the parts of the object; None where nothing could be drawn yet.
+        files: the files that were written.
+        evidence: the certificates and models at hand for the object.
         failed: model that was tried -> why it failed.
 
     Example:
@@ -68,7 +68,7 @@ class Reproduction:
 
     @property
     def agreed(self) -> str:
-        """How many rows of a table there are, and how many of their cells are as printed, in words."""
+        """Return in words how many rows of a table there are, and cells as printed."""
         if self.made is None or self.object.needs_models:
             return ""
         return self.made.agreed
@@ -90,16 +90,16 @@ def reproduce(
     CSV.
 
     Args:
-        name: such as "acr/table2".
+        name: the name of the table or figure, such as "acr/table2".
         source: folder of certificates and logs; `out`/SCALE, where runs are written, is
             read as well.
         out: folder for the results.
         scale: the size of the runs that make what is missing: "tiny", "cpu" or "paper".
-        run_missing: run them. Finished runs are skipped and interrupted ones continued;
-            one that fails does not stop the others.
-        workers: who shares them, such as `launch.Processes(2)`; default: this process,
-            one after the other.
-        progress: of long work, as for `train`.
+        run_missing: whether to make the missing runs. Finished runs are skipped and
+            interrupted ones continued; one that fails does not stop the others.
+        workers: the workers that share the runs, such as `launch.Processes(2)`; by
+            default this process makes one after the other.
+        progress: the display of progress in long work, as for `train`.
 
     Raises:
         Problem: no such object, scale or folder.
@@ -134,7 +134,7 @@ def submit_missing(
 ) -> Submitted:
     """Submit what is missing to Slurm, a job for each model.
 
-    Arguments and errors as for `reproduce`; or Slurm refuses.
+    The arguments and errors are those of `reproduce`; Slurm may refuse, too.
     """
     check_slurm()
     folder = Path(out) / scale
@@ -148,7 +148,7 @@ def missing_steps(
 ) -> list[Step]:
     """Return the steps that `reproduce` with `run_missing` would carry out.
 
-    Arguments and errors as there.
+    The arguments and errors are those of `reproduce`.
     """
     evidence = gather(find_object(name), source, out, scale)
     return steps_of_rows(evidence.unfinished)

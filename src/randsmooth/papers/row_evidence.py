@@ -39,12 +39,12 @@ class RowEvidence:
     """What is at hand of a row.
 
     Attributes:
-        row: of the paper.
+        row: the row of the paper.
         agreement: the row beside the certificates to show for it; None where none fit.
-        others: other certificates that fit.
+        others: further certificates that fit.
         model: the folder of its model; None where there is none.
-        lack: why it cannot be shown; empty where it can.
-        steps: those that make its model and its certificates.
+        lack: the reason why the row cannot be shown; empty where it can.
+        steps: the steps that make its model and its certificates.
     """
 
     row: PaperRow
@@ -56,7 +56,7 @@ class RowEvidence:
 
     @property
     def found(self) -> CertificateFile | None:
-        """The certificates to show for it; None where none fit."""
+        """Return the certificates to show for the row; None where none fit."""
         return None if self.agreement is None else self.agreement.file
 
 
@@ -66,8 +66,9 @@ class ObjectEvidence:
 
     Attributes:
         thing: the table or figure.
-        rows: what is at hand of each of its rows.
-        further: of rows of other models, which are shown as there are certificates.
+        rows: the evidence for each of its rows.
+        further: the evidence for rows of other models, which are shown as well where
+            they have certificates.
         scale: the size of the models that are made, or would be, in `folder`.
         skipped: a sentence for each file that could not be used.
 
@@ -112,7 +113,8 @@ def gather(
 ) -> ObjectEvidence:
     """Look for certificates and models of each row, in one pass.
 
-    Arguments and errors as for `reproduce`. What formulas give needs none.
+    The arguments and errors are those of `reproduce`. Objects that follow from
+    formulas alone need no certificates.
     """
     check_known("scale", SCALES, scale)
     size = SCALES[scale]
@@ -235,7 +237,7 @@ def compared(
     """Compare rows with the certificates to show for them.
 
     Args:
-        other_figures: for each row our figures that do not follow from certificates.
+        other_figures: for each row, our figures that do not follow from certificates.
     """
     rows = [of_row.row for of_row in evidence]
     files = [of_row.found for of_row in evidence]

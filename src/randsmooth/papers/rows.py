@@ -28,12 +28,12 @@ class PaperRow:
 
     Attributes:
         paper: "acr", "macer" or "cat-rs".
-        setting: what an ablation changes; empty for a main row.
+        setting: the setting that an ablation changes; empty for a main row.
         preset: the preset that trains the model.
         figures: metric -> published value.
         decimals: metric -> number of decimals printed.
-        images: how many images the figures are measured on; None where neither text nor
-            code says.
+        images: the number of images that the figures are measured on; None where
+            neither text nor code says.
 
     Example:
         >>> row = PaperRow("acr", "cifar10", 0.5, "amplify", "E_t=50", "acr/amplify/E_t=50")
@@ -73,7 +73,7 @@ def rows_of(paper: str, object: str) -> list[PaperRow]:
 
     Args:
         paper: "acr", "macer" or "cat-rs".
-        object: such as "table2".
+        object: the name of a table or figure, such as "table2".
 
     Raises:
         Problem: no such object.

@@ -19,8 +19,8 @@ class Scale:
     Attributes:
         dataset, arch: used in place of the paper's; None keeps the paper's.
         epochs: None keeps the paper's; with fewer the schedule is compressed.
-        train_images: how many to train on; None for all.
-        images: how many to certify; 0 for as many as the paper.
+        train_images: the number of images to train on; None for all.
+        images: the number of images to certify; 0 for as many as the paper.
         n0, n: samples per image, to pick the class and to bound its probability.
         teacher_noises: noisy copies of each image that a teacher sees; None keeps the
             paper's number.

@@ -15,7 +15,8 @@ from randsmooth.noise import NOISES, Gaussian
 from randsmooth.papers.citation_needs import KINDS, Use, names_to_cite
 from randsmooth.rules import RULES
 
-MOST_CONFIG_BYTES = 2**22  # of a config.json
+# Bytes of the largest config.json that is read (4 MiB).
+MOST_CONFIG_BYTES = 2**22
 
 # The kinds of things that other packages bring, too.
 REGISTRIES: dict[str, Any] = {
@@ -71,7 +72,8 @@ def _of_model(folder: Path) -> Iterator[Use]:
             "of a model of randsmooth"
         )
     yield from _of_training({**config["provenance"], "arch": config["arch"]})
-    if "channels" in config:  # of a denoiser
+    # Only the configuration of a denoiser has channels.
+    if "channels" in config:
         yield Use("part", "denoised")
 
 
@@ -100,7 +102,8 @@ def of_header(header: Header) -> Iterator[Use]:
     """
     yield Use("part", "certify")
     rule = header.rule.partition("=")[0]
-    if rule != "fixed":  # which is that of CERTIFY
+    # The rule "fixed" is that of CERTIFY, which is cited above.
+    if rule != "fixed":
         yield Use("rule", rule)
     if rule == "fixed" or header.bound == "any-class":
         bound = Use("bound", str(header.bound))

@@ -29,11 +29,11 @@ class Bibliography:
     """What to cite.
 
     Attributes:
-        citations: by what they are cited for: certificate, training, data, figures.
-            randsmooth itself is first of what a file or folder used, last of names that
-            were asked for.
-        unlisted: what was used and has no entry here, in words: things of other
-            packages and of users.
+        citations: the citations in the order of their reasons: certificate, training,
+            data, figures. randsmooth itself comes first where a file or folder was
+            asked about, and last where names were.
+        unlisted: the things that were used and have no entry here, in words, such as
+            those of other packages and of users.
 
     Example:
         >>> found = cited(["macer"])

@@ -94,9 +94,9 @@ class AgainstBaseline:
     """One table against the baseline, on the images that both have.
 
     Attributes:
-        row: of the table in the sheet.
-        comparison: at every radius and in ACR, judged together with all other tables'
-            (see `metrics.compare`).
+        row: the row of the table in the sheet.
+        comparison: the differences at every radius and in ACR, judged together with
+            those of all other tables (see `metrics.compare`).
         points: the difference in certified accuracy at each of the sheet's radii; None
             where it cannot be compared.
         waterfall: the difference in ACR by the baseline's p_A; None where either is
@@ -126,7 +126,7 @@ class BaselineComparisons:
 
     @property
     def scope(self) -> Scope | None:
-        """What the verdicts hold over together; None where there are no verdicts."""
+        """Return the scope that all verdicts share; None where there are none."""
         if not self.against:
             return None
         # All comparisons were judged together, so they share one scope.

@@ -53,16 +53,20 @@ class Line:
     """One curve.
 
     Attributes:
-        name: for the legend; lines of one name look alike in every panel.
-        x, y: (M,).
+        name: the line's name in the legend; lines of one name look alike in every
+            panel.
+        x, y: (M,) the coordinates of the line's points, in the units of the axes.
         kind: "line"; "step", where the height between two points is that of the right
             one; "marked line", with a dot at each point; "points"; or "bars", whose x
             are names.
-        dashed: drawn so that it stands back, as published figures do beside ours.
+        dashed: whether the line is dashed, so that it stands back, as published
+            figures do beside ours.
         labels: (M,) what each point is, written beside it; empty for none.
         low, high: (M,) the band around y; None without one.
-        look: its own colour and dashes; None: those of its name among the figure's.
-        row: of the table in the sheet, by which a page's legend shows and hides it.
+        look: the line's colour and dashes; None gives it the look of its name in the
+            figure.
+        row: the row of the line's table in the sheet; a page's legend shows and hides
+            lines by it.
         images: (M,) how many images each bar stands for.
         hover: Plotly's template of what is shown under the pointer.
 
@@ -97,16 +101,17 @@ class Axes:
     """One pair of axes.
 
     Attributes:
-        title: above it. x, y: labels of the axes.
-        lines: drawn in this order.
+        title: the text above the axes.
+        x, y: the labels of the axes.
+        lines: the lines, in the order in which they are drawn.
         log, log_x: whether y, and x, are logarithmic.
-        y_range, x_range: of the axes; None: what the lines need.
+        y_range, x_range: the ends of the axes; None lets the lines decide.
         unknown_below: x below which nothing is known, shaded from the left end of the
             axis.
         from_zero, zero_line: y begins at 0; 0 is drawn as a thick line. Both on pages
             only, as are the next two.
         hover: Plotly's format of an x under the pointer; empty for the usual one.
-        height: in pixels.
+        height: the height of the chart, in pixels.
 
     Example:
         >>> Axes("digits", "radius", "certified accuracy (%)", (), log=True).log_x

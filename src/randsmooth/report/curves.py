@@ -23,8 +23,9 @@ from randsmooth.report.sheet import with_distinct_names
 
 Floats = NDArray[np.float64]
 
-MOST_RADII = 500  # of a curve, about
-# The steps between them, the first that keeps to MOST_RADII.
+# The radii of a curve, about.
+MOST_RADII = 500
+# Steps between the radii; the first step that keeps to MOST_RADII is taken.
 RADIUS_STEPS = (
     *(0.00001, 0.00002, 0.00005),
     *(0.0001, 0.0002, 0.0005),
@@ -34,9 +35,12 @@ RADIUS_STEPS = (
 )
 # The numbers of samples, below the table's own, at which ACR is drawn.
 SAMPLE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
-P_A_MARGIN = 0.06  # to the left of where the first curve begins
-PAGE_HEIGHT = 400  # pixels of a chart
-RADIUS_FORMAT = ".4~g"  # of what is under the pointer, in Plotly's words
+# The p_A axis begins this much below the smallest p_A of the curves.
+P_A_MARGIN = 0.06
+# Height of a chart on a page, in pixels.
+PAGE_HEIGHT = 400
+# Plotly's format of the radius under the pointer: four significant digits.
+RADIUS_FORMAT = ".4~g"
 
 
 def radius_grid(tables: Sequence[Certificates]) -> Floats:
@@ -191,7 +195,7 @@ def draw_radius_accuracy(
     """Draw certified accuracy against the radius, with pointwise 95% bands.
 
     Args:
-        path: of a PNG, PDF, SVG or HTML file.
+        path: the PNG, PDF, SVG or HTML file to write.
         baseline: name of the table that is drawn in grey; None looks for the Gaussian
             one.
 
@@ -232,11 +236,12 @@ def draw_p_a_curves(
     drawn together: each p_A is under the table's own noise.
 
     Args:
-        path, baseline: as in `draw_radius_accuracy`.
+        path: the PNG, PDF, SVG or HTML file to write.
+        baseline: the table of the grey curve, as for `draw_radius_accuracy`.
 
     Raises:
-        Problem: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not
-            known.
+        Problem: a table that `draw_radius_accuracy` refuses, or a log whose sigma, n
+            or alpha is not known.
 
     Example:
         >>> import tempfile
@@ -340,10 +345,11 @@ def draw_envelopes(
 ) -> None:
     """Draw each group's best certified accuracy against the radius.
 
-    And the sigma, or other width of the noise, that gives it.
+    A second panel draws the sigma, or other width of the noise, that gives it.
 
     Raises:
-        Problem: no method, a suffix that is no figure's, or as `metrics.envelope`.
+        Problem: no method, a suffix that is no figure's, or groups that
+            `metrics.envelope` refuses.
 
     Example:
         >>> import tempfile
@@ -373,7 +379,7 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
     more, and ends where the tables' noises can certify no farther.
 
     Raises:
-        Problem: as `metrics.envelope`.
+        Problem: groups that `metrics.envelope` refuses.
 
     Example:
         >>> import numpy as np

@@ -82,7 +82,7 @@ class Entry:
         logged: whether the table is a published log, which gives p_A from 1/2 upward.
         images: a hash of which images the table is about; for a log that does not say,
             a hash that no other table has.
-        curves: what the page draws where a reader asks for it.
+        curves: the curves that the page draws where a reader asks for them.
 
     Example:
         >>> import numpy as np
@@ -111,12 +111,12 @@ class Entry:
 
     @property
     def header(self) -> Header:
-        """What the table records of its making."""
+        """Return the header of the table, which records how it was made."""
         return self.table.header
 
     @property
     def method(self) -> str:
-        """The training method."""
+        """Return the training method."""
         model = self.header.model or {}
         return fact_text(model.get("method"))
 
@@ -145,19 +145,19 @@ class Entry:
 
     @property
     def folder(self) -> str:
-        """The folder of the file; empty for a file at the top."""
+        """Return the folder of the file; empty for a file at the top."""
         parent = Path(self.file).parent.as_posix()
         return "" if parent == "." else shortened(parent)
 
     @property
     def repository(self) -> str:
-        """The repository that a released log comes from."""
+        """Return the repository that a released log comes from."""
         model = self.header.model or {}
         return fact_text(model.get("repository") if self.logged else None)
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the page shows beside the figures, as text."""
+        """Return the facts that the page shows beside the figures, as text."""
         header = self.header
         return {
             "dataset": fact_text(header.dataset),

@@ -21,20 +21,24 @@ DOTS_PER_INCH = 160
 # matplotlib's line style for each dash pattern of a chart.
 LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
 
+# Panels side by side; further panels go into the next row.
 PANELS_A_ROW = 3
-NAME_LENGTH = 60  # characters of a name in the legend, or beside a point
+# Characters of a name in the legend, or beside a point; longer ones are shortened.
+NAME_LENGTH = 60
 
 # Sizes in inches.
 PANEL_WIDTH = 4.0
 PANEL_HEIGHT = 3.3
 LEAST_FIGURE_WIDTH = 5.4
 LEGEND_LINE_HEIGHT = 0.3
-# In the legend: a line's sample with the space beside it, and about a letter of a name.
+# Widths in the legend: a line's sample with the space beside it, and about one letter.
 SAMPLE_WIDTH = 0.65
 LETTER_WIDTH = 0.075
 
+# Opacity of a confidence band, from 0 (invisible) to 1.
 BAND_OPACITY = 0.13
-BEHIND_OPACITY = 0.55  # of lines behind the others
+# Opacity of lines that stand back behind the others.
+BEHIND_OPACITY = 0.55
 
 
 def draw(panels: Sequence[Axes], path: Path | str) -> None:

@@ -81,7 +81,7 @@ class HiddenDifference:
     """The radius at which the difference that ACR hides is largest.
 
     Attributes:
-        radius: where it is.
+        radius: the radius of that difference.
         first, second: the shares of images that each table certifies there.
         fewer: whether the first table certifies fewer than the second.
 
@@ -102,15 +102,16 @@ class Finding:
 
     Attributes:
         first, second: the names of the tables.
-        acr_first, acr_second: their ACRs.
+        acr_first, acr_second: the ACRs of the two tables.
         acr_shown: 1 if the first's ACR is shown to be higher, -1 if lower, else 0.
-        below, above: where the first's curve is shown to lie below and above the
-            second's; None where that is nowhere shown.
-        hidden: what ACR alone would not tell; None if it hides nothing.
+        below, above: the radii at which the first table's curve is shown to lie below
+            and above the second's; None where that is nowhere shown.
+        hidden: the fact that ACR alone would not tell; None if it hides nothing.
         differs: whether the curves differ at any radius, be it by chance.
         farthest: the last radius of the comparison.
-        images: how many were compared.
-        limit: what restricts the radii of the comparison, in words; mostly empty.
+        images: the number of images that were compared.
+        limit: the reason why the radii of the comparison are restricted, in words;
+            empty where they are not.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -7,9 +7,9 @@ def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list
     """Pad the cells of each column to one width.
 
     Args:
-        rows: of cells.
-        figures: of each column, whether it holds figures, which stand to the right;
-            columns that it leaves out stand to the left.
+        rows: the cells of each row; all rows have the same number of cells.
+        figures: for each column, whether it holds figures, which are aligned to the
+            right. Columns beyond its end are aligned to the left.
     """
     padded = []
     for place, column in enumerate(zip(*rows, strict=True)):

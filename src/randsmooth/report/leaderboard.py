@@ -32,7 +32,7 @@ FILTERS = ("dataset", "noise", "method", "repository", "rule")
 STYLES = ("base.css", "leaderboard.css")
 SCRIPTS = ("ordering.js", "charts.js", "leaderboard.js", "curves.js")
 
-# A note that many files have names the first of them.
+# Files that a note names; of more files it names the first ones.
 MOST_FILES_NAMED = 5
 # Significant digits of the radius at which a curve ends.
 RADIUS_DIGITS = 4
@@ -55,7 +55,7 @@ def leaderboard_page(
         at: the radius whose certified accuracy ranks the tables, named before they were
             seen; None for one sigma of each setting.
         title: the title of the page; None for the usual one.
-        command: what was typed to make the page, to be shown on it.
+        command: the command that makes the page, to be shown on it.
         left_out: heading -> sentences on files that are no part of the ranking, which
             the page lists.
 
@@ -324,7 +324,7 @@ def _record(
     """Return the facts and figures of the table at a place of its setting.
 
     Args:
-        radii: those of the columns, in the norm of the table.
+        radii: the radii of the columns, in the norm of the table.
     """
     entry = row.entry
     header = entry.header

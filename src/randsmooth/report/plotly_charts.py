@@ -9,9 +9,13 @@ from randsmooth.report.charts import DASHES, Axes, Line, Look, Numbers, looks_by
 
 Plot = dict[str, Any]
 
+# Opacity of a confidence band, from 0 (invisible) to 1.
 BAND_OPACITY = 0.15
-BEHIND_OPACITY = 0.6  # of lines that stand back
+# Opacity of lines that stand back behind the others.
+BEHIND_OPACITY = 0.6
+# Plotly's pattern of a bar for each dash pattern of a line.
 BAR_PATTERNS = dict(zip(DASHES, ("", "/", ".", "x"), strict=True))
+# Plotly's mode for each kind of line that has one of its own.
 MODES = {"points": "markers", "marked line": "lines+markers"}
 LABELLED_POINT = "%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>"
 
@@ -21,15 +25,16 @@ class Precision:
     """How much of names and numbers a chart keeps.
 
     Attributes:
-        name: characters of a line's name.
-        decimals: of y; x has two more.
+        name: the characters of a line's name that are kept.
+        decimals: the decimals of y; x has two more.
     """
 
     name: int
     decimals: int
 
 
-LABEL_LENGTH = 60  # characters of what is written beside a point
+# Characters of the text beside a point; longer texts are shortened.
+LABEL_LENGTH = 60
 OF_PAGE = Precision(name=32, decimals=4)
 OF_FIGURE = Precision(name=LABEL_LENGTH, decimals=17)
 
@@ -38,9 +43,9 @@ def plot(panel: Axes, by_name: Mapping[str, Look] | None = None) -> Plot:
     """Return the traces and the layout that Plotly.newPlot takes.
 
     Args:
-        by_name: of a figure, the looks of its lines' names, which a legend tells.
-            Without, it is a panel of a page, whose own legend shows and hides the rows
-            of the sheet.
+        by_name: the look of each line's name, for a figure whose legend explains them.
+            None stands for a panel of a page: the legend of the page shows and hides
+            the rows of the sheet.
     """
     if by_name is None:
         looks = looks_by_name([panel])

@@ -66,7 +66,8 @@ class BoardRow:
             FURTHER_LEVELS and for each radius, ACR.
         ranked_by: the first of these in full.
         at_radii: the accuracies at the radii in full.
-        against: its comparison with the setting's Gaussian table, where there is one.
+        against: the comparison of this table with the setting's Gaussian table; None
+            where there is no such table.
     """
 
     entry: Entry
@@ -77,7 +78,7 @@ class BoardRow:
 
     @property
     def rank(self) -> tuple[float, ...]:
-        """The figures by which rows are ordered, the highest first.
+        """Return the figures by which rows are ordered, the highest first.
 
         These are the printed shares from left to right; not ACR. An unknown figure is
         below all others.
@@ -104,12 +105,12 @@ class RankedSetting(NamedTuple):
 
     @property
     def how_ranked(self) -> str:
-        """What the rows are ordered by, or why they are in the order of their files."""
+        """Return how the rows are ordered, or why they are in the order of files."""
         return NOT_RANKED if self.at is None else str(self.at)
 
     @property
     def of_the_first(self) -> str:
-        """A warning that the first table's figures are too high, as it is the best.
+        """Return a warning that the first table's figures are too high, as the best.
 
         It is empty where there is no other table, and where none was chosen.
         """

@@ -11,8 +11,8 @@ from randsmooth.certificates import Certificates
 from randsmooth.noise import NORMS, Gaussian
 from randsmooth.rules.fixed import BOUNDS_OF_ALL_CLASSES
 
-# P(Z > 1): where no radius is named, it is the one that p_A = 1 - this certifies. Under
-# Gaussian noise that is sigma.
+# P(Z > 1). Where no radius is named, tables are ranked at the radius that a p_A of 1
+# minus this probability certifies. Under Gaussian noise that radius is sigma.
 TAIL_BEYOND_ONE_SIGMA = float(Gaussian(1.0).tail(1.0))
 
 # Significant digits of a radius that nobody named: as many as are printed.
@@ -31,8 +31,8 @@ class RankingRadius:
     """The radius at which the tables of a setting are ranked.
 
     Attributes:
-        radius: in the norm of the tables.
-        norm: of that radius, one of `noise.NORMS`.
+        radius: the radius, in the norm of the tables.
+        norm: the norm of that radius, one of `noise.NORMS`.
         is_named: whether a user named it; otherwise it follows from the noise.
         is_sigma: whether it is one sigma of Gaussian noise.
         least_p_a: the p_A that certifies it, where p_A alone does; else None.

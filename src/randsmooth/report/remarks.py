@@ -179,7 +179,7 @@ def _sharing_some_images(tables: Sequence[Certificates]) -> Note:
 def _choice_remarks(table: Certificates, shared: set[int]) -> Iterator[Note]:
     """Say that a table is right on its other images more, or less, often by far.
 
-    Then those that are missing from another table were not left out by chance.
+    In that case the images missing from another table were not left out by chance.
     """
     inside = np.isin(table.idx, [*shared])
     if inside.all() or not inside.any():
@@ -309,9 +309,9 @@ def _rule_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
 
 
 def _rule_remark(table: Certificates) -> Note:
-    """Say how many samples a table took whose rule may stop before n.
+    """Return a note on the samples of a table whose rule may stop before n.
 
-    And which figures it does not give therefore.
+    The note also names the figures that such a table does not give.
     """
     header = table.header
     if header.alpha == 0.0:

@@ -40,11 +40,14 @@ from randsmooth.report.remarks import remarks
 # Added before a figure is printed: floats hold 0.6465 a little below it, which shall
 # read 64.7%.
 ROUNDING = 1e-9
-UNKNOWN_FIGURE = "–"  # printed in place of a figure that a table does not give
-NOT_KNOWN = "not known"  # ends the words for a setting that nothing tells
+# Printed in place of a figure that a table does not give.
+UNKNOWN_FIGURE = "–"
+# The last words for a setting that neither the table nor its header gives.
+NOT_KNOWN = "not known"
 
+# Decimals of a printed ACR in the other norms.
 ACR_DECIMALS = 3
-# L-infinity radii are smaller by the root of the dimension.
+# More decimals: L-infinity radii are smaller by the root of the dimension.
 ACR_DECIMALS_LINF = 5
 
 
@@ -54,8 +57,8 @@ class SheetColumn:
 
     Attributes:
         title: the column's head.
-        figures: of each table, as printed: a dash where it does not give the metric,
-            and for a row in `out_of_reach`.
+        figures: the metric of each table as printed: a dash where the table does not
+            give it, and for a row in `out_of_reach`.
         ends: both ends of each 95% interval as printed; empty where `figures` has a
             dash.
         out_of_reach: the rows whose rule, noise, n and alpha certify no image at this
@@ -101,20 +104,20 @@ class Sheet:
     """The tables, a row each, and their metrics, a column each.
 
     Attributes:
-        tables: under distinct names.
-        summaries: the metrics of each.
-        norm: of all radii.
-        radii: of the certified accuracies.
+        tables: the certificates, under distinct names.
+        summaries: the metrics of each table.
+        norm: the norm of all radii.
+        radii: the radii of the certified accuracies, in units of that norm.
         baseline: the row that the others are compared with; None if there is none.
         acr, accuracy, abstention: the columns; `accuracy` has one for each radius.
         class_names: the name of each label that occurs in a table.
         settings: for each table its noise, n and alpha, as far as the tables differ in
             them.
-        shared: the others of these, which all tables have, and where to look for those
-            in `settings`.
-        remarks: what a reader must know before comparing the rows.
-        checks: of the tables, each with its facts.
-        anyway: whether tables are judged that failed a check.
+        shared: the settings that all tables share, and where to look for those in
+            `settings`.
+        remarks: the warnings that a reader needs before comparing the rows.
+        checks: the checks of the tables, each with its facts.
+        anyway: whether tables that failed a check are judged, too.
     """
 
     tables: list[Certificates]
@@ -162,18 +165,18 @@ class Sheet:
 
     @property
     def columns(self) -> list[SheetColumn]:
-        """All columns, in the order that they are printed in."""
+        """Return all columns, in the order in which they are printed."""
         return [self.acr, *self.accuracy, self.abstention]
 
     @property
     def p_a_levels(self) -> tuple[float, ...]:
-        """The levels of p_A that have a column; none where no table knows its p_A."""
+        """Return the levels of p_A with a column; none where no table knows its p_A."""
         is_known = any(summary.p_a for summary in self.summaries)
         return P_A_LEVELS if is_known else ()
 
     @property
     def p_a_columns(self) -> list[SheetColumn]:
-        """The shares of images whose p_A is at least each of `p_a_levels`."""
+        """Return the columns of images with p_A of at least each of `p_a_levels`."""
         columns = []
         for level in self.p_a_levels:
             shares = [summary.p_a.get(level) for summary in self.summaries]
@@ -182,8 +185,7 @@ class Sheet:
 
     @property
     def without_p_a(self) -> dict[UnknownProbabilities, list[str]]:
-        """Why p_A is not known, and what would tell it -> the names of the tables.
-
+        """Return the tables without p_A: reason and remedy -> names of the tables.
         Tables without labels are left out.
         """
         unknown = [
@@ -195,7 +197,7 @@ class Sheet:
 
     @property
     def titles(self) -> list[str]:
-        """Each table's name, with its settings where they differ."""
+        """Return each table's name, with its settings where they differ."""
         titles = []
         for table, setting in zip(self.tables, self.settings, strict=True):
             titles.append(f"{table.name} ({setting})" if setting else table.name)
@@ -203,7 +205,7 @@ class Sheet:
 
     @cached_property
     def compared(self) -> BaselineComparisons:
-        """Every other table against the baseline; nothing where there is none."""
+        """Compare every other table with the baseline; empty without a baseline."""
         if self.baseline is None:
             return BaselineComparisons(against=[], refused={})
         return compare_with_baseline(
@@ -212,7 +214,7 @@ class Sheet:
 
     @property
     def shown(self) -> list[list[int]]:
-        """What is shown of each figure, at [row][column].
+        """Return the sign that is shown of each figure, at [row][column].
 
         It is 1 or -1 where the figure is above or below the baseline's, else 0.
         Abstention is not judged.
@@ -237,11 +239,11 @@ def build_sheet(
     """Measure every table.
 
     Args:
-        radii: of the certified accuracies; None for the usual ones.
+        radii: the radii of the certified accuracies; None for the usual ones.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
-        labels: of data sets that are at hand, as `check_tables` takes them.
-        anyway: judge tables that failed a check, too.
+        labels: the labels of data sets that are at hand, as for `check_tables`.
+        anyway: whether to judge tables that failed a check, too.
 
     Raises:
         Problem: no table, a radius below 0 or not a number, an unknown baseline, or

@@ -26,7 +26,7 @@ EXIT_CODES: dict[Outcome, int] = {
     "not enough images": 3,
 }
 
-# Columns of a terminal that a sentence may take.
+# Width of a printed sentence, in columns of the terminal.
 COLUMNS = 78
 
 

@@ -9,7 +9,7 @@ from randsmooth.cli.options import DATASET, Answered, ImageReading
 from randsmooth.cli.settings import Argument, option
 from randsmooth.escape import LONG, printable, shortened
 
-# Classes that are named; of more, the rest is left out.
+# Classes that are named; further ones are left out.
 MOST_CLASSES = 10
 
 

@@ -20,7 +20,7 @@ from randsmooth.errors import BadValue, NotFound, Problem, about
 from randsmooth.progress import console, silent
 from randsmooth.urls import Place, fetched, with_urls
 
-# With so many files, reading takes long enough to show how far it is.
+# Number of files from which on reading takes long enough to show progress.
 FILES_WITH_PROGRESS = 500
 
 

@@ -15,10 +15,14 @@ from randsmooth.cli.settings import option
 from randsmooth.errors import OutputExists
 from randsmooth.progress import clock, console
 
+# Standard deviation of the noise, in units of pixels in [0, 1].
 SIGMA = 0.5
+# Passes over the training images, and over those of the bundled demo.
 EPOCHS = 7
 EPOCHS_OF_DEMO = 40
+# Images that are certified.
 IMAGES = 200
+# Noisy copies of an image: to pick its class, and to bound p_A.
 N0 = 100
 N = 5000
 
@@ -29,7 +33,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "amplify": {"E_t": 3, "T": 2, "reweight_every": 2, "discard_noises": 16},
 }
 
-# How long models, files and the report take besides, on a processor of 2.5 GHz.
+# Seconds that models, files and the report take besides training and certification,
+# on a processor of 2.5 GHz.
 SECONDS_FOR_THE_REST = 10.0
 
 # Settings that training and certification take as they are.

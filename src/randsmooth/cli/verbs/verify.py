@@ -26,16 +26,19 @@ from randsmooth.notes import Note
 from randsmooth.progress import worded
 from randsmooth.urls import Place, fetched, with_urls
 
-# What is said of a file.
-VERIFIED = "verified"  # by its digests
-READ = "read"  # it has no digests
-REFUSED = "refused"  # it is not as it should be
-UNKNOWN = "unknown"  # it is of no kind that is checked
+# The result of the check of a file. Its content matches its digests:
+VERIFIED = "verified"
+# It can be read, but has no digests:
+READ = "read"
+# It is not as it should be:
+REFUSED = "refused"
+# It is of no kind that is checked:
+UNKNOWN = "unknown"
 
-# Either makes a folder a model folder.
+# A folder with one of these files is a model folder.
 FILES_OF_A_MODEL = {"config.json", "model.safetensors"}
 
-# At the beginning of a file, which show what it is.
+# Bytes at the beginning of a file that are read to find its kind.
 FIRST_BYTES = 4096
 
 

@@ -36,9 +36,9 @@ def render(
     All have their 95% intervals.
 
     Args:
-        radii: in the tables' norm; None for 0, 0.25, ... as far as any table certifies
-            (see `metrics.usual_radii`).
-        format: text, md, latex, csv or json.
+        radii: the radii of the certified accuracies, in the tables' norm; None for 0,
+            0.25, ... as far as any table certifies (see `metrics.usual_radii`).
+        format: the format of the result: text, md, latex, csv or json.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
         labels: true labels of the data sets that are at hand, such as "cifar10 test" ->

@@ -33,7 +33,7 @@ def legend(
     """Say what the figures and marks mean, and what to know before comparing them.
 
     Args:
-        below: how a figure looks that is shown to be below the baseline.
+        below: the mark of a figure that is shown to be below the baseline.
         escaped: makes a name from a file safe in the format.
     """
     unit = sheet.norm.title
@@ -79,7 +79,7 @@ def marked_rows(
 
     Args:
         title: escapes the title of a row.
-        images: how their number is printed, a format specification.
+        images: the format specification of the number of images.
         mark: marks a figure as above (1) or below (-1) the baseline, or as neither.
         interval: a template that is filled with the ends of the interval of ACR.
     """
@@ -101,5 +101,5 @@ def marked_rows(
 
 
 def figure_sides(titles: list[str]) -> list[bool]:
-    """Whether each column holds figures: all but the first, which holds the names."""
+    """Return whether each column holds figures: all but the first, which has names."""
     return [False, *(True for _ in titles[1:])]

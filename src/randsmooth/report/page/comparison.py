@@ -37,9 +37,9 @@ def comparison_page(
     First come the sentences that say what was found, then the panels in their order.
 
     Args:
-        title: of the page; None for the usual one.
-        radii, baseline, command, pictures: as in `page_content`, which says what is
-            refused, too.
+        title: the title of the page; None for the usual one.
+        radii, baseline, command, pictures: the arguments of `page_content`, which also
+            lists the errors.
 
     Example:
         >>> import numpy as np
@@ -72,7 +72,7 @@ def write_comparison(
 ) -> list[str]:
     """Write the page of `comparison_page` to `path`, all or nothing.
 
-    Arguments and errors are as there.
+    The arguments and errors are those of `comparison_page`.
 
     Returns:
         The sentences at the head of the page, which say what was found, with settings
@@ -115,11 +115,11 @@ def page_content(
     """Measure `tables` for the panels of the page.
 
     Args:
-        radii: of the certified accuracies, in pixels in [0, 1]; None for the usual
-            ones.
+        radii: the radii of the certified accuracies, in pixels in [0, 1]; None for the
+            usual ones.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
-        command: what was typed to make the page, to be shown on it.
+        command: the command that makes the page, to be shown on it.
         pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show
             some that were given up.
 

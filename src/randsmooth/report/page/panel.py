@@ -39,12 +39,13 @@ class PageContent:
 
     Attributes:
         sheet: the tables and their metrics.
-        against: each table against the baseline; empty where there is no baseline.
+        against: the comparison of each table with the baseline; empty where there is
+            no baseline.
         looks: the colour and dashes of each table.
         radius_chart: certified accuracy by radius.
         p_a_chart: the share of images by p_A; None where no table knows it.
         pictures: finds the images themselves; None where they cannot be had.
-        command: what was typed to make the page; None where it is not known.
+        command: the command that makes the page; None where it is not known.
 
     Example:
         >>> import numpy as np
@@ -76,12 +77,10 @@ class PanelView:
     """What one panel shows.
 
     Attributes:
-        content: what its template prints, by the names that it has there, beside
-            `sheet` and `looks`.
-        charts: what is drawn, by the id of the element of the template that it is
-            drawn in.
-        data: what the panel's script reads as `report.data.panels.NAME`: anything that
-            JSON can say.
+        content: the variables of its template by name, beside `sheet` and `looks`.
+        charts: the charts, by the id of the template's element that each is drawn in.
+        data: the values that the panel's script reads as `report.data.panels.NAME`:
+            anything that JSON can hold.
 
     Example:
         >>> PanelView({"share": "90.0%"}).charts

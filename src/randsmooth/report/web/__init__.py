@@ -76,9 +76,9 @@ def panel_markup(module: Any, package: str, **content: Any) -> Markup:
     """Return the HTML of a panel: its template, filled and escaped as in a whole page.
 
     Args:
-        module: of any package; its template has the same name, ending in .html.j2, and
-            lies in the same folder.
-        package: whose templates that template may import.
+        module: the module of the panel, in any package. Its template lies beside it
+            and has the same name, ending in .html.j2.
+        package: the package whose templates that template may import.
 
     Raises:
         Problem: there is no such template.
@@ -107,7 +107,7 @@ def data_uri(image: Any, kind: str, **options: Any) -> str:
     """Return a picture of Pillow's as what a page can show without fetching it.
 
     Args:
-        options: those of `image.save`.
+        options: the options of `image.save`.
     """
     file = io.BytesIO()
     image.save(file, format=kind, **options)

@@ -11,6 +11,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.noise import NORMS
 from randsmooth.report.page.panel import PageContent, PanelView
 
+# Steps of the slider from radius 0 to the farthest one.
 SLIDER_STEPS = 160
 # Decimals of a stop; more where all radii are as small as those of L-infinity.
 STOP_DECIMALS = 4
@@ -92,7 +93,8 @@ def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | 
         reached = radii <= farthest
         q = noise.tail(np.minimum(radii, farthest))
         shares = bounds.successes_of_q(q, n, alpha) / n
-    else:  # all copies are counted: p_A itself
+    else:
+        # Without alpha all copies were counted: the share is p_A itself.
         shares = 1.0 - noise.tail(radii)
         reached = (shares < 1.0) | (radii == 0.0)
     return [

@@ -9,9 +9,11 @@ from randsmooth.metrics import Estimate
 from randsmooth.report.page.panel import PageContent, PanelView
 from randsmooth.report.sheet import UNKNOWN_FIGURE
 
+# Shares of the images at which quantiles of p_A are printed.
 QUARTILES = (0.25, 0.5, 0.75)
-FARTHEST_RADIUS = 1.0  # where the area ends, or earlier, where the tables do
-# The largest figure with three decimals below 1.
+# The area under the curve ends at this radius, or earlier where the tables end.
+FARTHEST_RADIUS = 1.0
+# From here on a figure below 1 would be printed with three decimals as 1.
 LARGEST_BELOW_ONE = 0.9995
 
 

@@ -13,7 +13,8 @@ from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import radius_title
 from randsmooth.report.page.panel import PageContent, PanelView
 
-MOST_POINTS = 200  # of a curve of differences, or up to twice as many
+# A curve of differences with more points is thinned to fewer than twice as many.
+MOST_POINTS = 200
 
 
 def view(content: PageContent) -> PanelView | None:

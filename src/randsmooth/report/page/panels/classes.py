@@ -12,7 +12,8 @@ Ints = NDArray[np.int64]
 ShareAndInterval = list[int] | None
 """Share, low and high in tenths of a percent; None where nothing is known."""
 
-OPENED_RADIUS = 2  # the place of the radius that the page opens at, or the last before
+# The page opens at the radius of this place, or at the last one if there are fewer.
+OPENED_RADIUS = 2
 
 
 def view(content: PageContent) -> PanelView | None:

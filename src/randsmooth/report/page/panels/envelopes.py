@@ -21,7 +21,8 @@ def view(content: PageContent) -> PanelView | None:
     groups = group_by_method(labelled)
     try:
         panels = envelope_axes(groups)
-    except Problem:  # tables of one group have other images
+    except Problem:
+        # Tables of one group that are about different images have no envelope.
         return None
     if not panels:
         return None

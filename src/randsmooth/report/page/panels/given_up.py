@@ -15,8 +15,10 @@ from randsmooth.metrics import GivenUp
 from randsmooth.report import web
 from randsmooth.report.page.panel import PageContent, PanelView
 
-PICTURE_SIDE = 64  # pixels: larger pictures are made smaller
-MOST_PICTURES = 12  # for each table
+# Side of a picture in pixels; larger pictures are made smaller.
+PICTURE_SIDE = 64
+# Pictures that are shown for each table.
+MOST_PICTURES = 12
 
 
 def view(content: PageContent) -> PanelView | None:
