@@ -157,11 +157,11 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     `up_to` is beyond every radius. Divided by `up_to` it is the mean certified accuracy
     over these radii.
 
-    What can game it: below `up_to` it is ACR and pays for the same thing, radius on
-    images that are certified already rather than a first radius on a hard one; only
-    what lies beyond `up_to` no longer counts. And `up_to` itself, chosen after the
-    curves were seen: state it beforehand, for what the application must withstand, and
-    report where the curves cross.
+    The area can be gamed in two ways. Below `up_to` it is ACR and rewards the same
+    thing, radius on images that are certified already rather than a first radius on a
+    hard one; only radius beyond `up_to` no longer counts. And `up_to` itself may be
+    chosen after the curves were seen: state it beforehand, for the perturbations that
+    the application must withstand, and report where the curves cross.
 
     Args:
         table: with labels.

@@ -30,10 +30,11 @@ class GivenUp:
         r: radius, in units of pixels in [0, 1].
         lost: idx of the images that the reference certifies at r and the method does
             not.
-        won: idx of those that the method certifies at r and the reference does not.
+        won: idx of the images that the method certifies at r and the reference does
+            not.
         classes: (C,) labels that occur, ascending.
-        images: (C,) images of each.
-        lost_by_class, won_by_class: (C,) how many of them were lost and won.
+        images: (C,) the number of images of each class.
+        lost_by_class, won_by_class: (C,) the number of these that were lost and won.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -113,7 +114,7 @@ class Waterfall:
     p_A = 0 too.
 
     Attributes:
-        edges: (M + 1,) from 0 to 1.
+        edges: (M + 1,) the edges of the bins of p_A, from 0 to 1.
         images: (M,) how many images fall in each bin.
         a, b: (M,) sum of radius * correct over the bin's images, divided by the number
             of *all* images. They sum to the ACR of each table; b is 0 where a table was
@@ -166,8 +167,8 @@ def waterfall(
     Args:
         a: the table that is split.
         b: the table that it is compared with; None splits the ACR of `a` alone.
-        reference: by whose p_A the images are split; by default `b`, and without it
-            `a`.
+        reference: the table whose p_A splits the images; by default `b`, and without
+            it `a`.
 
     Raises:
         Problem: the tables are not about the same images (see `pair`), hold none, or

@@ -20,7 +20,7 @@ from randsmooth.metrics.intervals import CRITICAL, Floats, Ints, paired_shares
 from randsmooth.metrics.pairing import gains, require_same_images
 from randsmooth.metrics.reach import Reach, reach
 
-# How many times random signs are drawn.
+# Number of draws of random signs, from which the critical value is taken.
 DRAWS = 1000
 
 # The quantile of the largest |t| over the draws. It is more than 0.95 since random
@@ -35,7 +35,7 @@ MOST_NUMBERS_AT_ONCE = 2**20
 # signs into a claim.
 TIE_MARGIN = 1.0 + 1e-6
 
-# A sum of squares that is smaller is 0, apart from rounding.
+# A smaller sum of squares is taken as 0: it differs from 0 by rounding alone.
 SMALLEST_SQUARES = 1e-12
 
 
@@ -93,9 +93,9 @@ class PairScores:
     Attributes:
         a, b: the tables, of N images.
         reach: the M radii at which they are compared.
-        radii_of_a, radii_of_b: (N,) at how many of the radii each image is certified by
-            either table; these are the first ones.
-        only_a, only_b: (M,) how often x is 1, and -1.
+        radii_of_a, radii_of_b: (N,) the number of radii at which either table certifies
+            each image; these are the first ones.
+        only_a, only_b: (M,) the number of images whose x is 1, and -1.
         gain: (N,) differences of radii, 0 where wrong, whose mean is that of the ACRs;
             None where ACR is not compared.
     """
@@ -165,10 +165,10 @@ class PairScores:
         """Return the largest |t| of all differences under random signs.
 
         Args:
-            signs: (N, D) of each image, in D draws.
+            signs: (N, D) the sign of each image, in D draws.
 
         Returns:
-            (2, D) of the scores x, and of x - mean.
+            (2, D) the largest |t| of the scores x, and of x - mean.
         """
         radii = len(self.reach.radii)
         of_a = _sums_at_each(self.radii_of_a, signs, radii)
@@ -223,10 +223,10 @@ def _sums_at_each(
     """Return (M, D) sums of values over the images that are certified at each radius.
 
     Args:
-        certified_radii: (N,) at how many radii, the first ones, each image is
-            certified.
-        values: (N, D) of the images.
-        radii: how many there are.
+        certified_radii: (N,) the number of radii, the first ones, at which each image
+            is certified.
+        values: (N, D) the values of the images, D of each.
+        radii: the number M of radii.
     """
     order = np.argsort(-certified_radii)
     sums = np.cumsum(values[order], axis=0)
@@ -256,10 +256,11 @@ class Scope:
     With 95% probability all of their bands hold.
 
     Attributes:
-        pairs: how many comparisons.
-        figures: how many differences, counting all radii and the ACR of every pair.
+        pairs: the number of comparisons.
+        figures: the number of differences, counting all radii and the ACR of every
+            pair.
         critical: the critical value of each; for a single difference it would be 1.96.
-        draws: how many draws of random signs the critical value comes from.
+        draws: the number of draws of random signs behind the critical value.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -62,7 +62,7 @@ def accuracy_at(
     See `acr_at`.
 
     Raises:
-        Problem: `r` is negative or not finite; and as `expected_radius`.
+        Problem: `r` is negative or not finite, or `expected_radius` refuses the table.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -93,7 +93,7 @@ def expected_radius(
     Args:
         table: the certificates.
         n: at most the stored n, which is the default.
-        alpha: by default the stored one.
+        alpha: the allowed error; by default the stored one.
 
     Raises:
         Problem: no image, n above the stored n or too small for alpha, alpha outside
@@ -131,11 +131,11 @@ class StoredSamples(NamedTuple):
 
     Attributes:
         successes: (R,) n_A of the R right images, of `total` samples each.
-        right: (N,) which rows these images are.
+        right: (N,) whether each row is one of these images.
         total: samples of an image that the table holds.
-        noise: of the samples.
+        noise: the noise of the samples.
         n: samples of an image in the budget, at most `total`.
-        alpha: of the budget.
+        alpha: the allowed error in the budget.
     """
 
     successes: Ints
@@ -165,7 +165,8 @@ class StoredSamples(NamedTuple):
         """Return (N,) the expectation of what a bound on q is worth; 0 where not right.
 
         Args:
-            worth: what bounds on q (K,) are worth, (K,); it falls as q grows.
+            worth: a function that gives the worth (K,) of bounds on q (K,); the worth
+                falls as q grows.
             known: expectations by n_A, which are not computed again; new ones are
                 added.
         """

@@ -152,9 +152,9 @@ class Check:
     """One thing that was checked.
 
     Attributes:
-        kind: what was checked, such as "labels".
+        kind: the kind of check, such as "labels".
         state: "passed", "failed", or "unknown" where it cannot be told.
-        facts: what its sentence tells, by name.
+        facts: the facts that its sentence tells, by name.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -178,7 +178,7 @@ def check_tables(
     """Check tables that are to be judged side by side.
 
     Args:
-        tables: of one data set.
+        tables: the certificates, all of one data set.
         labels: name of a data set and split, such as "cifar10 test" -> the label of each
             of its images, where it is at hand.
 

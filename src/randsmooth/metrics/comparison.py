@@ -31,8 +31,9 @@ class Point:
     """The difference in certified accuracy at one radius.
 
     Attributes:
-        difference: with the ends of the band at this radius.
-        only_a, only_b: how many images only the one or only the other table certifies.
+        difference: the difference, with the ends of the band at this radius.
+        only_a, only_b: the number of images that only the one or only the other table
+            certifies.
         shown: -1 if the band lies below 0, 1 if it lies above, 0 if it contains 0.
 
     Example:
@@ -56,15 +57,15 @@ class Comparison:
     """Table `a` against table `b` over the same images.
 
     Attributes:
-        a, b: their names.
-        images: how many were compared.
-        limit: what restricts the radii of the comparison (see `Reach`); None if nothing
-            does.
+        a, b: the names of the tables.
+        images: the number of images that were compared.
+        limit: the reason why the radii of the comparison are restricted (see `Reach`);
+            None if they are not.
         curve: the difference of their certified accuracies at every radius of either
             table, and more; None if no radius was asked about in both.
         acr: ACR of `a` minus that of `b`; None if a rule's radii are only lower bounds.
-        verdict: what `curve` shows; None without it.
-        scope: how many differences are judged together with these.
+        verdict: the verdict that `curve` gives; None without a curve.
+        scope: the family of differences that are judged together with these.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -157,12 +158,12 @@ def compare(
     Args:
         pairs: tables over the same images in the same order (see `pair`), usually of
             several methods and one baseline.
-        radii: to be included in the comparison, as far as both tables were asked about
-            them (see `reach`).
-        delta: how far below 0 the band of a table that is called "ahead everywhere" may
-            reach, a share of the images.
-        draws: of random signs.
-        seed: of these draws.
+        radii: radii to include in the comparison, as far as both tables were asked
+            about them (see `reach`).
+        delta: the distance below 0 that the band of a table that is called "ahead
+            everywhere" may reach, a share of the images.
+        draws: the number of draws of random signs.
+        seed: the seed of these draws.
 
     Raises:
         Problem: tables that are not about the same images or hold none, a radius that
@@ -201,7 +202,8 @@ def verdict(
     which corrects for their number.
 
     Raises:
-        Problem: as `compare`, or there is no radius at which the two can be compared.
+        Problem: tables that `compare` refuses, or no radius at which the two can be
+            compared.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -17,9 +17,9 @@ class Estimate:
     The interval is for a fresh sample of that size.
 
     Attributes:
-        value: what was measured.
+        value: the measured value.
         low, high: the ends of the interval.
-        images: how many images were measured.
+        images: the number of images that were measured.
 
     Example:
         >>> from randsmooth.metrics import share
@@ -70,8 +70,8 @@ def share_if_chosen(share: Estimate, tables: int) -> Estimate:
     interval of the result holds for all tables at once, and so for any that is chosen.
 
     Args:
-        share: of the chosen table, as `share` gives it.
-        tables: among how many it was chosen.
+        share: the share of the chosen table, as `share` gives it.
+        tables: the number of tables among which it was chosen.
 
     Raises:
         Problem: there is no table.

@@ -83,7 +83,7 @@ def _upper_end(x: Floats, c: Floats, most: float, z: float, span: float) -> Floa
         c: (..., J) how often each occurred.
         most: the upper bound of the values.
         z: the critical value.
-        span: from the lower to the upper bound.
+        span: the distance from the lower to the upper bound.
     """
     unseen = np.full((*x.shape[:-1], 1), most)
     x = np.concatenate([x, unseen], axis=-1)
@@ -110,7 +110,7 @@ def paired_shares(
 
     Args:
         only_a, only_b: (...) counts of these images.
-        images: how many were compared.
+        images: the number of images that were compared.
         z: the critical value; by default that of a single interval at 95%.
 
     Example:

@@ -39,15 +39,17 @@ class MeasuredAccuracy:
             right class.
         low, high: the ends of an interval for that share, which holds with probability
             `level`.
-        assured: with probability `level`, at least this share of the images is
-            classified rightly and robust within `radius`, false certificates allowed
-            for.
-        level: 0.95 unless another was asked for.
-        images: N.
-        left_open: how many the first pass left open: all, where there was none.
-        resolved: how many of these were chosen by chance and certified to the end.
-        samples: of both passes.
-        inputs: what to call several of the N: "images", or "rows" of features.
+        assured: the share of the images that are classified rightly and robust within
+            `radius`, at least, with probability `level`. It allows for false
+            certificates.
+        level: the probability of the interval; 0.95 unless another was asked for.
+        images: the number N of images.
+        left_open: the number of images that the first pass left open: all, where there
+            was no first pass.
+        resolved: the number of these that were chosen by chance and certified to the
+            end.
+        samples: the number of samples of both passes.
+        inputs: the word for several of the N: "images", or "rows" of features.
 
     Example:
         >>> measured = MeasuredAccuracy(
@@ -169,7 +171,7 @@ def sampled_accuracy(sample: Certificates, images: int) -> MeasuredAccuracy:
     Args:
         sample: images under the rule `radius=R`, label-aware, chosen by
             `chosen_by_chance`.
-        images: how many there are in all.
+        images: the number of images in all.
 
     Raises:
         Problem: another rule, or more images in the table than there are.
@@ -223,14 +225,14 @@ def _measured(
     """Infer how many of all images the rule certifies, with the letters N, C, U and B.
 
     Args:
-        rule: of the radius.
-        images: N.
-        surely_certified: C, certified in the first pass.
-        left_open: U, by the first pass.
-        drawn: how many of these chance chose for the second.
-        drawn_certified: how many of the drawn images it certified.
-        samples: of both passes.
-        level: probability with which the interval is to hold.
+        rule: the rule of the radius.
+        images: the number N of images.
+        surely_certified: the number C of images that the first pass certified.
+        left_open: the number U of images that the first pass left open.
+        drawn: the number of these that chance chose for the second pass.
+        drawn_certified: the number of the drawn images that the second pass certified.
+        samples: the number of samples of both passes.
+        level: the probability with which the interval is to hold.
     """
     b_low, b_high = bounds.finite_share_interval(
         drawn_certified, drawn, left_open, 1.0 - level

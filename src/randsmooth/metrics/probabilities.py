@@ -20,7 +20,7 @@ from randsmooth.metrics.confidence import LEVEL
 from randsmooth.metrics.estimate import Estimate, require_images, share
 from randsmooth.metrics.intervals import Floats, Ints
 
-# Where the p_A curve is read off for a table of figures.
+# The levels at which a table of figures gives the p_A curve.
 P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)
 
 # Stands for an unknown p_A where values are sorted: it is smaller than all others.
@@ -319,7 +319,7 @@ def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Es
         q: shares in (0, 1).
 
     Raises:
-        Problem: a share outside (0, 1), and as `p_a`.
+        Problem: a share outside (0, 1), or a table that `p_a` refuses.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -181,8 +181,8 @@ def round_step(end: float, most: int) -> float:
     Round steps are 1, 2 and 5 times the powers of ten.
 
     Args:
-        end: above 0.
-        most: how many steps there may be from 0 to `end`.
+        end: the end of the range that begins at 0; it is above 0.
+        most: the largest number of steps from 0 to `end`.
 
     Example:
         >>> round_step(1.9, 8), round_step(9.0, 8)

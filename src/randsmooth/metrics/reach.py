@@ -26,7 +26,7 @@ class NearerEnd:
     """One table reaches less far than the other.
 
     Attributes:
-        table: its name.
+        table: the name of the table that reaches less far.
         end: the farthest radius that it can certify, rounded down.
         missing: which of sigma, n and alpha it does not say; then `end` is its largest
             radius.
@@ -93,7 +93,8 @@ class Reach:
         radii: (M,) ascending.
         whole: whether both were asked about every radius from 0 to the last, so that a
             curve can be drawn through them.
-        limit: what restricts the radii; None if both tables reach equally far.
+        limit: the reason why the radii are restricted; None if both tables reach
+            equally far.
     """
 
     radii: Floats

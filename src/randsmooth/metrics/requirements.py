@@ -30,7 +30,7 @@ SHOWN: Outcome = "shown"
 REFUTED: Outcome = "refuted"
 NOT_ENOUGH: Outcome = "not enough images"
 
-# The most images for which it is computed whether they would decide.
+# The largest number of images that is tried in search of one that would decide.
 MOST_IMAGES = 10_000_000
 
 # Radii that differ by less than this share of them are one radius.
@@ -162,9 +162,10 @@ class Counts:
     """What a condition counts among the images of a table.
 
     Attributes:
-        images: how many there are.
-        hits: how many speak for the table.
-        losses: how many speak against it, where two tables are compared.
+        images: the number of images.
+        hits: the number of images that speak for the table.
+        losses: the number of images that speak against it, where two tables are
+            compared.
     """
 
     images: int
@@ -191,7 +192,7 @@ class JudgedCondition:
     """A condition, and what the images of a table say of it.
 
     Attributes:
-        condition: what was asked.
+        condition: the condition that was checked.
         outcome: "shown", "refuted" or "not enough images".
         estimate: the share, or the difference of two; its ends are a lower and an upper
             bound, each at the level at which the outcome is stated.
@@ -217,10 +218,10 @@ class CheckedConditions:
 
     Attributes:
         name: the name of the table.
-        conditions: each with its outcome.
-        confidence: with which the outcome of all is right.
-        runs: how many checks, this one among them, are right together with this
-            confidence.
+        conditions: the conditions, each with its outcome.
+        confidence: the probability that the outcome of all conditions is right.
+        runs: the number of checks, this one among them, that are right together with
+            this confidence.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -288,16 +289,16 @@ def check(
     higher, so a refuted condition says nothing against the model under a larger n.
 
     Args:
-        table: with labels.
+        table: the certificates, with labels.
         at: the radius, in the unit of the certificates.
         least: the least share of images that must be right and certified at `at`.
         baseline: a table over these images or more, compared image by image; its noise
             may be the same or another.
-        margin: by how much certified accuracy at `at` may be below that of `baseline`, a
-            share of the images, such as 0.02 for 2 points.
-        conditions: more of them, or all.
-        confidence: of the outcome, in (0, 1).
-        runs: how many checks shall be right together.
+        margin: the amount by which certified accuracy at `at` may be below that of
+            `baseline`, a share of the images, such as 0.02 for 2 points.
+        conditions: further conditions, or all of them.
+        confidence: the confidence of the outcome, in (0, 1).
+        runs: the number of checks that shall be right together.
 
     Raises:
         Problem: there is no condition, a value cannot be, the images have no labels, the

@@ -77,7 +77,7 @@ def left_open(screened: Certificates) -> Ints:
 def to_resolve(screened: Certificates, within: float) -> Ints:
     """Return which of the images left open to certify to the end.
 
-    Then certified accuracy is known to `within`. Their number depends on how many were
+    With these certified, certified accuracy is known to `within`. Their number depends on how many were
     left open and on `within` alone, and they are chosen by a hash of the header's seed
     and their positions, which has nothing to do with the noise: so the interval of
     `measured_accuracy` holds without a correction. (Choosing anew until the result
@@ -93,7 +93,7 @@ def to_resolve(screened: Certificates, within: float) -> Ints:
         positions, ascending; none where the interval is short enough without them.
 
     Raises:
-        Problem: as `left_open`; `within` out of range.
+        Problem: a table that `left_open` refuses, or `within` out of range.
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence

@@ -15,8 +15,8 @@ class Summary:
     """The metrics of one table, with intervals.
 
     Attributes:
-        name: of the table.
-        images: how many it holds.
+        name: the name of the table.
+        images: the number of images in the table.
         acr: average certified radius; None where the images have no labels.
         accuracy: radius -> certified accuracy; None likewise.
         abstention: share of abstentions; None of a label-aware table, which does not

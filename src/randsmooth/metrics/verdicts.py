@@ -63,9 +63,9 @@ class Crossing:
         radius: the estimated first radius of the new lead: of all radii between `low`
             and `high`, the one at which the sum of the differences before it minus
             their sum from it on is extreme.
-        low, high: with the confidence of the band, the lead changes between these: the
-            last radius at which the old lead is shown, and the first at which the new
-            one is.
+        low, high: the last radius at which the old lead is shown, and the first at
+            which the new one is. With the confidence of the band, the lead changes
+            between them.
         ahead: whether the compared table is ahead beyond it.
 
     Example:
@@ -110,7 +110,7 @@ class Verdict:
             AHEAD_EVERYWHERE if moreover the band lies above -delta at every radius up
             to `end`, and BEHIND_EVERYWHERE if it lies below delta; NO_DIFFERENCE if
             nothing is shown.
-        stretches: of radii at which one sign is shown, ascending.
+        stretches: the stretches of radii at which one sign is shown, ascending.
         crossings: one between each two neighbouring stretches, whose signs differ.
         delta: the share of the images that "everywhere" leaves open.
         end: the last radius compared.
@@ -251,7 +251,7 @@ def _crossing(difference: Difference, last: int, first: int) -> Crossing:
     """Return the crossing between two stretches.
 
     Args:
-        difference: of the two tables.
+        difference: the difference of the two tables.
         last: the last place among the radii of one lead.
         first: the first place of the next.
     """
