@@ -18,8 +18,8 @@ class Chain:
     """Steps that one worker does one after the other: a unit of work.
 
     Attributes:
-        name: what it is called.
-        steps: in the order in which they run.
+        name: the name of the chain.
+        steps: the steps, in the order in which they run.
 
     Example:
         >>> from pathlib import Path
@@ -37,7 +37,7 @@ class Chain:
 
     @property
     def before(self) -> list[Step]:
-        """The steps of other chains that these need, in an order that can be carried out."""
+        """Return the steps of other chains needed here, each after its own needs."""
         earlier: dict[str, Step] = {}
         for step in self.steps:
             earlier |= step.before()
@@ -45,12 +45,12 @@ class Chain:
 
     @property
     def needs(self) -> set[str]:
-        """The other chains that have steps which must be done before."""
+        """Return the names of the chains with steps that must be done before."""
         return {step.chain for step in self.before}
 
     @property
     def is_quick(self) -> bool:
-        """Whether all of its steps take seconds."""
+        """Return whether all of its steps take seconds."""
         return all(step.is_quick for step in self.steps)
 
     def missing(self) -> list[Step]:
@@ -85,7 +85,7 @@ class Chain:
 
 
 def _can_begin(step: Step) -> bool:
-    """Whether a step is to be done, and all that it needs is there."""
+    """Return whether a step is to be done, and all that it needs is there."""
     if step.is_done() or step.failure() is not None:
         return False
     return all(need.is_done() for need in step.needs)
@@ -131,9 +131,11 @@ def carry_out(
     Whatever ends this early: what is finished stays, and doing the same again goes on.
 
     Args:
-        chains: each after those that it needs.
-        workers: who does them; None: this process, one after the other.
-        progress: counts steps below a `title`, and says how far those are that run.
+        chains: the chains, each after those that it needs.
+        workers: the workers that do them; None stands for this process, which does one
+            after the other.
+        progress: the display that counts steps below a `title`, and shows how far the
+            running ones are.
     """
     steps = [step for chain in chains for step in chain.steps]
     units = {chain.name: chain for chain in chains if chain.missing()}

@@ -41,12 +41,12 @@ REPEATED_FACTS = (
 RIVAL_RULES = ("fixed", "grid")
 # q = 1 - p_A that proves a radius of one sigma.
 Q_OF_ONE_SIGMA = 0.1587
-# Images that are drawn again for each rule, at least.
+# The fewest images that are drawn again for each rule.
 REPLAYED_IMAGES = 240
 # Standard errors on either side of a mean, in 95% limits.
 STANDARD_ERRORS = 1.96
 
-# High over low of the limits, from which on a note says how to narrow them.
+# Ratio of the upper to the lower limit from which on a note says how to narrow them.
 WIDE_RATIO = 3.0
 
 # Bytes, at most: of a journal's line and a table's row besides their counts, and of a
@@ -61,26 +61,27 @@ class Plan:
     """What a certification is expected to take.
 
     Attributes:
-        samples, seconds: of the run in one process like this one, from opening model and
-            data on.
-        workers: seconds of the run on k workers, for each k that was asked for.
-        rules: samples and seconds of the run under this rule and others.
-        pilot: images, of how many of them the samples are known, their samples and
-            seconds, and the seed of the choice.
+        samples, seconds: the samples and seconds of the run in one process like this
+            one, from opening model and data on.
+        workers: the seconds of the run on k workers, for each k that was asked for.
+        rules: the samples and seconds of the run under this rule and others.
+        pilot: the images of the pilot, the number of them whose samples are known,
+            their samples and seconds, and the seed of the choice.
         about: data set, split, selection and settings, as in the header of the table, and
             these figures:
-            inputs: what to call several inputs: "images", or "rows" of features.
-            images: how many are to be certified.
-            start_seconds: until the first image: opening model and data, and trying the
-                model out.
-            sample_seconds, image_seconds: time that a sample takes, and an image besides
-                its samples.
-            memory_bytes, device_memory_bytes: of each process and each GPU so far; None:
-                unknown, or without one.
-            journal_bytes: at most, of the file OUT.parquet.partial, which is there while
-                the run lasts.
-            table_bytes: at most, of the finished file. For a moment both are there.
-        notes: on the run, and on what the forecast cannot know.
+            inputs: the word for several inputs: "images", or "rows" of features.
+            images: the number of images to certify.
+            start_seconds: the seconds until the first image: opening model and data,
+                and trying the model out.
+            sample_seconds, image_seconds: the seconds that a sample takes, and an image
+                besides its samples.
+            memory_bytes, device_memory_bytes: the memory of each process and each GPU
+                so far; None where it is unknown or there is no GPU.
+            journal_bytes: the most bytes of the file OUT.parquet.partial, which is
+                there while the run lasts.
+            table_bytes: the most bytes of the finished file. For a moment both files
+                are there.
+        notes: the notes on the run, and on facts that the forecast cannot know.
 
     Example:
         >>> from torch import nn
@@ -125,13 +126,15 @@ def plan(
     replayed on p_A as far as the pilot knows it, so that their limits are no guarantee.
 
     Args:
-        run: what to certify; opened here, unless it is open.
-        workers: numbers of workers, each like this process, to say the time for.
-        seconds: no image of the pilot is begun later. The model and the data are opened
-            before.
-        seed: of the choice of images.
-        progress: as in `certify`.
-        radius: of the rule for one radius, which is among the others; default: sigma.
+        run: the run to certify; it is opened here, unless it is open.
+        workers: the numbers of workers, each like this process, to forecast the time
+            for.
+        seconds: the time after which no image of the pilot is begun. The model and the
+            data are opened before.
+        seed: the seed of the choice of images.
+        progress: the display of progress, as in `certify`.
+        radius: the radius of the rule for one radius, which is among the other rules;
+            by default sigma.
 
     Raises:
         Problem: what `certify` refuses, no time, or no workers.

@@ -32,9 +32,9 @@ class Train(Step):
     """The step that trains a model into the folder `makes`.
 
     Attributes:
-        dataset: name or path.
-        settings: how it is trained.
-        device: where; "auto" leaves it to the worker.
+        dataset: the name or the path of the data set.
+        settings: the settings of the training.
+        device: the device to train on; "auto" leaves it to the worker.
 
     Example:
         >>> settings = TrainingSettings(sigma=0.25, epochs=2)
@@ -102,11 +102,11 @@ class Certify(Step):
     """The step that certifies images under a model into the table `makes`.
 
     Attributes:
-        model: where it is, or will be once what this step needs is done.
-        settings: how it is certified.
-        images: which images, and how they are opened: the other keywords of
+        model: the folder of the model, which may come only with the steps needed here.
+        settings: the settings of the certification.
+        images: the images and how they are opened: the other keywords of
             `certification.certify`, such as dataset and take.
-        denoiser: the folder of one that is put before the model.
+        denoiser: the folder of a denoiser that is put before the model.
 
     Example:
         >>> step = Certify(

@@ -23,7 +23,7 @@ from randsmooth.certification.run import OpenRun
 from randsmooth.certification.scheduler import Ints, Job, Scheduler, Steps
 from randsmooth.progress import Progress
 
-# One minus the confidence of the limits.
+# One minus the confidence of the limits of the mean samples.
 ALPHA = 0.05
 # The limits are narrow enough when they lie within this share of their middle ...
 NARROW_SHARE = 0.1
@@ -31,14 +31,15 @@ NARROW_SHARE = 0.1
 FEWEST_IMAGES = 8
 FEWEST_SECONDS = 5.0
 
-# So many samples of a last look are drawn, which measure p_A: how many it takes is known.
+# Samples of a last look that are drawn, to measure p_A. The others are not needed: the
+# number of samples that the image takes is known by then.
 PIECE = 1024
-# The images in hand may take so many times the seconds that the pilot was given.
+# The images in hand may take this many times the seconds that the pilot was given.
 PATIENCE = 1.5
 
-# How much the speed always differs, as a share.
+# The share by which the speed always differs.
 LEAST_SPREAD = 0.05
-# How much it may differ where fewer images than these have shown it.
+# The share by which it may differ where fewer images than these have shown it.
 UNSURE_SPREAD = 0.3
 IMAGES_TO_KNOW_SPREAD = 20
 
@@ -62,13 +63,15 @@ class PilotImage:
     """What the pilot saw of one image.
 
     Attributes:
-        index: its position in the split.
-        label: the class that is tested where no samples pick one; None: the most frequent.
+        index: the position of the image in the split.
+        label: the class that is tested where no samples pick one; None stands for the
+            most frequent class.
         counts0, counts: (K,) class counts of the samples that picked the class, and of
             those that bound p_A.
-        path: how often the picked class had come out at each look that was completed.
-        samples: how many it takes, with those that pick the class; None where that is not
-            known yet.
+        path: the number of times that the picked class had come out at each look that
+            was completed.
+        samples: the number of samples that it takes, with those that pick the class;
+            None where that is not known yet.
     """
 
     index: int
@@ -80,12 +83,12 @@ class PilotImage:
 
     @property
     def drawn(self) -> int:
-        """How many samples that bound p_A were drawn."""
+        """Return the number of samples drawn so far to bound p_A."""
         return int(self.counts.sum())
 
     @property
     def successes(self) -> int:
-        """How often the class whose probability is bounded came out."""
+        """Return how often the class with the bounded probability came out."""
         if self.counts0.any():
             return times_of(int(self.counts0.argmax()))(self.counts)
         if self.label is not None:
@@ -98,11 +101,11 @@ class Pace:
     """How fast the pilot was.
 
     Attributes:
-        seconds: how long it took.
-        sampled: how many samples it drew.
-        sample_seconds, image_seconds: time that a sample takes, and an image besides its
-            samples.
-        spread: share by which the speed differed, as 95% limits of its mean.
+        seconds: the seconds that the pilot took.
+        sampled: the number of samples that it drew.
+        sample_seconds, image_seconds: the seconds that a sample takes, and an image
+            besides its samples.
+        spread: the share by which the speed differed, as 95% limits of its mean.
     """
 
     seconds: float
@@ -118,12 +121,12 @@ class Pilot:
     The images come in an order drawn by chance.
 
     Attributes:
-        header, engine, rule, n0: of the run.
-        order: positions of all images of the run, in the order drawn.
-        images: those that were begun, in that order.
-        start: when it was made, by `time.perf_counter`.
-        pace: how fast it was, once it has run.
-        low, high: 95% limits of the mean samples of an image, once it has run.
+        header, engine, rule, n0: the header, engine, rule and n0 of the run.
+        order: the positions of all images of the run, in the order drawn.
+        images: the images that were begun, in that order.
+        start: the time at which the pilot was made, by `time.perf_counter`.
+        pace: the speed of the pilot, once it has run.
+        low, high: the 95% limits of the mean samples of an image, once it has run.
     """
 
     pace: Pace
@@ -158,7 +161,7 @@ class Pilot:
         self.low, self.high = self._limits(self.images)
 
     def known(self) -> list[PilotImage]:
-        """Return the images of which the samples are known."""
+        """Return the images whose number of samples is known."""
         return [image for image in self.images if image.samples is not None]
 
     def time_of(self, samples: Span, start: float, workers: int = 1) -> Span:
@@ -167,9 +170,9 @@ class Pilot:
         All workers wait for the last one, whose last image may take all samples.
 
         Args:
-            samples: of the run.
-            start: seconds until the first image.
-            workers: that share the run.
+            samples: the limits of the samples of the run.
+            start: the seconds until the first image.
+            workers: the number of workers that share the run.
         """
         images = len(self.order)
         pace = self.pace
@@ -212,7 +215,7 @@ class Pilot:
                 break
 
     def _is_enough(self) -> bool:
-        """Whether no other image is to be begun.
+        """Return whether no other image is to be begun.
 
         Time is up, or the mean is known by the images that are finished.
         """

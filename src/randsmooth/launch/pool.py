@@ -21,7 +21,7 @@ from randsmooth.progress import Reporter
 
 # Seconds between two looks at how far the units are.
 LOOK_EVERY_SECONDS = 0.5
-# How often workers may fail one after the other without any progress between.
+# Failures of workers in a row, without any progress between, after which a run ends.
 MOST_FAILURES_IN_A_ROW = 3
 
 # Environment variables that name the same data, and the same instructions of a
@@ -41,7 +41,8 @@ class Pool:
     A unit writes into files, so that workers on other machines must see the same folders.
 
     Args:
-        number: how many units run at a time; None: as many as the backend has room for.
+        number: the number of units that run at a time; None stands for as many as the
+            backend has room for.
 
     Raises:
         BadValue: the number is none.
@@ -96,11 +97,12 @@ class Pool:
         something is done in between.
 
         Args:
-            units: by their names. Each is called on a worker with the device that it may
-                use, and goes on with what a killed run of it has left in its files.
-            device: as users name it; "auto" and "cuda" stand for all GPUs.
-            left: returns the names of those that are not done, as the files say.
-            look: returns how much is done, in any unit.
+            units: the units by name. Each is called on a worker with the device that it
+                may use, and continues from the files of an earlier run that was killed.
+            device: the device as users name it; "auto" and "cuda" stand for all GPUs.
+            left: a function that returns the names of the units that are not done, as
+                the files say.
+            look: a function that returns the amount of work done, in any measure.
 
         Raises:
             Problem: the workers are not there, units cannot be sent to them, or they die
@@ -182,12 +184,12 @@ def attempt(
     folder: Path,
     environment: Mapping[str, str],
 ) -> Problem | None:
-    """Run a unit on a worker; return why it failed, None if it did what it should.
+    """Run a unit on a worker; return the reason why it failed, None if it succeeded.
 
     Args:
-        unit: what to run.
-        device_context: what is entered around it, which gives its device.
-        folder: which relative paths are about, where this machine has it.
+        unit: the unit to run.
+        device_context: the context that is entered around it and gives its device.
+        folder: the folder that relative paths start from, where this machine has it.
         environment: variables for a machine that does not set them itself.
     """
     for name, value in environment.items():

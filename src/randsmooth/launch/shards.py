@@ -22,7 +22,7 @@ from randsmooth.launch.model_steps import count_rows
 from randsmooth.launch.slurm import Jobs
 from randsmooth.notes import Note
 
-# In the folder of the shards: how many there are, and what the first worker found out.
+# Files in the folder of the shards: their number, and the record of the first worker.
 NUMBER = "shards.json"
 RECORD = "run.json"
 
@@ -32,9 +32,9 @@ class Record:
     """What the first worker of a run left for the others, and for who waits for them.
 
     Attributes:
-        header: of its run.
-        notes: on the run.
-        doubts: those of the notes that tell of a likely mistake.
+        header: the header of the run.
+        notes: the notes on the run.
+        doubts: the notes that tell of a likely mistake.
     """
 
     header: Header
@@ -67,7 +67,7 @@ class ShardFolder:
 
     Attributes:
         out: the file of the whole table.
-        of: how many shards there are.
+        of: the number of shards.
 
     Example:
         >>> folder = ShardFolder(Path("runs/a.parquet"), 2)
@@ -95,12 +95,12 @@ class ShardFolder:
 
     @property
     def path(self) -> Path:
-        """The folder itself."""
+        """Return the folder of the shards."""
         return shards_path(self.out)
 
     @property
     def shards(self) -> list[Shard]:
-        """All shards."""
+        """Return all shards."""
         return [Shard(number, self.of) for number in range(1, self.of + 1)]
 
     def file(self, shard: Shard) -> Path:

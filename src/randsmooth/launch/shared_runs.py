@@ -36,11 +36,11 @@ def certify_on(
     The table is the one that one process would have made, in every count.
 
     Args:
-        workers: who certifies.
-        spec: what to certify.
-        out: of the table.
-        show: the progress.
-        resume, overwrite: as in `certify`.
+        workers: the workers that certify.
+        spec: the model, the images and the settings to certify with.
+        out: the file of the table.
+        show: the display of the progress.
+        resume, overwrite: the arguments of `certify`.
 
     Raises:
         Problem: what `certify` raises, or workers that are not there. What is certified by

@@ -26,14 +26,14 @@ from randsmooth.launch.step import Step
 if TYPE_CHECKING:
     from submitit.helpers import DelayedSubmission
 
-# In the folder of what is submitted: logs, and which job each chain became.
+# In the folder of the submitted chains: the logs, and the job that each chain became.
 LOGS = "slurm"
 JOBS = ".jobs.json"
 
 # Seconds that Slurm may take for an answer.
 ANSWER_SECONDS = 60.0
-# How often a task may run out of time: one that never finishes an image must not go on for
-# ever.
+# Number of times that a task may run out of time: one that never finishes an image must
+# not go on for ever.
 MOST_TIMEOUTS = 20
 # Minutes of a task that only puts files together, at most.
 QUICK_MINUTES = 60
@@ -129,9 +129,10 @@ class Jobs:
         together.
 
         Args:
-            chains: in an order in which each comes after those that it needs.
-            resources: what each asks for.
-            at_once: how many of an array may run at once; default: as many as Slurm lets.
+            chains: the chains, each after those that it needs.
+            resources: the resources that each chain asks for.
+            at_once: the number of tasks of an array that may run at once; by default
+                as many as Slurm lets.
 
         Raises:
             Problem: the folder cannot stand in a batch script; Slurm refuses, or does not

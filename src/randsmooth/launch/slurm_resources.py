@@ -39,10 +39,12 @@ class Resources:
     """What each task asks of Slurm.
 
     Attributes:
-        time: how long it may run, as sbatch writes it: 90 (minutes), 2:00:00 or 1-12:00.
-        partition, account, qos, constraint: as in sbatch; None: Slurm's default.
-        gpus, cpus: how many; None: Slurm's default.
-        mem: memory of the node, such as 16G.
+        time: the longest time of a task, as sbatch writes it: 90 (minutes), 2:00:00 or
+            1-12:00.
+        partition, account, qos, constraint: the parameters of sbatch with these names;
+            None stands for Slurm's default.
+        gpus, cpus: the number of GPUs and of cores; None stands for Slurm's default.
+        mem: the memory of the node, such as 16G.
         setup: lines of shell that run first, such as "module load cuda".
         extra: any other parameters of sbatch, by their long names; True for one without a
             value.
@@ -90,7 +92,7 @@ class Resources:
 
     @property
     def minutes(self) -> int:
-        """The time in whole minutes, rounded up, as Slurm counts it."""
+        """Return the time in whole minutes, rounded up, as Slurm counts it."""
         return -(-seconds_of(self.time) // 60)
 
     def parameters(self) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class MergeShards(Step):
     """The step that makes one table of all shards.
 
     Attributes:
-        shards: their files.
+        shards: the files of the shards.
     """
 
     verb: ClassVar[str] = "merge"
@@ -95,13 +95,14 @@ def submit_shards(
     """Submit the shards of a run that are missing to Slurm, and a job that merges them.
 
     Args:
-        spec: returns what to certify; model and data are looked at, the model is not tried
-            out.
-        out: of the whole table.
-        of: how many shards there are to be.
-        command: the words of the command that certifies, but for its shard and its files.
-        resources: what each task asks for.
-        at_once: how many may run at once.
+        spec: a function that returns the run to certify; model and data are looked at,
+            the model is not tried out.
+        out: the file of the whole table.
+        of: the number of shards.
+        command: the words of the command that certifies, but for its shard and its
+            files.
+        resources: the resources that each task asks for.
+        at_once: the number of tasks that may run at once.
 
     Raises:
         Problem: what can be known to be unusable; other shards are there; Slurm refuses.

@@ -67,12 +67,12 @@ class Step(ABC):
 
     @property
     def chain(self) -> str:
-        """The name of the chain that it belongs to."""
+        """Return the name of the chain that the step belongs to."""
         return self.name.rpartition("/")[0]
 
     @property
     def title(self) -> str:
-        """Its name within the chain."""
+        """Return the name of the step within the chain."""
         return self.name.rpartition("/")[2]
 
     def before(self) -> dict[str, Step]:
@@ -87,7 +87,7 @@ class Step(ABC):
 
     @abstractmethod
     def arguments(self) -> list[str]:
-        """Return what the command is given by place."""
+        """Return the positional arguments of the command."""
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Step(ABC):
 
     @abstractmethod
     def is_done(self) -> bool:
-        """Whether what it makes is there, whole."""
+        """Return whether the output of the step is there, whole."""
 
     @abstractmethod
     def make(self, device: str) -> None:
@@ -106,7 +106,7 @@ class Step(ABC):
         """
 
     def has_begun(self) -> bool:
-        """Whether there is anything of what it makes."""
+        """Return whether any part of the step's output is there."""
         return self.makes.exists()
 
     def progress(self) -> str:
@@ -167,7 +167,7 @@ class Step(ABC):
             yield
 
     def is_running(self) -> bool:
-        """Whether a process does it at the moment, as its lock says."""
+        """Return whether a process does it at the moment, as its lock says."""
         # A lock would make the folder.
         if not self.makes.parent.is_dir():
             return False

@@ -19,12 +19,12 @@ from randsmooth.launch.step import Step
 from randsmooth.methods import LossInputs, Method
 from randsmooth.training import Recipe
 
-# How often a network is timed; the median counts.
+# Number of times that a network is timed; the median counts.
 TRIALS = 3
 # Values of the images that a network is timed with: 85 of CIFAR-10, two of ImageNet.
 TIMED_VALUES = 2**18
 
-# The problem on which the passes of a method are counted.
+# Images, shape and classes of the small problem on which a method's passes are counted.
 COUNTED_IMAGES = 6
 COUNTED_SHAPE = (1, 4, 4)
 COUNTED_CLASSES = 3
@@ -128,7 +128,8 @@ class StepCosts:
     """Seconds of steps, one after the other on this machine.
 
     Attributes:
-        training, certification: of each step that trains and certifies, by its name.
+        training, certification: the seconds of each step that trains and of each that
+            certifies, by the name of the step.
     """
 
     training: dict[str, float] = field(default_factory=dict)
@@ -136,12 +137,12 @@ class StepCosts:
 
     @property
     def steps(self) -> dict[str, float]:
-        """The seconds of every step."""
+        """Return the seconds of every step."""
         return self.training | self.certification
 
     @property
     def total(self) -> float:
-        """The seconds of all steps together."""
+        """Return the seconds of all steps together."""
         return sum(self.steps.values())
 
     def on_workers(self, k: int) -> float:
@@ -158,8 +159,8 @@ def plan_steps(steps: Iterable[Step], speed: Speed = speed_of) -> StepCosts:
     Steps that only put files together take seconds, and count as none.
 
     Args:
-        steps: in an order in which they can be carried out.
-        speed: of a network.
+        steps: the steps, in an order in which they can be carried out.
+        speed: the function that measures the speed of a network.
 
     Raises:
         Problem: settings with which a step could not run.

@@ -21,9 +21,9 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
     """Check every step that trains or certifies, and that its data can be opened.
 
     Args:
-        steps: those of the sweep, whose models need not be there yet.
-        here: the steps will run on this machine, so that their devices are looked for as
-            well.
+        steps: the steps of the sweep, whose models need not be there yet.
+        here: whether the steps will run on this machine, so that their devices are
+            looked for as well.
 
     Raises:
         Problem: a step could not run; the message begins with its name.
@@ -45,7 +45,7 @@ class _Checks:
     Attributes:
         here: whether the steps will run on this machine.
         training: folder of a model to come -> the step that trains it.
-        sizes: how many images a split has, each of which is opened once.
+        sizes: the number of images of each split; each split is opened once.
     """
 
     def __init__(self, training: Iterable[Train], *, here: bool) -> None:

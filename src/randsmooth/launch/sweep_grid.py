@@ -19,9 +19,10 @@ from randsmooth.training import TrainingOptions
 NEEDED_KEYS = ("datasets", "methods", "sigmas")
 KEYS = (*NEEDED_KEYS, "seeds", "train", "certify")
 
-# Models of a grid, or settings of a part of it, at most.
+# The most models of a grid, or settings of a part of it.
 MOST_CROSSED = 2_000
-# Characters of the name of a folder, at most, and of a hash that ends a longer one.
+# The most characters of the name of a folder, and those of the hash that ends a longer
+# one.
 LONGEST_NAME = 100
 HASH_LENGTH = 8
 
@@ -46,13 +47,13 @@ class Cell:
     """A model of a sweep.
 
     Attributes:
-        dataset, method, sigma, seed: what it is trained on, and how; in sigma's place may
-            stand the text of a noise.
+        dataset, method, sigma, seed: the data set, the method, the sigma and the seed
+            of the training; the text of a noise may stand in sigma's place.
         shared: settings of `train` that the grid gives for all methods.
-        own: those that it gives for this method, hyperparameters among them. Where one
-            names the folder of a model, a mapping in its place refers to another model of
-            the sweep.
-        title: what the folder of the cell is called.
+        own: the settings that the grid gives for this method alone, hyperparameters
+            among them. Where a setting names the folder of a model, a mapping in its
+            place refers to another model of the sweep.
+        title: the name of the folder of the cell.
     """
 
     dataset: str
@@ -65,7 +66,7 @@ class Cell:
 
     @property
     def place(self) -> dict[str, Any]:
-        """Data set, method, sigma and seed."""
+        """Return data set, method, sigma and seed."""
         return {
             "dataset": self.dataset,
             "method": self.method,
@@ -75,7 +76,7 @@ class Cell:
 
     @property
     def values(self) -> dict[str, Any]:
-        """All settings by name, besides data set, method, sigma and seed."""
+        """Return all settings by name, besides data set, method, sigma and seed."""
         return {**self.shared, **self.own}
 
     def training_options(self) -> dict[str, Any]:
@@ -108,7 +109,7 @@ class SweepGrid:
         cells: the models.
         certifications: settings of the ways in which each is certified, by the names of
             their tables.
-        document: what the YAML file said.
+        document: the content of the YAML file.
 
     Example:
         >>> document = {
@@ -133,8 +134,8 @@ class SweepGrid:
         | --- | --- |
         | `datasets` | names or paths; below one, settings of `train` for it |
         | `methods` | names; below one, its hyperparameters and settings of `train` for it |
-        | `sigmas` | of the noise; or another noise by its text: `uniform=0.6` |
-        | `seeds` | of training; 0 if not given |
+        | `sigmas` | sigmas of the noise; or another noise by its text: `uniform=0.6` |
+        | `seeds` | seeds of training; 0 if not given |
         | `train` | settings of `train` for all |
         | `certify` | settings of `certify`; several mappings stand for several ways |
 
@@ -397,7 +398,7 @@ def named(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
     Args:
         value: a name, a list of names, or a mapping from names to what `crossed` takes.
-        where: what an error calls it.
+        where: the name that an error gives it.
 
     Example:
         >>> [*named({"gaussian": None, "macer": {"lbd": [6, 16]}}, "methods")]

@@ -16,7 +16,7 @@ from randsmooth.errors import ANOTHER_OUT, OutputExists, Setting, WrongFile
 from randsmooth.launch.step import Step
 
 RECORD = "sweep.yaml"
-# Bytes of the record, at most, which has the settings of 2,000 models.
+# The most bytes of the record, which has the settings of up to 2,000 models.
 MOST_RECORD_BYTES = 2**22
 HEADING = (
     "# What this folder holds; written by `randsmooth sweep`, "
@@ -32,8 +32,8 @@ class SweepRecord:
     """What a folder says it is about.
 
     Attributes:
-        grid: what the file of the grid said when it was last carried out.
-        steps: the settings of each step that takes long, of earlier grids, too.
+        grid: the content of the file of the grid when it was last carried out.
+        steps: the settings of each step that takes long, those of earlier grids too.
 
     Example:
         >>> record = SweepRecord({"datasets": "digits"}, {"a/train": {"epochs": 2}})
@@ -104,8 +104,8 @@ def check_same_sweep(
 
     Args:
         out: the folder.
-        steps: of the sweep.
-        settings: those of each step that takes long.
+        steps: the steps of the sweep.
+        settings: the settings of each step that takes long.
 
     Returns:
         The settings of the steps of earlier sweeps into the folder.

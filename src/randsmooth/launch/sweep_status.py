@@ -24,11 +24,12 @@ class Status:
     """How far a model of a sweep is.
 
     Attributes:
-        name: of the model.
-        state: one of STATES.
-        progress: how far it is, in words; empty where there is nothing to say.
-        failure: why it failed, in the state "failed".
-        steps: that make it.
+        name: the name of the model.
+        state: the state of the model, one of STATES.
+        progress: the progress of the model, in words; empty where there is nothing to
+            say.
+        failure: the reason why it failed, in the state "failed".
+        steps: the steps that make it.
 
     Example:
         >>> running = Status("a", "running", "train: epoch 3 of 10 done")
@@ -74,7 +75,7 @@ def _status(chain: Chain, job_state: str | None, jobs: Jobs) -> Status:
     """Return how far a chain is.
 
     Args:
-        job_state: what Slurm calls the state of its job; None where it is not queued.
+        job_state: Slurm's name for the state of its job; None where it is not queued.
     """
     missing = chain.missing()
     if not missing:

@@ -53,7 +53,7 @@ class _StepsOfGrid:
     """The steps of a sweep by name, each once, after those that it needs.
 
     Attributes:
-        grid, out: of the sweep.
+        grid, out: the grid and the folder of the sweep.
         by_name: the steps so far.
         cells: every model so far by its title, those that only others need among them.
     """
@@ -123,8 +123,8 @@ class _StepsOfGrid:
         """Add the step that certifies a model in one way.
 
         Args:
-            title: of the table.
-            options: settings of `certify`.
+            title: the title of the table.
+            options: the settings of `certify`.
         """
         name = f"{cell.title}/{title}"
         # The images are read as those that the model was trained on.

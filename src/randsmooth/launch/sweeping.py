@@ -32,10 +32,10 @@ class Swept:
     """How a sweep ended.
 
     Attributes:
-        folder: where everything is.
-        chains: a model each, with its steps.
-        failed: chain -> why.
-        blocked: chain that could not run -> the one that failed and that it waits for.
+        folder: the folder of the sweep.
+        chains: the chains of steps, one for each model.
+        failed: the chain that failed -> the reason.
+        blocked: the chain that could not run -> the failed one that it waits for.
 
     Example:
         >>> Swept(Path("runs/none"), (), {}, {}).tables
@@ -49,12 +49,12 @@ class Swept:
 
     @property
     def tables(self) -> list[Path]:
-        """The certificates that there are, in the order of the grid."""
+        """Return the certificates that there are, in the order of the grid."""
         return [step.makes for step in certifying(self.chains) if step.is_done()]
 
     @property
     def leaderboard(self) -> Path | None:
-        """The page that ranks them; None where there is none."""
+        """Return the page that ranks them; None where there is none."""
         page = self.folder / PAGE
         return page if page.exists() else None
 
@@ -85,9 +85,9 @@ def sweep(
         out: the folder of the sweep.
         at: the radius whose certified accuracy ranks the tables, named before they were
             seen; None for one sigma of each setting.
-        workers: who shares the models, such as `launch.Processes(2)`; default: this
-            process, one after the other.
-        progress: as for `train`.
+        workers: the workers that share the models, such as `launch.Processes(2)`; by
+            default this process does one after the other.
+        progress: the display of progress, as for `train`.
 
     Raises:
         Problem: a grid, or a step of it, that cannot be used, which is found out before the
@@ -155,10 +155,10 @@ def begun(grid: SweepGrid, out: Path, *, here: bool = True) -> Iterator[list[Cha
     The context gives its chains.
 
     Args:
-        here: the steps will run on this machine.
+        here: whether the steps will run on this machine.
 
     Raises:
-        Problem: as `sweep`.
+        Problem: a grid or a folder that `sweep` refuses.
     """
     if "://" in str(out) or ":/" in str(out):
         raise BadValue(
@@ -187,7 +187,7 @@ def submit_sweep(
 
     There is a job for each model, and one that ranks them all in the end.
 
-    Arguments and errors as for `sweep`; or Slurm refuses.
+    The arguments and errors are those of `sweep`; Slurm may refuse, too.
     """
     check_slurm()
     _check_at(at)

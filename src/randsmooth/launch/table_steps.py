@@ -48,10 +48,10 @@ class Rank(Step):
     """The step that ranks every table below a folder, on the page `makes` and as JSON.
 
     Attributes:
-        folder: where the tables are.
-        tables: those that the page must not be older than.
-        at: the radius whose certified accuracy ranks them; None: one sigma of each
-            setting.
+        folder: the folder of the tables.
+        tables: the tables that the page must not be older than.
+        at: the radius at which certified accuracy ranks them; None stands for one sigma
+            of each setting.
     """
 
     verb: ClassVar[str] = "leaderboard"
@@ -63,7 +63,7 @@ class Rank(Step):
 
     @property
     def heading(self) -> str:
-        """The title of the page."""
+        """Return the title of the page."""
         return f"Sweep {self.folder.name}"
 
     def arguments(self) -> list[str]:
@@ -79,7 +79,7 @@ class Rank(Step):
         return is_newer(self.makes, self.tables) and self._is_ranked_so()
 
     def _is_ranked_so(self) -> bool:
-        """Whether the page that there is ranks the tables at the radius asked for."""
+        """Return whether the existing page ranks the tables at the radius asked for."""
         path = self.makes.with_suffix(".json")
         if not path.exists():
             return False
@@ -109,7 +109,7 @@ class Rank(Step):
 
 
 def is_newer(path: Path, sources: Iterable[Path]) -> bool:
-    """Whether a file is there, and no older than those it is made from.
+    """Return whether a file is there, and no older than those it is made from.
 
     Example:
         >>> _ = Path("metrics.json").write_text("{}")

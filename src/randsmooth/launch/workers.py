@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
     from randsmooth.certification.run import RunSpec
 
-# Cores of one worker of a cluster, at most: the threads of one process share what Python
-# locks.
+# The most cores of one worker of a cluster: the threads of one process have to wait for
+# each other at Python's lock.
 CORES_PER_WORKER = 8
 # Seconds in which a cluster has to answer.
 ANSWER_SECONDS = 5.0
@@ -40,7 +40,8 @@ class Workers(Pool):
     `joblib.parallel_config` chooses it. They see the same folders, into which they write.
 
     Args:
-        number: how many at a time; None: as many as the backend has room for.
+        number: the number of workers at a time; None stands for as many as the backend
+            has room for.
 
     Raises:
         BadValue: the number is none.
@@ -75,8 +76,8 @@ class Processes(Workers):
     this process.
 
     Args:
-        number: of the processes. Fewer are used where there are fewer GPUs, or fewer
-            images.
+        number: the number of processes. Fewer are used where there are fewer GPUs, or
+            fewer images.
 
     Example:
         >>> import tempfile
@@ -122,9 +123,9 @@ def free_gpu(gpus: Sequence[str], parent: int, device: str) -> Iterator[str]:
     started it is gone: what it does would be done twice otherwise.
 
     Args:
-        gpus: to choose from.
+        gpus: the GPUs to choose from.
         parent: the process that started it.
-        device: given where there is no free GPU.
+        device: the device that it gets where there is no free GPU.
     """
     from filelock import FileLock, Timeout
 
@@ -153,12 +154,13 @@ def _end_without(parent: int, ended: threading.Event) -> None:
 
 @dataclass(frozen=True)
 class Ray(Workers):
-    """Workers on the nodes of a Ray cluster, of which this machine is one.
+    """Workers on the nodes of a Ray cluster that this machine belongs to.
 
     Args:
-        number: how many; default: one for each GPU of the cluster where it has some, else
-            one for eight cores.
-        address: HOST:PORT, or auto: the cluster that this machine is in.
+        number: the number of workers; by default one for each GPU of the cluster where
+            it has some, else one for eight cores.
+        address: the address of the cluster, HOST:PORT; auto stands for the cluster that
+            this machine is in.
 
     Example:
         >>> Ray(16, address="10.0.0.1:6379")
@@ -228,13 +230,13 @@ class Ray(Workers):
 
 @dataclass(frozen=True)
 class Dask(Workers):
-    """Workers of a Dask cluster, whose scheduler answers at an address.
+    """Workers of a Dask cluster with a scheduler that answers at an address.
 
     Args:
-        number: how many units run at a time; default: as many as the cluster has threads.
-            Start its workers with one thread each (`dask worker ADDRESS --nthreads 1`),
-            since torch has threads of its own.
-        address: of the scheduler, HOST:PORT.
+        number: the number of units that run at a time; by default as many as the
+            cluster has threads. Start its workers with one thread each (`dask worker
+            ADDRESS --nthreads 1`), since torch has threads of its own.
+        address: the address of the scheduler, HOST:PORT.
 
     Example:
         >>> Dask(address="10.0.0.1:8786")

@@ -114,8 +114,8 @@ class PairScores:
         """Score two tables at the radii of `reach`.
 
         Raises:
-            Problem: the tables are not about the same images, or hold none; and as
-                `reach`.
+            Problem: the tables are not about the same images, hold none, or are
+                refused by `reach`.
         """
         require_same_images(a, b)
         require_images(len(a))
