@@ -114,7 +114,7 @@ def _check_derived(
 
 
 def _unchecked(header: Header) -> str:
-    """Return what cannot be checked of counts of another program; empty for ours."""
+    """Return the unchecked conditions on counts of another program; empty for ours."""
     if not header.source:
         return ""
     facts = {

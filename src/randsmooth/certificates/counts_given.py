@@ -36,7 +36,7 @@ NO_CLASS = {"label": NO_LABEL, "predict": ABSTAIN}
 
 
 def columns_given(counts: Any) -> tuple[dict[str, Any], str]:
-    """Return the known columns in what `from_counts` was given first, and the name of
+    """Return the known columns in the first argument of `from_counts`, and the name of
     their file, if they are in one.
 
     Raises:
@@ -63,8 +63,9 @@ def columns_given(counts: Any) -> tuple[dict[str, Any], str]:
 
 
 def _known_columns(table: Any, keys: Iterable[Any], where: str) -> dict[str, Any]:
-    """Return the columns of a `table` that are known here, by name; those of single
-    classes are put together.
+    """Return the columns of a `table` that are known here, by name.
+
+    Columns of single classes (counts_0, counts_1, ...) are put together.
     """
     names = [str(key) for key in keys]
     known = {name: table[name] for name in names if name in (*NUMBERS, *LISTS)}
@@ -109,7 +110,8 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
         # pandas renames equal names, and takes long where there are many.
         _check_each_name_once(path, first_line.split(separator))
 
-    import pandas as pd  # here, since it takes long to load
+    # Imported here, since pandas takes long to load.
+    import pandas as pd
 
     file = io.StringIO(text)
     try:
@@ -137,7 +139,7 @@ def _check_each_name_once(path: Path, names: Iterable[str]) -> None:
 
 
 def arrays_given(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given of N images as arrays that agree in their lengths.
+    """Return the given columns of N images as arrays that agree in their lengths.
 
     `counts` is (N, K), or (N,) of the picked class.
 
@@ -213,7 +215,8 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
             f"{name} holds {shown(array.flat[0])!r}; "
             f"expected whole numbers from {least}"
         )
-    with np.errstate(invalid="ignore"):  # infinity % 1 is no number
+    # NumPy warns of infinity % 1, which is no number.
+    with np.errstate(invalid="ignore"):
         possible = (array >= least) & (array <= MOST_SAMPLES) & (array % 1 == 0)
     wrong = np.argwhere(~possible)
     if len(wrong):

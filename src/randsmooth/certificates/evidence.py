@@ -1,4 +1,4 @@
-"""The columns of evidence, and what no certification can have counted."""
+"""The columns of evidence, and the checks against counts that no run can have made."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
+# The certified class where none is certified.
 ABSTAIN = -1
 
 # In place of the label of every image of data that have none.
@@ -39,9 +40,9 @@ class Column:
     """A column of evidence.
 
     Attributes:
-        of: of what an image has a number in it: one of its own, or one for each class,
-            look or byte of its address.
-        dtype: of these numbers.
+        of: the thing that has one number in the column: an image, or each class, look
+            or byte of the address of an image.
+        dtype: the type of these numbers.
         optional: whether a table may be without it.
     """
 
@@ -146,8 +147,9 @@ def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
 
 
 def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:
-    """Raise Problem for the first of the images `idx` (N,) that is `wrong` (N,), with
-    what `say` says of its row.
+    """Raise Problem for the first of the images `idx` (N,) that is `wrong` (N,).
+
+    The message is the text that `say` returns for its row.
     """
     rows = np.flatnonzero(wrong)
     if len(rows):
@@ -171,7 +173,8 @@ def check_evidence(
     these counts and labels.
 
     Args:
-        header: of the table; its classes, n0, bound, lumped and label_aware are used.
+        header: the header of the table, from which classes, n0, bound, lumped and
+            label_aware are used.
         rule: the one that it names.
         evidence: the samples of N images that bound p_A.
         counts0: (N, K) class counts of the samples that picked the class.

@@ -202,9 +202,9 @@ def read_file_of(
     n: int | None = None,
     alpha: float | None = None,
 ) -> FolderFile:
-    """Return one file of `read_folder`: its table, or what is wrong with it.
+    """Return one file of `read_folder`: its table, or its fault.
 
-    The other arguments are those of `read_folder`.
+    `read_folder` explains the other arguments.
 
     Example:
         >>> _ = Path("broken.tsv").write_text("idx")
@@ -250,7 +250,7 @@ def unplaced(table: Certificates) -> str:
 
 
 def _missing_sigma(table: Certificates) -> str:
-    """Return in words which sigma a table lacks, whose header has none."""
+    """Return the name of the sigma that a table lacks; its header has none."""
     if table.sigmas is not None:
         return "one sigma of all images"
     if table.header.noise is not None:

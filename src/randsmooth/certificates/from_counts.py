@@ -93,8 +93,9 @@ def from_counts(
         n: samples per image that are counted, the same for all; of a rule that stops by itself, the most it may take.
         counts0: (N, K) class counts of the samples that picked the class.
         picked: (N,) classes that were picked without these samples.
-        path: of a rule other than fixed: for each image, how often the picked class had come out at each look; under
-            "anytime" up to any look, under others as far as the rule goes.
+        path: the counts at each look, for a rule other than fixed: for each image, how
+            often the picked class had come out at each look; under "anytime" up to any
+            look, under others as far as the rule goes.
         idx: (N,) positions of the images in their split; 0..N-1 if not given.
         seconds: (N,) time that each image took; 0 if not given.
         alpha: probability that one image's certificate is wrong.
@@ -102,7 +103,7 @@ def from_counts(
         classes: names of the K classes.
         dataset, split: which images these are.
         source: where the counts come from, in words; the name of the file if not given.
-        name: what to call the table in a comparison.
+        name: the name for the table in a comparison.
 
     Raises:
         Problem: columns that are missing, given twice, of several lengths or no counts; images with different

@@ -1,4 +1,4 @@
-"""Tables of what other programs certified: radii alone, or columns by name."""
+"""Tables of certificates that other programs made: radii alone, or columns by name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def as_certificates(given: CertificatesLike) -> Certificates:
                 images in the same order.
 
             with the facts sigma, n and alpha, which metrics of p_A need, and a name. An
-            array alone is taken for the radius. Of counts, `from_counts` makes a table.
+            array alone is taken for the radius. For counts, use `from_counts`.
 
     Raises:
         Problem: a column that is unknown, missing or impossible.
@@ -107,8 +107,9 @@ def from_radii(
         label: (N,) true classes; class 0 if not given.
         predict: (N,) certified classes, or ABSTAIN (-1).
         idx: (N,) positions of the images; 0..N-1 if not given.
-        sigma, n, alpha: of the certification, as far as they are known.
-        name: what to call the table in a comparison.
+        sigma, n, alpha: the sigma, n and alpha of the certification, as far as they are
+            known.
+        name: the name for the table in a comparison.
 
     Raises:
         Problem: arrays of several lengths, classes that are none, a radius that is
@@ -145,7 +146,7 @@ def from_radii(
 
 
 def _radii(radius: ArrayLike) -> Floats:
-    """Return what was given as (N,) radii.
+    """Return the given radii as an array (N,).
 
     Raises:
         Problem: it is no array of numbers, but several tables, say, of which a metric

@@ -100,7 +100,8 @@ class Machine(Facts):
     Attributes:
         host: eight digits of a hash of the machine's name, which tell machines apart
             without naming them.
-        device, instructions: its processor and the instructions used, as in a header.
+        device, instructions: the processor of the machine and the instructions used, as
+            in a header.
         versions: the versions of the libraries that it made the counts with.
 
     Example:
@@ -160,8 +161,8 @@ class RunFacts(Facts):
         alpha: probability that one image's certificate is wrong.
         bound: the confidence bound on p_A, of the fixed rule (see `CONFIDENCE_BOUNDS`).
         rule: how many samples each image takes (see `make_rule`).
-        guarantee: what a certificate says, in one sentence; on reading it is made anew
-            from the rule.
+        guarantee: one sentence that says what a certificate guarantees; on reading it
+            is made anew from the rule.
         label_aware: an image whose picked class is not its label took no further
             samples; with n0 = 0, the label itself was tested. For evaluation only.
         source: where the counts come from, if another program made them (see
@@ -172,10 +173,10 @@ class RunFacts(Facts):
         sound: the base classifier rounds to the grid k/255 first, so that its noise is
             exact.
         dataset: name or path of the data set.
-        split: its split.
-        selection: which images, and how they were chosen among the split's.
-        shard: which share of these images the rows are about, "3/16"; None for all of
-            them.
+        split: the split of the data set.
+        selection: the images that were chosen of the split, and how.
+        shard: the share of these images that the rows are about, "3/16"; None for all
+            of them.
         command: the words of the command that makes the shards, where one does, but for
             --shard and --out.
         resize, crop: how the images were brought to one size before any noise was
@@ -185,19 +186,19 @@ class RunFacts(Facts):
         classes: class names, in the order of the counts.
         model: the base classifier: hash of its weights, its identity (a hash of all
             that it holds), what its user calls it, architecture and how it was trained.
-        behaviour: what it answers to a few noisy images, hashed to the last bit:
-            "made-up images", which need no data, and "own images", of those that were
-            selected, which is the same for every shard.
+        behaviour: the answers of the base classifier to a few noisy images, hashed to
+            the last bit: "made-up images", which need no data, and "own images", of
+            those that were selected, which is the same for every shard.
         backend, precision, batch: the arithmetic that the base classifier is defined
             by.
         device, instructions: the processor and the instructions that it was done with,
             on which its last bits depend.
-        versions: of the libraries that made the counts.
-        machines: those that made the rows, where several took part: device,
-            instructions and versions above are then those of the process that made this
-            header, and the column `machine` says who made which row.
-        notes: what its rule says of a run, that answers depend on the batch
-            (`BATCH_MATTERS`), and what was done to the table since (counts thinned,
+        versions: the versions of the libraries that made the counts.
+        machines: the machines that made the rows, where several took part. Then device,
+            instructions and versions above belong to the process that made this header,
+            and the column `machine` says which machine made each row.
+        notes: remarks of the rule on a run, the remark that answers depend on the batch
+            (`BATCH_MATTERS`), and the changes to the table since (counts thinned,
             another alpha); other words than randsmooth's are left out on reading.
     """
 
@@ -284,7 +285,7 @@ class Header(RunFacts, UnderNoise):
         sigma: the spelling of Gaussian noise: `sigma=0.5` is `noise=Gaussian(0.5)`.
 
     Attributes:
-        noise: of the samples.
+        noise: the noise of the samples.
         drawn_by: how a sample's noise is addressed and generated.
 
     The others are those of `RunFacts`. Files have them as `StoredHeader` says.
@@ -484,7 +485,7 @@ def guarantee_of(header: Header) -> str:
     The first one is the rule's; the others tell the conditions that it depends on.
 
     Raises:
-        Problem: as `rule_of` does.
+        Problem: the header names no rule that `rule_of` can make.
 
     Example:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
@@ -506,7 +507,7 @@ def guarantee_of(header: Header) -> str:
 
 
 def _condition_on_counts(header: Header) -> str:
-    """Return what must hold of counts of another program, which nobody can check."""
+    """Return the conditions that counts of another program must meet unchecked."""
     noise = "Gaussian noise of this sigma"
     if header.sigma is None:
         noise = f"the noise {header.known_noise().title}"

@@ -83,7 +83,8 @@ class Journal:
 
     Attributes:
         rows: the rows of all finished lines.
-        checksum, size: of the last of these lines, and the bytes up to its end.
+        checksum, size: the checksum of the last of these lines, and the bytes up to its
+            end.
         safe: how many rows are known to be on the disk.
         judged: how many of them `judge` was asked about.
 

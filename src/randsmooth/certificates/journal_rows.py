@@ -29,7 +29,7 @@ class JournalRow:
         idx, label: position and true class of the image; label -1 where it has none.
         counts0, counts: (K,) class counts of the samples that picked the class, and of
             those that bounded it.
-        path: how often the picked class had come out at each look.
+        path: the counts of the picked class, one for each look.
         seconds: time that the image took.
         machine: the machine that made this row; None for that of the header.
         image: the address of the image, a hash of its pixels; only the rows of a shard
@@ -96,7 +96,7 @@ class JournalRow:
         """Return the row that `to_json` wrote as `line`.
 
         Args:
-            where: what the line is called in errors.
+            where: the name for the line in errors.
 
         Raises:
             WrongFile: `to_json` cannot have written it.

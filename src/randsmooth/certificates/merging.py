@@ -64,8 +64,8 @@ class ShardToMake:
     """A shard that is to be made, or gone on with, before the whole can be merged.
 
     Attributes:
-        shard: which share of the images.
-        out: its file.
+        shard: the share of the images.
+        out: the file of the shard.
         how: `RESUME`, which begins one that is not there, too; or `OVERWRITE` for a
             finished one that lacks some of its rows.
 
@@ -88,7 +88,7 @@ class NotWhole(WrongTable):
     """Shards that do not hold every image.
 
     Attributes:
-        faults: what is missing, a sentence each.
+        faults: a sentence for each thing that is missing.
         missing: positions of the images that no shard holds.
         to_make: the shards that hold what is missing.
         command: the words of the command line that certified the others, but for the
@@ -147,8 +147,8 @@ def merge(
         NotWhole: images are missing; it has all of them, and the shards that are to be
             made.
         Problem: a file cannot be read, is no shard, holds the same share as another
-            file or one of another cut, or is of another run, in what is said; or `out`
-            exists.
+            file or one of another cut, or is of another run (the message says how they
+            differ); or `out` exists.
 
     Example:
         >>> import randsmooth as rs
@@ -207,9 +207,9 @@ class _Part:
 
     Attributes:
         path: the file that was read, or its URL.
-        table: its rows.
-        shard, chosen: which images it is meant to hold, of the positions of all images
-            of the run.
+        table: the rows of the file.
+        shard, chosen: the share that the file is meant to hold, and the positions of
+            all images of the run.
     """
 
     path: Place
@@ -272,8 +272,9 @@ class _Part:
         return [known[number] for number in self.table.machine]
 
     def difference(self, first: _Part) -> str | None:
-        """Return in what its run is another than that of the `first` part; None if they
-        are the same.
+        """Return how its run differs from the run of the `first` part.
+
+        It is None if the runs are the same.
         """
         begun = first.table.header
         shared = {name: getattr(begun, name) for name in OF_A_SHARD}

@@ -359,7 +359,7 @@ def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
     """Check how many rows and numbers the columns of evidence have.
 
     Args:
-        layout: what the file states about the columns.
+        layout: the statements of the file about its columns.
         path: the path of the file.
         classes: how many classes the header tells; 0 where it does not say.
 

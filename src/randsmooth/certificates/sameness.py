@@ -29,6 +29,7 @@ NOT_OF_THE_RUN = {"machines", "command", "model", "behaviour"}
 # Facts of a model in which equal models agree: how they were trained may differ.
 OF_THE_MODEL = ("called", "weights", "mean", "std", "notes")
 
+# Facts of the arithmetic that the base classifier's answers depend on.
 ARITHMETIC = ("precision", "device", "instructions", "versions")
 
 # Facts that follow from the settings: they are named only where no setting differs.
@@ -47,7 +48,7 @@ class ClassifierDifference(NamedTuple):
 
     Attributes:
         kind: ANOTHER_MODEL or ANOTHER_ARITHMETIC.
-        detail: in what they differ, in words.
+        detail: the difference, in words.
     """
 
     kind: str
@@ -95,7 +96,7 @@ def check_same_run(
 def evidence_difference(
     one: Header, other: Header, sides: Sides, *, several: bool = True
 ) -> str | None:
-    """Return in what two headers differ that make different counts.
+    """Return the difference between two headers that makes their counts differ.
 
     It is None if their rows may share a table. The processor, its instructions and the
     versions may differ where the classifier's outputs are the same to the last bit.
@@ -103,7 +104,8 @@ def evidence_difference(
 
     Args:
         one, other: the headers.
-        sides: what to say after a value of the one, and of the other.
+        sides: the words after a value of the one header, and after a value of the
+            other.
         several: whether processor, instructions and versions may differ.
 
     Example:

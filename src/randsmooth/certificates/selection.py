@@ -67,7 +67,7 @@ class Shard:
     ..., of every `of` images.
 
     Attributes:
-        number: which, from 1 on.
+        number: the number of the share, from 1 on.
         of: how many shares there are.
 
     Example:
@@ -114,9 +114,9 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def share(self, chosen: Positions) -> Positions:
-        """Return its share of the `chosen` images, which interleaves with those of the
-        other shards.
+        """Return the share of the `chosen` images that this shard holds.
 
+        The images of the shards interleave.
         Raises:
             Problem: there are more shards than images.
         """

@@ -31,7 +31,8 @@ PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
 # "auto": the fastest of several is taken.
 AskedPrecision = Literal[Precision, "auto"]
 
-# Samples that share a noise stream: of large images, whose batches may be smaller, fewer.
+# The number of samples that share a noise stream. Large images have fewer, as their
+# batches may be smaller.
 BLOCK = 128
 FINE = 32
 

@@ -42,7 +42,7 @@ class Certificates:
 
     Attributes:
         header: the facts that all rows share.
-        name: what to call the table in a comparison; usually the name of its file.
+        name: the name for the table in a comparison; usually the name of its file.
         idx: (N,) position of the image in its split.
         label: (N,) true class; NO_LABEL (-1) throughout where the images have none.
         predict: (N,) certified class, or ABSTAIN (-1).
@@ -52,17 +52,18 @@ class Certificates:
             under "0.25std" standard deviations of each feature.
         seconds: (N,) time that each image took.
         counts0: (N, K) how often each class came out in the n0 samples that picked the
-            class; None for a log. Where there were none it marks the class with a 1
-            (see `Header.n0`).
+            class; None for a log. If no samples picked it, a 1 marks the class (see
+            `Header.n0`).
         counts: (N, K) how often each class came out in the samples that bound p_A; None
             for a log. Both have one more column, for all other answers, where only the
             picked class was counted (see `Header.lumped`).
         paths: for each image, how often the picked class had come out at each look;
-            None as for counts.
+            None for a log.
         q: (N,) upper bound on 1 - p_A that the counts prove, or that a log states; None
             for other logs.
-        machine: (N,) which of `header.machines` made each row, -1 for the one that the
-            header itself tells; None where that one made all.
+        machine: (N,) the number, in `header.machines`, of the machine that made each
+            row; -1 stands for the machine in the header itself. None if that machine
+            made all rows.
         image: (N, 32) a hash of each image's pixels; None but for a shard (see
             `JournalRow`).
         u: (N,) the uniform numbers, in (0, 1), by which the randomised bound judged
@@ -217,7 +218,7 @@ class Certificates:
         return rule_of(self.header)
 
     def class_name(self, index: int) -> str:
-        """Return what class `index` is called; a dash for NO_LABEL."""
+        """Return the name of class `index`; a dash for NO_LABEL."""
         if index == NO_LABEL:
             return "–"
         return self.header.classes[index] if self.header.classes else str(index)
@@ -275,8 +276,9 @@ class Certificates:
         the table itself.
 
         Args:
-            norm: one of `noise.NORMS`; that of the noise gives its own radii again.
-            shape: of an input, such as (1, 28, 28), which radii in "linf" take.
+            norm: one of `noise.NORMS`; the norm of the noise gives its own radii again.
+            shape: the shape of an input, such as (1, 28, 28), which radii in "linf"
+                take.
 
         Raises:
             Problem: the noise is not known, proves nothing in `norm`, or takes the
@@ -482,7 +484,7 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
     """Return the certified class and radius of each image.
 
     Args:
-        rule: by which the samples were drawn.
+        rule: the rule by which the samples were drawn.
         evidence: the samples of N images.
 
     Returns:

@@ -15,7 +15,8 @@ def judged_anew(
 ) -> Header:
     """Return the header of the same evidence at another `n` or `alpha`.
 
-    Its notes and its guarantee say so. None leaves a number as it is.
+    The notes and the guarantee of the new header state the change. None leaves a number
+    as it is.
     """
     changed: dict[str, Any] = {}
     notes = list(header.notes)

@@ -121,7 +121,7 @@ def look_until_enough(
     A rule of one look has seen enough at once.
 
     Args:
-        rule: which says how many samples the next look takes.
+        rule: the rule that says how many samples the next look takes.
         counts: (K,) class counts at the first look.
         came_out: how often the class in question is among the counts of a look.
         until: asked before each further look.

@@ -35,7 +35,7 @@ class SampleRange:
     """Samples `start` to `stop` of the noise stream `name`.
 
     Attributes:
-        name: of the stream.
+        name: the name of the stream.
         start, stop: numbers of samples, as of a `range`.
         block: samples that share a noise stream; None: as usual for the image.
     """
@@ -83,7 +83,7 @@ def segments(
     Args:
         slot: index of the counts that they belong to.
         x: (C, H, W), the image.
-        stream: of the image.
+        stream: the stream of the image.
         samples: which ones; their start is the start of a block.
     """
     block = samples.block or usual_block(x.shape)

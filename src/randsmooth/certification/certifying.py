@@ -96,7 +96,7 @@ def certify(
             there. A resumed run keeps the backend and the batch that it had.
         progress: True shows how far the run is, False does not; default: on a terminal.
             Or a function like `progress.console`.
-        shard, only, command: as in `RunSpec`.
+        shard, only, command: see `RunSpec`.
         options: which images, and how they and the model are opened, as in `RunSpec`:
             split, image_column, label_column, resize, crop, take, skip, device,
             identity, num_classes, model_args. And the fields of `settings`.

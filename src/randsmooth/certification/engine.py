@@ -64,7 +64,7 @@ class Prepared:
     and how it is asked.
 
     Attributes:
-        shape: of an input, such as (C, H, W).
+        shape: the shape of an input, such as (C, H, W).
         seen: the shape of a noisy copy of it.
         workers: the threads that draw, ask and count.
         batch: how many samples the model is asked about in one call, which is fewer
@@ -98,15 +98,15 @@ class Engine:
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted
             cannot change meanwhile.
-        settings: those that decide how samples are drawn and answered: noise, sound,
-            backend, precision, batch (of a network at least 128, of large images 32)
-            and seed (None: 0). Or as keywords.
+        settings: the settings that decide how samples are drawn and answered: noise,
+            sound, backend, precision, batch (of a network at least 128, of large images
+            32) and seed (None: 0). Or as keywords.
         device: where to draw and to answer.
 
     Attributes:
-        noise: of the samples.
-        prepared: what is known once the base classifier was tried out: its size, batch,
-            mixes, classes and workers are the engine's.
+        noise: the noise of the samples.
+        prepared: the facts known once the base classifier was tried out: its size,
+            batch, mixes, classes and workers are the engine's.
         rates: samples a second of what "auto" has tried.
 
     Raises:
@@ -194,7 +194,7 @@ class Engine:
         """Choose the backend, and try the base classifier out.
 
         Args:
-            shape: of the inputs, such as (C, H, W).
+            shape: the shape of the inputs, such as (C, H, W).
             samples: how many are to be counted, at most: for so few that a trial does
                 not pay, the usual backend and precision are taken.
 
@@ -371,7 +371,7 @@ class Engine:
         shape.
 
         Raises:
-            Problem: as `prepare`.
+            Problem: in the cases of `prepare`.
         """
         self.sampler.check(x)
         x = x.to(self.device, torch.float32)
@@ -386,9 +386,9 @@ class Engine:
         device decides the noise, but `name` and the image alone.
 
         Args:
-            images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the
-                shape that is prepared.
-            name: of the stream of noise.
+            images: (B, C, H, W) in [0, 1], at most as many as a batch has rows, and of
+                the shape that is prepared.
+            name: the name of the stream of noise.
         """
         noisy = torch.empty(self.batch, *self.prepared.seen)
         for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
@@ -420,8 +420,9 @@ class Engine:
         """Count the classes of the samples in `batches`.
 
         Args:
-            batches: of segments.
-            slots: those of the segments, in the order of the rows that are returned.
+            batches: the batches of segments.
+            slots: the slots of the segments, in the order of the rows that are
+                returned.
 
         Returns:
             (len(slots), K + 1) counts. The last column is of answers without a class.

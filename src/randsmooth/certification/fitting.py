@@ -22,9 +22,9 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
 
     Args:
         model: the base classifier.
-        spec: of the images.
-        noise: whose copies of the images the model may take instead, such as images
-            with a channel more.
+        spec: the spec of the images.
+        noise: the noise; the model may take its copies of the images instead, such as
+            images with a channel more.
 
     Example:
         >>> from randsmooth import data

@@ -34,9 +34,9 @@ def write_int8_graph(
 
     Args:
         base: the model, which the backend openvino accepts.
-        batches: of noisy images, as its graph takes them, to calibrate on.
-        record: what the file says of the model.
-        path: of the graph, `NET.xml`.
+        batches: the batches of noisy images, as its graph takes them, to calibrate on.
+        record: the statements of the file about the model.
+        path: the path of the graph, `NET.xml`.
 
     Returns:
         The files: that of the weights, and then the graph, which knows the hash of the

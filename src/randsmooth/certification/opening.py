@@ -65,8 +65,8 @@ def trained_noise(trained: Mapping[str, Any], called: str = "the model") -> Nois
     """Return the noise that a model was `trained` under.
 
     Args:
-        trained: its provenance.
-        called: what errors call it.
+        trained: the provenance of the model.
+        called: the name for it in errors.
 
     Raises:
         Problem: it does not say one.
@@ -132,7 +132,7 @@ def reading_of(model: object, dataset: Any, asked: Mapping[str, Any]) -> dict[st
     data are named: whoever gives arrays has brought them to size.
 
     Args:
-        model: whose training is meant.
+        model: the model that was trained.
         dataset: a name, or the data.
         asked: arguments of `data.load`.
 
@@ -169,8 +169,8 @@ def images_taken(
     from the model's shape.
 
     Args:
-        model: of any kind.
-        called: what to call it in the error.
+        model: a model of any kind.
+        called: the name for it in errors.
         dataset: name or folder of the data set that it is for.
         num_classes: K, for a function that answers with labels.
         reading: how its images are read and brought to size, as for `reading_of`.

@@ -84,19 +84,20 @@ def quantise(
     Args:
         model: the original, as in `load_model`, or the model itself: torch modules,
             ONNX files and IRs.
-        dataset: whose training split to calibrate on, in any form that `data.load`
-            takes; default: the one that the model was trained on, by its name.
+        dataset: the data set to calibrate on, by its training split, in any form that
+            `data.load` takes; default: the data set that the model was trained on, by
+            its name.
         out: `NET.xml`, an OpenVINO IR with its weights in NET.bin, made by NNCF. What
             exists is replaced.
-        sigma: of Gaussian noise, or
-        noise: another one; default: the one that the model was trained with.
+        sigma: the sigma of Gaussian noise, or
+        noise: another noise; default: the noise that the model was trained with.
         images: how many training images to calibrate on, evenly spread.
         compare: how many images, of the test split if there is one, both models
             classify afterwards; 0: none.
-        seed: of the noise on the images.
+        seed: the seed of the noise on the images.
         model_args: arguments of what opens or makes the model that is named (see
             `load_model`).
-        progress: as for `certify`.
+        progress: see `certify`.
         reading: `image_column`, `label_column`, `resize` and `crop`, as for
             `data.load`.
 

@@ -58,7 +58,7 @@ class Attacks:
         alpha: probability that any class in `predict` is not that of the smoothed
             classifier; 0 where all copies of a point were counted.
         gradient_free: whether the search used the answers alone, without gradients.
-        norm: of radii and distances, see `Noise.norm`.
+        norm: the norm of radii and distances, see `Noise.norm`.
 
     Example:
         >>> zero = np.array([0])
@@ -161,7 +161,7 @@ def attack(
         take: attack this many, evenly spread over the certified images; default: all of
             them.
         seed: seed of the noise.
-        progress: as for `certify`.
+        progress: see `certify`.
         options: how model and images are opened: `device`, `image_column`,
             `label_column`, `model_args`, and the `identity` under which the model was
             certified.
@@ -256,8 +256,8 @@ class _AttackedImage(NamedTuple):
 
     Attributes:
         point: (C, H, W) float32, which the search found.
-        distance: from the image.
-        answer: of PREDICT at the point: a class, or ABSTAIN.
+        distance: the distance of the point from the image.
+        answer: the answer of PREDICT at the point: a class, or ABSTAIN.
     """
 
     point: NDArray[np.float32]
@@ -271,7 +271,7 @@ class _Attacker:
 
     Attributes:
         search: finds a point in a ball.
-        engine: what draws and counts for PREDICT.
+        engine: the engine that draws and counts for PREDICT.
         scale: radius of the search, as a multiple of the certified radius.
         n, level: samples of each PREDICT, and the probability that it errs.
     """
@@ -288,8 +288,8 @@ class _Attacker:
         """Search around an image (C, H, W), and ask PREDICT at the point.
 
         Args:
-            image: whose class was certified.
-            certified: that class.
+            image: the image (C, H, W).
+            certified: the class that was certified for it.
             radius: the certified radius.
             number: names the image in errors.
         """
@@ -327,7 +327,7 @@ def predict_anywhere(
     rule counts all copies, so does this, and neither n nor alpha matters.
 
     Args:
-        engine: what draws and counts.
+        engine: the engine that draws and counts for PREDICT.
         point: (C, H, W), which unlike an image may lie outside [0, 1].
         n, alpha: samples, and the probability that the class is not that of the
             smoothed classifier.

@@ -77,7 +77,7 @@ class RunSpec:
     It can be pickled if the model and the data set can; their names always can.
 
     Attributes:
-        model, dataset, settings: as in `certify`.
+        model, dataset, settings: see `certify`.
         split: train, validation or test. Without a test split, the validation split is
             taken for it, and the header says validation.
         image_column, label_column, resize, crop: as for `data.load`. Images are resized
@@ -213,11 +213,11 @@ class RunSpec:
         nothing.
 
         Args:
-            model: what `open_model` returned, where it is open already.
+            model: the return value of `open_model`, where the model is open already.
 
         Raises:
-            Problem: what can be known to be unusable without a GPU and without long
-                work.
+            Problem: the model, the images or the settings can be known to be unusable
+                without a GPU and without long work.
         """
         model = self.open_model() if model is None else model
         trained = models.provenance_of(model)
@@ -246,7 +246,7 @@ class RunSpec:
         """Open what is to be certified, and try the model out.
 
         Args:
-            inputs: what `open_inputs` returned, where model and images are open
+            inputs: the return value of `open_inputs`, where model and images are open
                 already.
 
         Raises:
@@ -311,7 +311,7 @@ class Inputs:
         model: the base classifier, told the columns and the classes of the images.
         images: the split that is certified, whose images the model takes.
         trained: how the model was trained, as far as it says.
-        dataset: what the images are from: as it was given, or as the model names it.
+        dataset: the data set of the images: as it was given, or as the model names it.
         reading: how its images are read, as for `data.load`.
 
     Example:
@@ -364,15 +364,16 @@ class OpenRun:
     says everything.
 
     Attributes:
-        spec: what was asked for.
+        spec: the request, as `certify` was given it.
         inputs: the model and the images.
-        smoothed: what certifies; its settings are complete.
+        smoothed: the smoothed classifier that certifies; its settings are complete.
         chosen: positions of the images of all shards, and how they were chosen.
-        facts: of the header, those that are the same for every shard.
+        facts: the facts of the header that are the same for every shard.
         indices: positions of the images of this shard, in the order of the table.
-        hashes: of the pixels of each image, of which the header's `data` is made.
-        header: of the table. A resumed run is compared by it with the one that was
-            begun.
+        hashes: the hashes of the pixels of each image; the header's `data` is made of
+            them.
+        header: the header of the table. A resumed run is compared by it with the one
+            that was begun.
 
     Example:
         >>> from torch import nn
@@ -422,8 +423,8 @@ class OpenRun:
         counted to the end once it is exhausted.
 
         Raises:
-            Problem: what `Scheduler.run` raises, or an image is no longer what the
-                header is about.
+            Problem: `Scheduler.run` raises it, or an image is no longer the one that
+                the header is about.
         """
         header = self.header
         machine = None if header.shard is None else Machine.here(header)

@@ -151,8 +151,8 @@ def describe_model(
     how it was trained.
 
     Args:
-        model: as `models.adapt` makes it.
-        identity: what its user calls it.
+        model: the base classifier, as `models.adapt` makes it.
+        identity: the name that its user gives it.
 
     Raises:
         Problem: it has no weights that it could be known by and no name, or the name is

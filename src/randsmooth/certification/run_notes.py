@@ -42,8 +42,8 @@ class RunNotes(NamedTuple):
 
     Attributes:
         notes: all of it.
-        doubts: those that tell of a likely mistake: who sees no progress is warned of
-            these.
+        doubts: the notes, of these, that tell of a likely mistake; a user without
+            progress is warned of them.
 
     Example:
         >>> RunNotes(notes=(Note("unlabelled"),), doubts=()).doubts

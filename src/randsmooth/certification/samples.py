@@ -39,7 +39,7 @@ def answered_samples(
     Args:
         engine: what answers.
         x: (C, H, W) in [0, 1].
-        samples: which to draw.
+        samples: the range of samples to draw.
         summary: called without gradients with noisy copies (B, C, H, W), which the next
             batch overwrites, and their logits (B, K).
 
@@ -47,8 +47,8 @@ def answered_samples(
         (B,) numbers, the first of `samples` being 0, and what `summary` returned.
 
     Raises:
-        Problem: as `Scheduler.run`, but for logits that are not finite, which `summary`
-            may look for.
+        Problem: in the cases of `Scheduler.run`, but for logits that are not finite,
+            which `summary` may look for.
     """
     x = engine.receive(x)
     stream = Stream(engine.seed, samples.name).at(address_of(x))
@@ -78,7 +78,7 @@ def first_samples(
     Args:
         engine: what draws and answers.
         x: (C, H, W) in [0, 1].
-        samples: of which the first are returned.
+        samples: the samples; the first of them are returned.
         most: so many are returned, or as many as the first block has.
 
     Returns:

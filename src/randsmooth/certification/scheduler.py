@@ -40,12 +40,13 @@ class Job(Generic[T]):
     """One image, and the steps by which its result is made.
 
     Attributes:
-        number: what to call the image in errors.
+        number: the name for the image in errors.
         x: (C, H, W) in [0, 1].
         steps: yields the ranges of samples that it asks for, and is sent their counts.
-        address: what its noise depends on: a hash of its pixels.
+        address: the number that the noise of the image depends on: a hash of its
+            pixels.
         seconds: the time that its samples have taken so far.
-        result: what the steps returned, once they have.
+        result: the return value of the steps, once they have returned.
         slots: a number for each of the ranges that it asked for last.
         counts: (len(slots), K) what has been counted of them so far.
         left: how many samples of them have not been counted yet.
@@ -78,7 +79,7 @@ class Scheduler(Generic[T]):
     waits for another's last look.
 
     Args:
-        engine: what draws the noise and counts the answers.
+        engine: the engine that draws the noise and counts the answers.
 
     Example:
         >>> import torch
@@ -208,16 +209,16 @@ def count_classes(
     """Count the classes of noisy copies of one image.
 
     Args:
-        engine: what counts.
+        engine: the engine that counts.
         x: (C, H, W) in [0, 1].
         plan: (stream name, n) of each part of the counts; parts share no noise.
-        number: what to call the image in an error.
+        number: the name for the image in errors.
 
     Returns:
         (len(plan), K).
 
     Raises:
-        Problem: as `Scheduler.run`.
+        Problem: in the cases of `Scheduler.run`.
 
     Example:
         >>> import torch
@@ -237,7 +238,7 @@ def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
     """Run `jobs`, and return their results in their order.
 
     Raises:
-        Problem: as `Scheduler.run`.
+        Problem: in the cases of `Scheduler.run`.
     """
     for _ in Scheduler[T](engine).run(jobs):
         pass

@@ -57,19 +57,20 @@ def measure_accuracy(
     all.
 
     Args:
-        radius: in the unit of the certificates, such as pixels in [0, 1].
+        radius: the radius of the certified accuracy, in the unit of the certificates,
+            such as pixels in [0, 1].
         within: half of the length that the interval may have, as a share of the images:
             0.01 is one point. To be settled beforehand: of runs at ever smaller ones,
             some interval misses more often than one of 20.
         out: the file of the first pass, `something.parquet`, or its URL. The second, if
             any, goes beside it, to `something-open.parquet`. Both are tables of
             certificates with their evidence.
-        settings: as in `certify`, but for the rule; or as keywords. `label_aware` is
-            always True and n0 is 0: of each image the label is tested, which no samples
-            need to pick.
+        settings: the settings of `certify`, without the rule; or as keywords.
+            `label_aware` is always True and n0 is 0: the samples test each image's
+            label, so none are needed to pick a class.
         resume, overwrite: go on with an interrupted run into these files, or discard
             what is there.
-        model, dataset, workers, progress: as in `certify`.
+        model, dataset, workers, progress: see `certify`.
         options: how model and images are opened, and which images are chosen: `split`,
             `image_column`, `label_column`, `resize`, `crop`, `take`, `skip`, `device`,
             `identity`, `num_classes` and `model_args`, as in `certify`. With `take` or
@@ -128,9 +129,9 @@ def _measured(
 
     Args:
         certified: certifies as `certify` does, given a rule, which images, and the file.
-        spec: what is certified.
+        spec: the request to certify.
         in_file: how many images there are to choose from.
-        radius, within, out: as in `measure_accuracy`.
+        radius, within, out: see `measure_accuracy`.
         second_out: the file of the second pass.
     """
     screening = f"screen={float(radius)!r}"

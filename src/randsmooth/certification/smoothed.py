@@ -215,8 +215,8 @@ class SmoothedClassifier:
         Args:
             x: (B, C, H, W), or one image (C, H, W), in [0, 1]; features (B, d) or (d,),
                 of any scale.
-            settings: in place of the classifier's own, for another n0, n, alpha, rule
-                or bound. They may also be given as keywords.
+            settings: the settings to use in place of the classifier's own, for another
+                n0, n, alpha, rule or bound. They may also be given as keywords.
             until: decides at every look, by the `Claim` so far and the samples behind
                 it, whether an image stops early. The rule must hold wherever one stops,
                 as all do but "fixed".
@@ -265,8 +265,8 @@ class SmoothedClassifier:
         """Return the settings of one call.
 
         Args:
-            settings: in place of the classifier's. The classifier's settings still
-                stand where these have None.
+            settings: the settings to use in place of the classifier's. The classifier's
+                settings still stand where these have None.
             fields: settings by name, each in place of the one in `settings`.
 
         Raises:

@@ -293,9 +293,9 @@ def soft_accuracies(
     Both are of the same images, by the same samples.
 
     Args:
-        smoothed, x, n0, n, alpha, bound: as `certify_soft`.
+        smoothed, x, n0, n, alpha, bound: see `certify_soft`.
         y: (B,) labels.
-        radii: at which to give the certified accuracy, >= 0.
+        radii: the radii at which to give the certified accuracy, >= 0.
         betas: inverse temperatures; math.inf is added to them.
 
     Returns:

@@ -83,7 +83,7 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
     batch votes on.
 
     Args:
-        backend: what is asked.
+        backend: the backend that is tried out.
         noisy: (B, C, H, W) copies of several images, one after the other, see
             `made_up`.
         logits: (B, K), its answers to them.

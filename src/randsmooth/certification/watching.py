@@ -73,11 +73,11 @@ def watch(
     Args:
         smoothed: the classifier.
         x: one image (C, H, W), or (1, C, H, W), in [0, 1].
-        settings, fields: as for `SmoothedClassifier.certify`.
+        settings, fields: see `SmoothedClassifier.certify`.
 
     Raises:
-        Problem: as `SmoothedClassifier.certify`; or several images, or no samples that
-            pick a class (n0=0).
+        Problem: in the cases of `SmoothedClassifier.certify`; or several images, or no
+            samples that pick a class (n0=0).
 
     Example:
         >>> import torch

@@ -21,7 +21,7 @@ class WorkerPool:
     thread take a fifth less time than one of two.
 
     Args:
-        number: of the workers.
+        number: the number of workers.
     """
 
     def __init__(self, number: int) -> None:

@@ -53,7 +53,7 @@ def check_values(x: Array, name: str, where: Where) -> Array:
 
     Args:
         x: (N, ...), the pixels of N images.
-        name: what to call them in errors.
+        name: the name for them in errors.
         where: names one image in errors.
 
     Raises:
@@ -114,7 +114,7 @@ def check_features(x: Array, name: str, where: Where) -> NDArray[np.float32]:
 
     Args:
         x: the features of N inputs.
-        name: what to call them in errors.
+        name: the name for them in errors.
         where: names one input in errors.
 
     Raises:
@@ -146,7 +146,7 @@ def check_kind(
 
     Args:
         shape: (N, ...) of all inputs.
-        name: what to call them in the error.
+        name: the name for them in errors.
         as_features: whether they are taken for features.
         fit: how they are to be resized or cropped.
     """

@@ -46,7 +46,7 @@ def as_array(x: Any, name: str) -> Array:
     Args:
         x: the values. bfloat16 and other floats that NumPy lacks become float32, which
             holds them exactly.
-        name: what to call x in errors.
+        name: the name for x in errors.
 
     Raises:
         WrongData: `x` is sparse or quantised, has masked cells, or holds parts that
@@ -138,7 +138,7 @@ def images_first(x: Array, name: str, total: int | None = None) -> Array:
 
     Args:
         x: the pixels of N images.
-        name: what to call them in errors.
+        name: the name for them in errors.
         total: how many images there should be, where labels tell.
 
     Raises:
@@ -237,9 +237,9 @@ def from_arrays(
     Args:
         x: the array or tensor.
         y: labels (N,), or None.
-        name: what to call x in errors.
-        request: what is asked of them.
-        source: what to call the data set.
+        name: the name for x in errors.
+        request: the split and the columns that the user asks for.
+        source: the name for the data set.
         as_features: whether they are features, whatever their shape.
         where: names one input in errors; default: its number.
 

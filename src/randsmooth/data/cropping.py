@@ -53,7 +53,7 @@ def random_resized_crop(
     """Cut a random window, scale it to `sides`, and mirror it with probability 1/2.
 
     Args:
-        image: of any size.
+        image: an image of any size.
         draws: DRAWS uniform numbers in [0, 1), one row of `crop_draws`.
         sides: height and width to scale to.
     """

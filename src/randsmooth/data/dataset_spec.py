@@ -55,7 +55,7 @@ class Categories:
     Each of its values is told by a code, which has no other meaning.
 
     Attributes:
-        name: of the column.
+        name: the name of the column.
         place: its position among the features.
         codes: whole numbers below 2^24, which float32 holds exactly, ascending.
         values: what each code stands for.
@@ -119,8 +119,8 @@ class DatasetSpec:
             that of the alphabet.
         columns: the names of features (d,), in their order; empty where the data give
             them none.
-        held: those of the columns that hold no numbers but categories, in the order of
-            their places.
+        held: the columns that hold no numbers but categories, in the order of their
+            places.
         files: split -> names that its files may have, the hub's own name first.
         read: gives the pixels (N, C, H, W) uint8 and the labels (N,) int64 of a split,
             for data that are made or come with a package; None: they are looked for in
@@ -226,9 +226,9 @@ def spec_of_own_data(
     """Return the spec of a user's own data.
 
     Args:
-        name: what to call them.
+        name: the name for them.
         sizes: split -> number of inputs.
-        shape: of one input.
+        shape: the shape of one input.
         classes: their names, in the order of the labels.
         named: whether the data name their classes; where they do not, a model may know
             more of them.

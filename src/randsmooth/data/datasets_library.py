@@ -52,7 +52,7 @@ def from_rows(
     Args:
         dataset: the split.
         source: names it in errors.
-        columns: those that hold images and labels.
+        columns: the columns that hold images and labels.
         follow: whether an image may be a path to a file instead of its bytes.
 
     Raises:
@@ -88,7 +88,7 @@ def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
 
     Args:
         dataset: a `datasets.Dataset`.
-        columns: those that hold images and labels.
+        columns: the columns that hold images and labels.
 
     Returns:
         The name of each split -> its rows; WHOLE alone where no column says splits.

@@ -20,7 +20,7 @@ def from_datasets(source: Any, request: Request, folder: str | None = None) -> I
 
     Args:
         source: the object.
-        request: what is asked of it.
+        request: the split and the columns that the user asks for.
         folder: the name of the folder that it was read from; None: a user made it.
 
     Raises:

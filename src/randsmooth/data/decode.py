@@ -83,7 +83,7 @@ def check_swelling(file: Path, holds: int, packed: int) -> None:
     Args:
         file: names it in the error.
         holds: bytes of what it holds.
-        packed: its own bytes.
+        packed: the bytes of the packed image.
     """
     most = max(SMALL_BYTES, MOST_SWELLING * packed)
     if holds > most:
@@ -99,7 +99,7 @@ def check_brightest(value: int, what: str, way_out: str) -> None:
     That is almost black, and may be meant as white.
 
     Args:
-        value: of the brightest pixel.
+        value: the value of the brightest pixel.
         what: the images, and what else is said of them.
         way_out: how they are made white.
     """
@@ -119,7 +119,7 @@ def decode(
 
     Args:
         stream: its bytes.
-        spec: of its data set.
+        spec: the spec of its data set.
         where: names the image in errors.
         draws: the uniform numbers of a random resized crop; None: no such crop.
 

@@ -36,9 +36,9 @@ class Source(ABC):
             none.
         alphabetical: whether the data give these no order, so that they are in that of
             the alphabet.
-        name: what to call it in errors.
-        names: what to call each image besides its position: its file, where each has
-            one; or empty.
+        name: the name for it in errors.
+        names: the names of the images in errors, besides their positions: their files,
+            where each has one; or empty.
         threads: whether several threads may read at the same time.
         labelled: whether the images have labels.
     """
@@ -55,9 +55,9 @@ class Source(ABC):
         Args:
             labels: (N,), NO_LABEL throughout where there are none; None where the
                 subclass finds them one by one.
-            classes: as the attribute.
-            name: as the attribute.
-            names: as the attribute.
+            classes: see the attribute of this class.
+            name: see the attribute.
+            names: see the attribute.
         """
         self.classes = classes
         self.name = name
@@ -92,8 +92,8 @@ class Source(ABC):
         """Return the pixels (C, H, W) of one image as `spec` says.
 
         Args:
-            index: of the image.
-            spec: of the data set.
+            index: the index of the image.
+            spec: the spec of the data set.
             draws: the uniform numbers of a random resized crop, as `crop_draws` gives
                 them.
 
@@ -151,11 +151,11 @@ class Encoded(Source):
 
         Args:
             labels: (N,).
-            classes: as the attribute.
-            name: as the attribute.
+            classes: see the attribute of this class.
+            name: see the attribute.
             content: gives the bytes of each image, or its file.
-            names: as the attribute.
-            alphabetical: as the attribute.
+            names: see the attribute.
+            alphabetical: see the attribute.
         """
         super().__init__(labels, classes, name, names)
         self.content = content

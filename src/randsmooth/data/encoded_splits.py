@@ -33,7 +33,7 @@ def spec_of_splits(
     stay grey; if some are in colour, all are RGB.
 
     Args:
-        name: what to call the data set.
+        name: the name for the data set.
         splits: the images of each.
         fit: how they are resized and cropped.
 
@@ -89,10 +89,10 @@ def images_of_split(
     """Return a split of compressed images, decoded now or when they are asked for.
 
     Args:
-        spec: of the data set.
+        spec: the spec of the data set.
         split: "train", "validation" or "test".
         encoded: its images.
-        request: what is asked of them.
+        request: the split and the columns that the user asks for.
 
     Raises:
         WrongData: there are no images, their labels are none of the data set's, or an

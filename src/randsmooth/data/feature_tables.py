@@ -65,7 +65,7 @@ def is_feature_table(path: Path, columns: ColumnNames) -> bool:
 
     Args:
         path: a file.
-        columns: those that the user names.
+        columns: the columns that the user names.
     """
     if columns.image is not None:
         return False
@@ -193,11 +193,11 @@ def from_table(
 
     Args:
         frame: the table.
-        request: what is asked of it.
+        request: the split and the columns that the user asks for.
         labels: (N,) where the table does not hold them.
-        name: what to call the table in errors.
+        name: the name for the table in errors.
         where: names a row in errors.
-        called: what to call the data set.
+        called: the name for the data set.
 
     Raises:
         Problem: no column is known to hold the labels, or another holds something else
@@ -231,9 +231,9 @@ def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Role
 
     Args:
         frame: the table.
-        request: what is asked of it.
+        request: the split and the columns that the user asks for.
         labels_given: whether the labels lie beside the table.
-        name: what to call the table in errors.
+        name: the name for the table in errors.
     """
     names = [str(column) for column in frame.columns]
     about_splits = split_column(names, (request.columns.label,))
@@ -267,7 +267,7 @@ def _numbers_of(
     Args:
         table: columns of features alone.
         categories: whether columns without numbers are taken as codes.
-        name: what to call the table in errors.
+        name: the name for the table in errors.
         where: names a row in errors.
 
     Raises:
@@ -293,7 +293,7 @@ def _no_numbers(table: Any, column: Categories, name: str, where: Where) -> Prob
     Args:
         table: columns of features.
         column: the one of them.
-        name: what to call the table.
+        name: the name for the table.
         where: names a row.
     """
     cells = table.iloc[:, column.place].tolist()

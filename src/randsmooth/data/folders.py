@@ -152,7 +152,7 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
 
     Args:
         folder: where they lie.
-        columns: of the list, those that hold images and labels.
+        columns: the columns of the list that hold images and labels.
 
     Returns:
         The name of each split, as the list says, -> its images; WHOLE alone where

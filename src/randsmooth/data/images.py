@@ -79,7 +79,7 @@ class Images(ABC):
         """Return the images and labels at `indices` (B,), which count from 0.
 
         Args:
-            indices: of the images.
+            indices: the indices of the images.
             augment: what the training augmentation of the data set is drawn from; None:
                 no augmentation.
 

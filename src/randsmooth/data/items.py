@@ -62,8 +62,8 @@ class Items(Source):
 
         Args:
             items: have a length, and are read by their index.
-            name: what to call them in errors.
-            columns: those of the image and the label, where items are mappings.
+            name: the name for them in errors.
+            columns: the columns of the image and the label, where items are mappings.
 
         Raises:
             WrongData: there are no items, or they are no images.

@@ -319,7 +319,7 @@ def renumbered(labels: Tensor, classes: Sequence[str], others: Sequence[str]) ->
     """Return labels (N,) of `classes` as places among `others`.
 
     Args:
-        labels: of which NO_LABEL stays.
+        labels: the labels; NO_LABEL stays as it is.
         classes: the names of the classes that `labels` number.
         others: the same names, and perhaps more, in any order.
 

@@ -43,7 +43,7 @@ class ImageList:
     """The rows of a list of images, of which each split is a part.
 
     Attributes:
-        path: of the list; paths in it are relative to its folder.
+        path: the path of the list; paths in it are relative to its folder.
         lines: where each row stands, from 1 on.
         files: the cell of each row that names an image file.
         labels: the cell of each row with its label; empty where it has none.

@@ -140,7 +140,7 @@ def describe(
         crop: what is then cut from the centre.
 
     Raises:
-        Problem: as `load`.
+        Problem: in the cases of `load`.
 
     Example:
         >>> import numpy as np

@@ -30,7 +30,7 @@ def arrays_by_word(names: Iterable[str], path: Path) -> dict[str, Arrays]:
 
     Args:
         names: of all arrays in the file.
-        path: of the file, for errors.
+        path: the path of the file, for errors.
 
     Raises:
         WrongData: two arrays of one split are called alike.
@@ -69,8 +69,8 @@ def arrays_of_splits(
 
     Args:
         groups: all arrays, by the word for their split.
-        request: what the user asks for.
-        path: of the file, for errors.
+        request: the split and the columns that the user asks for.
+        path: the path of the file, for errors.
 
     Raises:
         Problem: the split is not there, or the user names arrays of two splits.
@@ -110,7 +110,7 @@ def _of_one_word(
     Args:
         asked: the names of the arrays.
         word: for their split; WHOLE: they say none.
-        groups, request: as for `arrays_of_splits`.
+        groups, request: see `arrays_of_splits`.
     """
     if word == WHOLE:
         # Any other array may be the partner, whatever its name says.
@@ -140,7 +140,7 @@ def _of_two_words(
     Args:
         asked: the names of the two.
         words: for their splits.
-        groups, request, path: as for `arrays_of_splits`.
+        groups, request, path: see `arrays_of_splits`.
     """
     image_word, label_word = words
     if _labels_in(groups[image_word]) or _images_in(groups[label_word]):
@@ -183,7 +183,7 @@ def paired(
         asked: the column of the images; None: one with a usual name.
         groups: all arrays of the file, by the word for their split.
         lengths: N of each array; None where it says none.
-        path: of the file.
+        path: the path of the file.
 
     Raises:
         MissingValue: several could be meant, or none has the same length.
@@ -272,7 +272,7 @@ def _unclear(path: Path, listed: str, *, image: str, label: str) -> MissingValue
     """Return the problem of images and labels that do not say that they are a pair.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         listed: the arrays that may be meant, with their lengths.
         image, label: two of them, as an example.
     """

@@ -60,7 +60,7 @@ def parquet_splits(
 
     Args:
         files: the shards, in order.
-        columns: those that hold images and labels.
+        columns: the columns that hold images and labels.
 
     Returns:
         WHOLE alone where no column says splits.
@@ -143,7 +143,7 @@ def _read_splits(
 
     Args:
         files: the shards, in order.
-        columns: those that hold images and labels.
+        columns: the columns that hold images and labels.
         telling: the columns that say splits, which hold neither.
         rows: the name of each split -> its rows; empty: WHOLE has all rows.
     """

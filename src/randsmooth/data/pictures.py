@@ -23,9 +23,9 @@ def read_image(
     converts images.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         spec: what form is asked for.
-        called: what errors call the file; None: its path.
+        called: the name for the file in errors; None: its path.
 
     Raises:
         Problem: the file is missing, is no image, or does not have the size or channels
@@ -59,14 +59,14 @@ def read_picture(
     then its centre is cut, and turned grey where `spec` is grey.
 
     Args:
-        path, spec, called: as for `read_image`.
+        path, spec, called: see `read_image`.
 
     Returns:
         x (C, H, W) float32 in [0, 1], and how it came to that size, in words; these
         are empty where it had it already.
 
     Raises:
-        Problem: as `read_image`, but for the size and for colours.
+        Problem: in the cases of `read_image`, but for the size and for colours.
 
     Example:
         >>> import tempfile

@@ -41,7 +41,7 @@ def registered(name: object, by: object) -> str:
     user asks for it.
 
     Args:
-        name: of the data set.
+        name: the name of the data set.
         by: which file, for the error.
 
     Raises:

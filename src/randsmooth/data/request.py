@@ -16,7 +16,7 @@ class Request:
 
     Attributes:
         split: which is asked for; None: "train", or the one there is.
-        columns: those that hold images and labels.
+        columns: the columns that hold images and labels.
         fit: how images are brought to one size.
         device: where batches are to be.
         stream: whether images are decoded when they are asked for.

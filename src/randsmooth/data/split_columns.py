@@ -32,7 +32,7 @@ def split_column(names: Iterable[str], taken: Iterable[str | None]) -> list[str]
 
     Args:
         names: all columns.
-        taken: those that hold images and labels, which are left out.
+        taken: the columns that hold images and labels, which are left out.
 
     Example:
         >>> names = ["path", "label", "split_type", "size", "is_training_img"]

@@ -89,7 +89,7 @@ def _tell_beside_splits(
     """Give a `Note` of what lies beside the splits in a folder.
 
     Args:
-        folder: that holds them.
+        folder: the folder that holds them.
         splits: the files or the folder of each.
         images: image files in the folder.
         folders: folders in it, splits and others.
@@ -121,7 +121,7 @@ def _tell_images(folder: Path, left_out: Sequence[Path], beside: str) -> None:
     """Give a `Note` of the images in a folder that are left out, if any.
 
     Args:
-        folder: that holds them.
+        folder: the folder that holds them.
         left_out: the images.
         beside: what they lie beside.
     """
@@ -150,10 +150,10 @@ def open_files(
     """Return a split by its files, or by its folder of class folders or of images.
 
     Args:
-        files: of the split, Parquet or tar files; or only its folder.
-        train: those of the training split, whose folder has every class; a test folder
-            may lack some.
-        columns: those that hold images and labels.
+        files: the files of the split, Parquet or tar files; or only its folder.
+        train: the files of the training split; its folder has every class, and a test
+            folder may lack some.
+        columns: the columns that hold images and labels.
 
     Raises:
         Problem: they cannot be used.
@@ -192,7 +192,7 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]
 
     Args:
         folder: holds files or folders of images.
-        columns: those that hold images and labels.
+        columns: the columns that hold images and labels.
 
     Returns:
         The name of each split, as what is in the files says, -> its images; WHOLE alone

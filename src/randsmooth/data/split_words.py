@@ -74,7 +74,7 @@ def split_of(name: str, *, short: bool = False) -> str | None:
     """Return the split that `name` says, with nothing else in it; else None.
 
     Args:
-        name: of a folder or a split, or a cell of a column of splits.
+        name: the name of a folder or a split, or a cell of a column of splits.
         short: whether "tr", "va" and "te" count, too.
 
     Example:
@@ -151,7 +151,7 @@ def array_parts(name: str, columns: Iterable[str]) -> tuple[str, str]:
     """Return the word for a split in the name of an array, and the name without it.
 
     Args:
-        name: of the array.
+        name: the name of the array.
         columns: usual names of columns, which may be glued to the word.
 
     Example:

@@ -47,7 +47,7 @@ class _Sample(NamedTuple):
         key: what the names of its parts share.
         image: where its image lies.
         label: the text of its label; empty where it has none.
-        name: what to call it.
+        name: the name for it.
     """
 
     key: str
@@ -219,7 +219,7 @@ def _image(parts: _Parts, asked: str | None, where: str) -> _Part:
     """Return the part that is the image.
 
     Args:
-        parts: of the sample.
+        parts: the parts of the sample.
         asked: its extension, where the user gives one.
         where: names the sample in errors.
 

@@ -202,8 +202,8 @@ def images_below(
         in_class: whether `folder` is that of one class.
 
     Raises:
-        WrongData: as `scan`; or a folder in that of a class is called like a split, so
-            that it may be no class.
+        WrongData: in the cases of `scan`; or a folder in that of a class is called like
+            a split, so that it may be no class.
     """
     paths = list[Path]()
     seen = set[tuple[int, int]]()  # device and inode

@@ -18,9 +18,9 @@ def check_logits(answer: Any, inputs: int, called: str = "the model") -> Tensor:
     quantised tensors become plain ones.
 
     Args:
-        answer: what it answered.
+        answer: the value that the model returned.
         inputs: B, of which it was asked.
-        called: what to call it in the error.
+        called: the name for it in errors.
 
     Raises:
         WrongModel: it is something else; the message names what makes logits of it.
@@ -101,7 +101,7 @@ def part_of(answer: Any, name: str | int) -> Any:
 
     Args:
         answer: a dictionary, an object, a tuple or a list.
-        name: of the part, or its place.
+        name: the name of the part, or its place.
 
     Raises:
         WrongModel: there is no such part.
@@ -180,7 +180,7 @@ def _way_out(answer: Any, inputs: int) -> str:
     It begins with the point of the sentence before.
 
     Args:
-        answer: what a model answered.
+        answer: the value that a model returned.
         inputs: B, of which it was asked.
     """
     if answer is None:

@@ -43,7 +43,7 @@ def check_archive(file: IO[bytes], size: int, packed: str = "") -> dict[str, int
 
     Args:
         file: the zip file.
-        size: its bytes.
+        size: the size in bytes.
         packed: what lies in a folder of this name may be packed, and be MOST_CODE bytes
             in all; empty: none.
 

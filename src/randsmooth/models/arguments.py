@@ -81,7 +81,7 @@ def check_arguments(
     Args:
         called: a function or class.
         given: arguments by name.
-        what: what to call it in the message.
+        what: the name for it in the message.
         first: how many arguments it is given besides, at the front.
 
     Example:

@@ -109,11 +109,11 @@ class ForeignPart(Around):
     one thread at a time. The backend `mixed` runs any.
 
     Args:
-        model: as `adapt` makes it.
+        model: the model, as `adapt` makes it.
 
     Attributes:
-        run: what answers for it, once a backend has said so: (B, K) logits of
-            (B, C, H, W).
+        run: the function that answers for it, once a backend has said so: (B, K) logits
+            of (B, C, H, W).
     """
 
     _one_at_a_time = threading.Lock()
@@ -229,8 +229,8 @@ def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = (
 
     Args:
         model: the model.
-        columns: their names; empty where the data give them none.
-        held: those that come as codes of categories.
+        columns: the names of the features; empty where the data give them none.
+        held: the columns that come as codes of categories.
 
     Raises:
         Problem: it knows other names, or cannot be told what the codes stand for.

@@ -82,7 +82,7 @@ def _made(module: ModuleType, name: str, arguments: Mapping[str, Any]) -> Any:
     """Return what is called `name` in a module, or what that returns.
 
     Args:
-        module: of the user.
+        module: the module of the user's code.
         name: perhaps with points in it.
         arguments: for a function.
     """

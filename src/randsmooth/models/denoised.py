@@ -32,7 +32,7 @@ def load_denoiser(
         source: a folder of `train-denoiser`, or the hub's "user/name" of one; or the
             folder of an unconditional diffusion model as the DDPMPipeline of
             `diffusers` saves it.
-        sigma: of the noise to remove, which a diffusion model must know.
+        sigma: the sigma of the noise to remove, which a diffusion model must know.
         device: where to load it to.
 
     Raises:

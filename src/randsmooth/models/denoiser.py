@@ -25,7 +25,7 @@ class DnCNN(nn.Module):
     untrained network returns its input.
 
     Args:
-        channels: of the images.
+        channels: the number of channels of the images.
         depth: convolutions, 3 or more.
         width: channels between them.
     """
@@ -64,7 +64,7 @@ class Denoiser(StoredModel):
     See Salman et al., NeurIPS 2020, and `Denoised`.
 
     Args:
-        channels: of the images.
+        channels: the number of channels of the images.
         arch: "dncnn-DEPTHxWIDTH"; Salman et al. use dncnn-17x64, for which "dncnn"
             alone stands.
         provenance: how it was trained, as plain JSON: dataset, sigma, objective, ... It

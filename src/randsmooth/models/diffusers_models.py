@@ -37,8 +37,8 @@ def from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
     """Return the unconditional diffusion model in a folder, in eval mode.
 
     Args:
-        folder: as the DDPMPipeline of diffusers saves it.
-        sigma: of the noise to remove.
+        folder: a folder, as the DDPMPipeline of diffusers saves it.
+        sigma: the sigma of the noise to remove.
 
     Raises:
         Problem: it is another model, is damaged, or is not told sigma.
@@ -88,8 +88,8 @@ def _network(folder: Path, settings: dict[str, Any]) -> Any:
     """Return the network in a folder, with all of its weights.
 
     Args:
-        folder: of the network.
-        settings: what its configuration says.
+        folder: the folder of the network.
+        settings: the contents of its configuration.
     """
     weights = checked_weights(folder, settings, CONFIG, "diffusion_pytorch_model")
     with needs("a diffusion model of diffusers"):

@@ -36,7 +36,7 @@ class DiffusionDenoiser(nn.Module):
             channels, as models with a learned variance give, the first C count.
         sigma: the sigma of the noise to remove, in units of pixels in [0, 1].
         alphas_cumprod: abar_t by timestep, falling: `scheduler.alphas_cumprod`.
-        prediction: what the network predicts: "epsilon", the noise; "v_prediction"; or
+        prediction: the output of the network: "epsilon", the noise; "v_prediction"; or
             "sample", the image.
 
     Raises:
@@ -44,8 +44,8 @@ class DiffusionDenoiser(nn.Module):
             the schedule.
 
     Attributes:
-        sigma: as given.
-        timestep: that the network is told.
+        sigma: the sigma as given.
+        timestep: the timestep that the network is told.
         alpha_bar: 1 / (1 + 4 sigma^2).
         mismatch: the schedule's noise level at `timestep` over the exact one, minus 1.
 

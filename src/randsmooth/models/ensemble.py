@@ -38,7 +38,7 @@ class Ensemble(Around):
 
     Attributes:
         num_classes: K, where a member says it.
-        notes: what the ensemble does, for the header of a certificate.
+        notes: the steps of the ensemble, for the header of a certificate.
 
     Raises:
         Problem: an argument cannot be used.

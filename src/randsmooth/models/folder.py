@@ -84,7 +84,7 @@ class FolderContent(NamedTuple):
         folder: where it lies on this machine.
         kind: what the model is, one of the values of KIND_WITH_ARGUMENT.
         config: the arguments that the model is rebuilt with.
-        weights: its state dict.
+        weights: the state dict of the model.
     """
 
     folder: Path
@@ -168,8 +168,8 @@ def filled(
     Args:
         make: makes the model.
         weights: the state dict of the model.
-        where: what describes the model, such as a file: errors begin with it.
-        way_out: what to do where the weights do not fit.
+        where: the thing that describes the model, such as a file: errors begin with it.
+        way_out: the advice for weights that do not fit.
 
     Raises:
         WrongFile: the model cannot be made, or has other weights.
@@ -381,7 +381,7 @@ def check_folder(folder: Path | str) -> str:
     """Check a model folder, and return in one sentence what was found to be right.
 
     Raises:
-        Problem: as `models.load`.
+        Problem: in the cases of `models.load`.
 
     Example:
         >>> from randsmooth.models import Classifier

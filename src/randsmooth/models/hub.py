@@ -28,10 +28,10 @@ class HubClassifier(Wrapped):
 
     Args:
         network: gives logits (B, K), or an answer that has them as `.logits`.
-        steps: what is done to an image before the network.
+        steps: the steps on an image before the network.
         source: what the model is called.
         own: the network's K classes, in the order of its logits.
-        classes: what a user calls these; None: as the network does itself.
+        classes: the names that a user gives the classes; None: the network's own.
 
     Attributes:
         notes: what lies between the noisy image and the label, for the header of a

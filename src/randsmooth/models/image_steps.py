@@ -26,7 +26,7 @@ class ModelStep(nn.Module):
     """A step without a train mode: a function of a batch and of tensors.
 
     Attributes:
-        words: what it does, for the header of a certificate.
+        words: the step in words, for the header of a certificate.
         function: makes a batch of a batch and the tensors.
     """
 

@@ -15,7 +15,7 @@ def check_inputs(x: object, shape: tuple[int, ...] | None) -> Tensor:
 
     Args:
         x: images as floats (B, C, H, W) in [0, 1], or features, finite (B, d).
-        shape: of one of them; None: any.
+        shape: the shape of one input; None: any.
 
     Raises:
         WrongData: another type or shape, or a value outside [0, 1], of features one

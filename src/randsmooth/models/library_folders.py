@@ -346,7 +346,7 @@ def check_loaded(
     Args:
         loaded: the library's account of it, which `output_loading_info=True` returns.
         folder: the folder of the network.
-        what: what the message calls the network.
+        what: the name for the network in the message.
         reason: why tensors may be missing.
     """
     missing = sorted(map(str, loaded["missing_keys"]))

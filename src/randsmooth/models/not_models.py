@@ -36,7 +36,7 @@ def no_model(path: Path | str, reason: str = "") -> WrongFile:
     It tells what the file is and, where that can be said, the lines that open it.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         reason: why it is none, in parentheses, where it may hold weights.
     """
     path = Path(path)

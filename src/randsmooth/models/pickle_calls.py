@@ -79,8 +79,8 @@ class Container:
 
     Attributes:
         kind: "list", "dictionary" or "set".
-        parts: its elements, or keys.
-        odd: those of them whose hash can be chosen.
+        parts: the number of its elements, or keys.
+        odd: the number of those elements, or keys, that may have a chosen hash.
     """
 
     kind: str
@@ -247,10 +247,10 @@ class Calls:
         torch would make its storage larger where it reaches beyond.
 
         Args:
-            storage: that holds its elements.
-            offset: of the first element.
-            sides: its shape.
-            strides: from element to element along each side.
+            storage: the storage that holds the elements of the tensor.
+            offset: the offset of the first element.
+            sides: the shape of the tensor.
+            strides: the steps from element to element along each side.
             width: bytes of an element.
         """
         numbers = [offset, *sides, *strides]

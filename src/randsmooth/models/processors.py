@@ -157,7 +157,7 @@ def _size(size: Any, *, square: bool) -> int | tuple[int, int]:
     """Return (height, width), or the length of the shorter side.
 
     Args:
-        size: as the settings have it.
+        size: the size in the settings.
         square: whether one number is the side of a square.
     """
     if isinstance(size, Mapping):

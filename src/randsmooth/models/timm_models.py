@@ -34,8 +34,8 @@ def from_timm(
         source: a name of timm, `timm:hf-hub:user/name`, or `timm:FOLDER` with its
             config.json and weights. Weights of a name are taken from the cache where
             there is no network.
-        classes: what its classes are called in the data set, in the model's order;
-            default: its own names, if any.
+        classes: the names of the classes in the data set, in the model's order;
+            default: the model's own names, if any.
 
     Raises:
         Problem: timm cannot be imported, or it has no such model or weights.

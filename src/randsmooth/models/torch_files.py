@@ -110,7 +110,7 @@ def _check_parts(content: Any, size: int) -> None:
     values.
 
     Args:
-        content: of a file.
+        content: the content of a file.
         size: bytes of the file.
     """
     used = 0

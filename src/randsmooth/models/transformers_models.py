@@ -44,8 +44,8 @@ def from_transformers(
         source: `hf:FOLDER`, a folder as `save_pretrained` writes it, with its
             processor, or `hf:user/name`, an id on the hub. A model of the hub is taken
             from the cache where there is no network.
-        classes: what its classes are called in the data set, in the model's order;
-            default: its own names.
+        classes: the names of the classes in the data set, in the model's order;
+            default: the model's own names.
 
     Raises:
         Problem: it is not there, it is no image classifier with all of its weights, it
@@ -100,8 +100,8 @@ def _check_is_classifier(settings: Mapping[str, Any], config: Path) -> None:
     """Raise WrongModel where a configuration is that of no image classifier.
 
     Args:
-        settings: what it says.
-        config: its file.
+        settings: the contents of the configuration.
+        config: the file of the configuration.
     """
     import transformers
 

@@ -54,14 +54,14 @@ class Wrapped(Around):
     `wrap` makes it.
 
     Attributes:
-        before: what is done to a noisy image.
+        before: the steps on a noisy image.
         inner: the model.
         part: the name or place of the logits in its answer; None: it answers with them,
             or has them as `logits`.
-        after: what is done to these.
+        after: the steps on the logits.
         num_classes: K, where the model says it.
         provenance: how the model was trained, as far as it says.
-        notes: what lies between the noisy image and the label, for the header of a
+        notes: the steps between the noisy image and the label, for the header of a
             certificate.
 
     Example:
@@ -147,20 +147,20 @@ def wrap(
             (antialias).
         crop: the middle (H, W), or a side of a square.
         scale: 255 for models that take pixels in [0, 255].
-        mean, std: of what is normalised, (scale * x - mean) / std: a number for each
-            channel, or one for all.
+        mean, std: the numbers of a normalisation, (scale * x - mean) / std: one for
+            each channel, or one for all.
         layout: "NHWC" for a model whose images are (B, H, W, C), "rows" for one that
             takes rows (B, C * H * W).
-        answer: of a model that answers with several things, the name or the place of
-            the logits among them. Default: its `logits`, if it has some, as the
-            networks of transformers have.
+        answer: the name or the place of the logits, for a model that answers with
+            several things. Default: its `logits`, if it has some, as the networks of
+            transformers have.
         binary: for a model of two classes that answers with one number an image:
             "logit", above 0 for the second class, or "probability", that of the second
             class.
         softmax: "remove" for a model that answers with probabilities, whose logarithms
             are logits; "add" for one whose logits are to become probabilities. Neither
             changes the class.
-        interpolation: of resize: bilinear or bicubic.
+        interpolation: the way to resize: bilinear or bicubic.
         num_classes: K, for a function that answers with labels.
 
     Raises:

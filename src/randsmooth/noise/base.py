@@ -40,7 +40,7 @@ class Noise(ABC):
 
     Attributes:
         name: as users write it, and as the registry lists it: "uniform".
-        norm: of the radii, one of `NORMS`.
+        norm: the norm of the radii, one of `NORMS`.
         usage: how a user writes the noise: "uniform=LAM".
         summary: what a copy is and what that certifies, in one sentence.
         tight: whether a classifier by one coordinate (L0: by whether it sees some
@@ -50,8 +50,8 @@ class Noise(ABC):
         additive: whether copies are x plus numbers that do not depend on x; then those
             of a batch are drawn at once.
         implied: further norms that `convert` knows.
-        proves_apart: of these, those whose radii have a proof of their own, and do not
-            follow from those in `norm`.
+        proves_apart: the norms, of these, that have a proof of their own for their
+            radii, and do not follow from the radii in `norm`.
         held_columns: names of the features that no copy changes, and that no radius is
             about (see `HoldingFixed`).
         rounds_exactly: whether copies can be drawn rounded to k/255 without float error
@@ -376,7 +376,7 @@ class Noise(ABC):
         Args:
             norm: one of `norms`.
             r: radii in the noise's norm, any shape.
-            shape: of an input, which some proofs need.
+            shape: the shape of an input, which some proofs need.
 
         Raises:
             Problem: none is proved in `norm`, or it takes the shape.

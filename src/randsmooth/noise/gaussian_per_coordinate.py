@@ -241,12 +241,12 @@ class PerFeature(GaussianPerCoordinate):
     `times` the radius in standard deviations of the noise.
 
     Attributes:
-        std: of the noise, as in `GaussianPerCoordinate`.
+        std: the std of the noise, as in `GaussianPerCoordinate`.
         times: how many standard deviations of the feature that is.
 
     Raises:
-        Problem: as of `GaussianPerCoordinate`, or `times` is no number from 1e-6 to
-            1e6.
+        Problem: in the cases of `GaussianPerCoordinate`, or `times` is no number from
+            1e-6 to 1e6.
 
     Example:
         >>> # Of features that deviate by 2 and by 40.

@@ -28,7 +28,7 @@ class InNorm(Noise):
 
     Attributes:
         noise: what is drawn.
-        norm: of the radii, one of `noise.norms`.
+        norm: the norm of the radii, one of `noise.norms`.
         dimensions: the shape of an input, which some proofs need.
 
     Raises:

@@ -28,7 +28,7 @@ class Norm:
     Attributes:
         label: the norm itself: "L1".
         radius: "L1 radius".
-        unit: of a radius; empty where `radius` says it.
+        unit: the unit of a radius; empty where `radius` says it.
         change: within which the class provably stays, r being the radius.
         power: p of the L_p norm that it is, in whatever units.
         whole: whether radii are whole numbers.

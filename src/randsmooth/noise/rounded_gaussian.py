@@ -383,7 +383,7 @@ class GridOnDevice:
         Args:
             streams: (n, 4) the stream of each sample, as of `computed_words`.
             row: (n,) its number among those of its stream.
-            pixels: of a sample.
+            pixels: the number of pixels of a sample.
         """
         import torch
 
@@ -402,7 +402,7 @@ class GridOnDevice:
         Args:
             own: (n,) the groups of the pixels, ascending.
             bits: (n,) their first bits.
-            streams: of the groups, as of `computed_words`.
+            streams: the streams of the groups, as `computed_words` takes them.
             groups: what is drawn.
         """
         import torch

@@ -218,8 +218,8 @@ def _plan(
     below 2 k, the upper one above.
 
     Args:
-        number: of all copies.
-        shape: of an input.
+        number: the number of all copies.
+        shape: the shape of an input.
         seed: settles where they begin.
 
     Returns:

@@ -137,7 +137,7 @@ def check(path: Path) -> str:
     """Return what was verified about the checkpoint at `path`, in one sentence.
 
     Raises:
-        Problem: as `load`.
+        Problem: in the cases of `load`.
     """
     checkpoint = load(path)
     method = checkpoint.recipe.get("method")

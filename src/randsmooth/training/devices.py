@@ -63,7 +63,8 @@ class Placement(FrozenRecord):
 
     Attributes:
         device: "auto", "cpu", "cuda" or "cuda:1".
-        devices: of each machine that take part; on the CPU, processes.
+        devices: the number of devices of each machine that take part; on the CPU, of
+            processes.
         nodes: machines.
         sync_batch_norm: normalise by the whole batch's statistics, not on each GPU by those of its part.
     """
@@ -116,7 +117,7 @@ def placed(
     """Return the placement that a user asks for.
 
     Args:
-        device, nodes, sync_batch_norm: as in `train`.
+        device, nodes, sync_batch_norm: see `train`.
         devices: None: as many as torchrun started on each machine, else one.
 
     Raises:
@@ -201,7 +202,7 @@ class Ranks:
     Attributes:
         rank: the number of this process.
         number: how many there are.
-        device: of this process.
+        device: the device of this process.
         is_first: whether this is the first.
         alone: whether there is no other.
     """
@@ -250,7 +251,7 @@ class Ranks:
             model: with gradients of the loss times `share`. Running statistics of batch
                 normalisation become their weighted mean, so that all ranks have the same.
             logged: means over this rank's part of the batch.
-            share: of the batch's images, this rank's.
+            share: the share of the batch's images that this rank has.
 
         Returns:
             The means over the whole batch of what is `logged`.

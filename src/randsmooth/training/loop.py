@@ -87,8 +87,8 @@ class StepLog:
 
     Attributes:
         epoch: counted from 0.
-        epochs: of the run.
-        steps: of an epoch.
+        epochs: the number of epochs of the run.
+        steps: the number of steps of an epoch.
         loggers: they are told the means at every `flush`.
     """
 
@@ -158,7 +158,7 @@ class Trainer:
         weights: the model, of which `model` is the compiled form where the recipe asks
             for it.
         schedule: what the method keeps from epoch to epoch.
-        folder: of the run.
+        folder: the folder of the run.
         fabric: where it is computed, and in which precision.
         reporter: shows how far it is.
         classifier: the one that a denoiser is trained for, where its objective asks

@@ -76,7 +76,7 @@ class ModelProbe:
         model: the one in training.
         images: the training split.
         noise: that of the copies; None: none.
-        stream: of the epoch.
+        stream: the stream of the epoch.
         device: where the model is.
         ranks: they take turns with the chunks, and all get all counts.
         report: called with the number of noisy copies that this rank asked the model
@@ -176,8 +176,8 @@ class SmoothedTeacher:
     take the images in turn, and the first stores the answers.
 
     Attributes:
-        recipe: of the run.
-        images: those that the run trains on.
+        recipe: the recipe of the run.
+        images: the images that the run trains on.
         run: the folder of the run, where the answers are stored.
         device: where the teacher is asked.
         progress: shows how far it is.

@@ -256,7 +256,7 @@ def resolve(
 
     Args:
         dataset: name or path of what is trained on.
-        settings: what the user chose.
+        settings: the choices of the user.
         spec: the facts about the data set.
         device: where to train.
 
@@ -377,8 +377,8 @@ def early_fall(epochs: int, milestones: Callable[[int], Sequence[int]]) -> list[
     Where it falls later, or never, there is none.
 
     Args:
-        epochs: of the run.
-        milestones: those of the schedule in a run of so many epochs.
+        epochs: the number of epochs of the run.
+        milestones: the milestones of the schedule in a run of so many epochs.
 
     Example:
         >>> usual = Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100))

@@ -192,7 +192,7 @@ def train_denoiser(
         settings: how to train.
         out: the folder of the run, or its URL, as for `train`.
         device, devices, nodes, sync_batch_norm, resume, overwrite, accept_changes,
-            logger, callback, progress: as for `train`.
+            logger, callback, progress: see `train`.
         fields: settings as keywords, such as `sigma=0.5, epochs=5`, each in place of
             the one in `settings`; `DenoiserSettings` describes them.
 
@@ -248,7 +248,7 @@ class Execution:
 
     Attributes:
         placement: on which devices it is trained.
-        resume, overwrite, accept_changes, callback: as in `train`.
+        resume, overwrite, accept_changes, callback: see `train`.
         loggers: as `open_loggers` takes them.
         progress: shows how far the run is.
     """
@@ -273,7 +273,7 @@ class TrainingRun(Generic[Network]):
     Attributes:
         network: the class of what is trained.
         verb: the command that does the same.
-        settings: what the user chose.
+        settings: the choices of the user.
         recipe: what decides the weights.
         notes: on the recipe, for the user.
         data: what is trained on.

@@ -24,10 +24,10 @@ class Optimisation(FrozenRecord):
         epochs: length of the run
         lr: first learning rate
         lr_milestones: epochs, counted from 0, at which it is multiplied by `lr_gamma`
-        lr_gamma: what it is multiplied by
+        lr_gamma: the factor of the learning rate at each milestone
         batch: noisy samples a step: m for each of batch / m images
-        momentum: of SGD
-        weight_decay: of SGD
+        momentum: the momentum of SGD
+        weight_decay: the weight decay of SGD
 
     Raises:
         Problem: a value of a wrong type or out of its range.

@@ -30,7 +30,8 @@ class TrainingData:
     """What a run trains on, before any image is decoded.
 
     Attributes:
-        name: of the data set, or its path, from which another process can load it.
+        name: the name of the data set, or its path, from which another process can load
+            it.
         spec: the facts about it.
         own: the images, where they have no path; None: they are loaded by the name.
     """

@@ -14,6 +14,7 @@ from randsmooth import bounds
 from randsmooth.certificates.evidence import Floats
 from randsmooth.noise import Gaussian, check_sigma
 
+# The numbers of samples and the alphas among which the budget of a log is looked for.
 USUAL_N = (
     *(100, 200, 500),
     *(1000, 2000, 5000),
@@ -51,7 +52,7 @@ def possible_budgets(
     Args:
         radius: (N,) as the log prints them. If a single image has the largest, no
             budget is inferred.
-        sigma: of the log, or (N,) of each image.
+        sigma: the sigma of the log, or (N,) the sigma of each image.
         n, alpha: if known, only budgets with these are tried.
 
     Example:

@@ -22,6 +22,7 @@ P_LOWER = "pABar"
 COLUMNS = {name.lower(): name for name in (*TSV_COLUMNS, *SIGMA_COLUMNS, P_LOWER)}
 COLUMNS |= {"original_idx": "idx", "radius_l2": "radius"}
 
+# The most columns that a log may have.
 MOST_COLUMNS = 100
 
 # Bytes that hold the first line of any log.
@@ -99,9 +100,9 @@ def check_names(path: Path, names: Sequence[str], line: str) -> None:
     """Check that a log of certificates has these columns.
 
     Args:
-        path: of the file.
-        names: of the columns.
-        line: which names them.
+        path: the path of the file.
+        names: the names of the columns.
+        line: the line that names them.
 
     Raises:
         PredictionLog: they are those of a log of predictions.

@@ -191,9 +191,10 @@ def _doubt(table: Certificates) -> str:
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
-    """Judge a log at another alpha: n_A of each image is recovered from its radius, and
-    its bound computed again.
+    """Judge a log at another alpha.
 
+    The function recovers n_A of each image from its radius, and computes its bound
+    again.
     Images that are no longer certified at `alpha` abstain. The new radii are as exact
     as the log's printed ones.
 

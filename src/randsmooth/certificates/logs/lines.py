@@ -55,8 +55,8 @@ class Lines:
         """Read the log at `path`.
 
         Raises:
-            WrongFile: what is no log: empty, ragged, cut short, or without a column that
-                it needs.
+            WrongFile: the file is no log: it is empty, ragged, cut short, or without a
+                column that a log needs.
         """
         text = read_text(path)
         lines = _numbered_lines(text)

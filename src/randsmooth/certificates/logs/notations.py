@@ -37,8 +37,8 @@ class Notation(NamedTuple):
     """What a part of a path says of a training.
 
     Attributes:
-        settings: that it gives, by their names here.
-        method: that it names, if it does.
+        settings: the settings that the part gives, by their names here.
+        method: the method that the part names, if it names one.
     """
 
     settings: Settings

@@ -57,19 +57,20 @@ class PathFacts:
     """The facts in a path; None or empty where it says nothing, or contradicts itself.
 
     Attributes:
-        sigma: of the certification.
-        training_sigma: that of the training: where the path names both, or in a
-            repository, where one is of both.
+        sigma: the sigma of the certification.
+        training_sigma: the sigma of the training, where the path names both; or where
+            one number in a path of a repository is the sigma of both.
         n: samples per image.
         alpha: probability that a certificate is wrong.
-        dataset, split, method: by their names here; the split of corrupted images is
-            the corruption and its severity.
+        dataset, split, method: the data set, split and method by their names here; the
+            split of corrupted images is the corruption and its severity.
         arch: the architecture.
         settings: hyperparameters, by their names here.
-        run: which of several runs with the same settings, such as its seed.
+        run: the name that tells several runs with the same settings apart, such as a
+            seed.
         repository: OWNER/NAME of the released repository that the path lies in.
-        by_repository: which of these facts all logs there share, so that the path need
-            not say them.
+        by_repository: the facts, of these, that all logs of the repository share, so
+            that the path need not say them.
         other_parts: parts of the path that say something else, such as a variation of
             the method.
         filed_by_user: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user
@@ -97,7 +98,7 @@ class PathFacts:
 
     @property
     def model(self) -> dict[str, Any]:
-        """What is known of the base classifier, for a header; empty facts are left out."""
+        """The known facts of the base classifier, for a header, without empty ones."""
         facts: dict[str, Any] = {
             "method": self.method,
             "hyperparameters": dict(self.settings),

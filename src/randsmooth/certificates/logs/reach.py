@@ -24,11 +24,11 @@ SMALLEST_Q = 1e-300
 
 
 def radii_and_sigma(table: Certificates) -> tuple[Floats, float | Floats] | None:
-    """Return radii of a log and what they are to be divided by to be in units of sigma;
-    None where nothing says it.
+    """Return the radii of a log, and the divisor that brings them to units of sigma.
 
-    The second is the sigma of all images, or (N,) of each. Without a sigma, the bounds
-    on p_A say the radii in these units, where the log states them.
+    The divisor is the sigma of all images, or (N,) of each. Without a sigma, the
+    function computes the radii in these units from the bounds on p_A, if the log states
+    them; otherwise it returns None.
     """
     if table.sigmas is not None:
         return table.radius, table.sigmas
@@ -38,10 +38,10 @@ def radii_and_sigma(table: Certificates) -> tuple[Floats, float | Floats] | None
 
 
 def sigma_of_each(table: Certificates) -> float | Floats | None:
-    """Return the sigma of all images, or (N,) of each, also as their radii and bounds
-    on p_A say it; else None.
+    """Return the sigma of all images, or (N,) of each; None where it is unknown.
 
-    It is 0 where a log that states bounds alone certifies nothing.
+    A log that states no sigma may state bounds on p_A: sigma then follows from radius
+    and bound. It is 0 where such a log certifies nothing.
     """
     if table.sigmas is not None:
         return table.sigmas
@@ -52,11 +52,10 @@ def sigma_of_each(table: Certificates) -> float | Floats | None:
 
 
 def require_reachable(table: Certificates) -> None:
-    """Raise Problem for a log whose radii cannot come from its sigma, n and alpha.
+    """Raise Problem for a log with radii that cannot come from its sigma, n and alpha.
 
-    A table of counts passes.
-
-    And so does one with radii in another norm, whose own were in reach.
+    A table of counts passes. A table with radii converted to another norm passes, too,
+    as its radii were checked in their own norm.
 
     Either a radius is above the largest that they certify, or another usual budget
     explains the largest radii and this one does not. An unknown n or alpha is taken to

@@ -42,6 +42,9 @@ FEWEST_ORDERED = 8
 # orders them alike by radius. Of all pairs of released logs of 60 images and more, none
 # passes by chance: those that do are copies, or one model certified twice.
 SAME_OUTCOME_SHARE = 0.9
+
+# The least correlation of the ranks of two tables in the same order; and, to choose
+# logs from their sketches, the least correlation of their levels.
 SAME_ORDER = 0.995
 NEARLY_SAME_ORDER = 0.95
 
@@ -69,7 +72,7 @@ class _Sketches:
     Attributes:
         idx, label: (M,) the images that were chosen, and their labels.
         levels: (L, M) of L logs.
-        names: of these.
+        names: the names of these logs.
     """
 
     idx: Ints
@@ -130,7 +133,7 @@ def _matches(
     Args:
         own_levels: (M,) of the table.
         others: (L, M) of the logs.
-        names: of the logs.
+        names: the names of the logs.
     """
     same_outcome = ((others == 0) == (own_levels == 0)).mean(axis=1)
     alike = same_outcome >= SAME_OUTCOME_SHARE
@@ -166,7 +169,8 @@ def same_order(
 
     Args:
         a, b: (N,) radii of the same images, or their levels; 0 of wrong ones.
-        share_at_the_end: of the largest radius, from which on an image is at the end.
+        share_at_the_end: the share of the largest radius, from which on an image is at
+            the end.
 
     Example:
         >>> radii = np.linspace(0.1, 1.0, 20)

@@ -6,6 +6,7 @@ from randsmooth.contents import HEAD_BYTES, stands_for
 from randsmooth.documents import read_file, shown
 from randsmooth.errors import WrongFile
 
+# The most bytes that a log may have: 256 MiB.
 MOST_BYTES = 2**28
 
 # ImageNet has 1.28 million training images, a line each.

@@ -30,6 +30,7 @@ from randsmooth.errors import WrongFile
 from randsmooth.escape import LONG_PART, printable, shortened
 from randsmooth.noise.norms import LENGTHS
 
+# The note on a log without positions.
 UNNUMBERED = (
     "the log does not say which images it is about; they are numbered -1, -2, ... in its "
     "order"
@@ -41,6 +42,7 @@ CLOCK = re.compile(
 # Radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`).
 LARGEST_RADIUS = 1000.0
 
+# The most classes of a data set that is not known here.
 MOST_CLASSES = 100_000
 
 # In VERONA's logs: the class was wrong, so the image was not certified.

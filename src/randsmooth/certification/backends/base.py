@@ -31,7 +31,7 @@ class Backend(ABC):
     subclass whose `name` is that of the entry point.
 
     Attributes:
-        name: what users call it.
+        name: the name that users call it by.
         runs: for the error about a model that it does not accept: what it runs, and
             what to do.
         parallel: whether several threads may ask at once.

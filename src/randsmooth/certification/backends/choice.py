@@ -140,8 +140,8 @@ def fastest(
     2**ROUNDS trials.
 
     Args:
-        runs: what runs each choice once, and gives its rate in that run. The first run
-            of each warms it up.
+        runs: a function that runs each choice once, and gives its rate in that run. The
+            first run of each choice warms it up.
 
     Example:
         >>> torch_first = BackendChoice("torch", "32")

@@ -315,7 +315,7 @@ def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
     """Return logits as they are, and labels (B,) or (B, 1) as votes.
 
     Raises:
-        Problem: as `votes` does, for labels.
+        Problem: in the cases of `votes`, for labels.
     """
     if not model.labels:
         return answer

@@ -96,7 +96,7 @@ class Torch(Backend):
         which torch has to record its operations.
 
         Args:
-            error: what the model raised on its first batch.
+            error: the error that the model raised on its first batch.
         """
         if self.layout == torch.channels_last:
             self.layout = torch.contiguous_format

@@ -44,7 +44,7 @@ def inside(point: Tensor, x: Tensor, eps: float, ball: Ball) -> Tensor:
     Args:
         point, x: float32 tensors of one shape, which the returned one has too.
         eps: above 0.
-        ball: whose norm the distance is in.
+        ball: the ball; the distance is in its norm.
 
     Example:
         >>> inside(torch.tensor([3.0, 4.0]), torch.zeros(2), 1.0, ball_of("l2"))
@@ -72,7 +72,7 @@ def on_grid(point: Tensor, x: Tensor, eps: float, ball: Ball) -> Tensor:
         point: where the point should be, in any units of [0, 1].
         x: a point of the grid.
         eps: the radius of the ball, whose border belongs to it.
-        ball: of the L1 norm.
+        ball: the ball in the L1 norm.
 
     Example:
         >>> x = torch.tensor([51.0, 102.0]) / 255

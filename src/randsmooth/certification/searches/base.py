@@ -29,9 +29,10 @@ class BallSearch(ABC):
     that is certified, and `m` does not matter.
 
     Args:
-        engine: whose noise and device are those of the search.
-        steps, m, restarts: of the search, see `attack`.
-        seed: of the noise.
+        engine: the engine that gives the search its noise and its device.
+        steps, m, restarts: the steps, noise samples per step and restarts of the
+            search, see `attack`.
+        seed: the seed of the noise.
 
     Attributes:
         gradient_free: whether it uses the answers alone.
@@ -54,7 +55,7 @@ class BallSearch(ABC):
 
         Args:
             x: the image (C, H, W) in float32.
-            y: its class.
+            y: the class of the image.
             eps: the radius of the ball, above 0.
 
         Raises:

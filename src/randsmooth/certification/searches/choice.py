@@ -34,10 +34,10 @@ def make_search(
     """Return what searches the balls around images of `shape` (C, H, W).
 
     Args:
-        smoothed: what is attacked.
+        smoothed: the smoothed classifier to attack.
         elsewhere: returns images (P, C, H, W) and their classes (P,), for a search
             without gradients to begin its walks from.
-        steps, m, restarts, seed, gradient_free: as in `attack`.
+        steps, m, restarts, seed, gradient_free: see `attack`.
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()

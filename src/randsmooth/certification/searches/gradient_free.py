@@ -117,7 +117,7 @@ class GradientFreeSearch(BallSearch):
         Args:
             image: (C, H, W), of class `y`.
             start: (C, H, W), the point that the walk comes from.
-            number: by which the noise of this walk is addressed.
+            number: the number that addresses the noise of this walk.
         """
         direction = start - image
         normal = torch.zeros_like(image)
@@ -177,7 +177,7 @@ def slopes(wrong: Tensor, copies: Tensor, shape: Sequence[int]) -> Tensor:
     Args:
         wrong: (n,) whether the answer to each copy is wrong.
         copies: (n, *seen) the copies.
-        shape: of the input, and of what is returned.
+        shape: the shape of the input, and of the returned tensor.
 
     Example:
         >>> wrong = torch.tensor([1, 1, 0, 0])

@@ -39,10 +39,12 @@ class EstimatorModel(PythonModel):
         names: of the classes that it was fitted with, in its own order.
         numbered: whether these are whole numbers from 0, which are labels.
         classes: the names of the K classes that its votes are for.
-        feature_names: of the columns that it was fitted with; None where they had none.
-        columns: those of the features that it is given, as `for_columns` was told; None:
-            those of the fit.
-        held: those of the columns that are codes of categories, as it was told.
+        feature_names: the names of the columns that it was fitted with; None where they
+            had none.
+        columns: the columns of the features that it is given, as `for_columns` sets
+            them; None: the columns of the fit.
+        held: the columns, of these, that are codes of categories, as `for_columns` sets
+            them.
 
     Raises:
         WrongModel: it is not fitted, or no classifier.

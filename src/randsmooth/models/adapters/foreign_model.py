@@ -22,7 +22,7 @@ class ForeignModel(ABC):
     """A base classifier that is no torch module; a backend runs it.
 
     Attributes:
-        kind: what a certificate calls it, such as "ONNX file".
+        kind: the name for it in a certificate, such as "ONNX file".
         shape: the shape of an input, such as (C, H, W) or (d,); None where the model
             does not say.
         num_classes: K; None where the model does not say.

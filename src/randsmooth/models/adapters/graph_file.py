@@ -74,7 +74,7 @@ class Port(NamedTuple):
 
     Attributes:
         names: all that it has.
-        dtype: its type, as NumPy calls it.
+        dtype: the type of its numbers, by NumPy's name.
         axes: the lengths of its axes.
     """
 
@@ -103,7 +103,7 @@ class GraphFile(ForeignModel):
     inside.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         output: the name of the output with the logits. Default: the first that has floats
             and two axes, else the first.
         layout: "NCHW" or "NHWC", the order of the axes of images, or "rows" for a file that
@@ -111,13 +111,13 @@ class GraphFile(ForeignModel):
             show.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         input: the name of its input.
         dtype: the type of its input: "float32", "float16", "float64" or "uint8".
         layout: the order of the axes of its input, "NCHW" or "NHWC", or "rows"; of
             features, whose order is their own, "NCHW".
         output: the name of the output that is read.
-        place: its place among the outputs.
+        place: the position among the outputs.
         shape: (C, H, W) of an image, or that of other inputs; None where the file leaves a
             side free or takes rows.
         row: how many numbers are in a row, of the layout "rows", where the file says it;
@@ -129,7 +129,7 @@ class GraphFile(ForeignModel):
 
     Raises:
         NotFound: there is no such file.
-        MissingPackage: what runs it is not installed.
+        MissingPackage: the package that runs it is not installed.
         WrongFile: it is damaged, or its graph has other inputs or outputs.
 
     Example:
@@ -268,7 +268,8 @@ class GraphFile(ForeignModel):
 
         Args:
             ports: the outputs of the graph.
-            output: its name; None: the first that has floats and two axes, else the first.
+            output: the name of the output; None: the first that has floats and two
+                axes, else the first.
 
         Raises:
             UnknownName: there is no such output.

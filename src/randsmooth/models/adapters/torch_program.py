@@ -33,10 +33,11 @@ class Program(nn.Module):
     Others are cut or filled up.
 
     Args:
-        program: of `torch.export`.
+        program: the program that `torch.export` made.
 
     Attributes:
-        shape: that of the inputs that it takes, such as (C, H, W); None where it takes any.
+        shape: the shape of the inputs that it takes, such as (C, H, W); None where it
+            takes any.
         smallest: the fewest images in a batch that it takes.
         largest: the most; None without a limit.
 

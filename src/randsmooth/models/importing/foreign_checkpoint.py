@@ -89,7 +89,7 @@ def import_checkpoint(
         images: how many images to try.
         device: where to try them: auto, cpu or cuda.
         overwrite: replace a model in `out`.
-        progress: as for `certify`.
+        progress: see `certify`.
 
     Raises:
         WrongFile: the file holds code, no weights, or those of no architecture that is
@@ -170,7 +170,7 @@ def _settings(
     """Return what a `Classifier` for a data set is made by.
 
     Args:
-        weights: of its network.
+        weights: the weights of its network.
         spec: the data set.
         arch: our name of the architecture; None: what the tensors show.
     """

@@ -72,14 +72,14 @@ class ForeignCheckpoint(NamedTuple):
     """What a file of another project holds.
 
     Attributes:
-        path: of the file.
+        path: the path of the file.
         origin: where the weights come from, for the provenance of a model: the file and its
             hash, what was found in it, the name of the network in the words of its authors
             (None: not said), how many epochs it was trained.
         network: the tensors by the names that the network itself gives them; floats as
             float32.
-        mean: of the normalisation that is stored beside it, a number a channel; None where
-            there is none.
+        mean: the mean of the normalisation that is stored beside it, a number a
+            channel; None where there is none.
         std: likewise.
     """
 
@@ -150,9 +150,9 @@ def _origin(path: Path, key: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return where weights come from.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         key: under which their state dict lies; "" for a bare one.
-        facts: what lies beside them, by its key.
+        facts: the facts beside the weights, by their keys.
     """
     container = "bare state dict"
     if key:

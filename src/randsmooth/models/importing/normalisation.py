@@ -24,7 +24,7 @@ class Normalisation(NamedTuple):
     """(x - mean) / std of pixels in [0, 1].
 
     Attributes:
-        name: what a model's provenance calls it.
+        name: the name in a model's provenance.
         mean: a number a channel; None where there is no such layer.
         std: a number a channel; None where there is no such layer.
     """

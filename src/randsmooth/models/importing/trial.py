@@ -34,7 +34,7 @@ class Trial(NamedTuple):
         layers: the k candidates.
         right: (k, N), whether the network is right about each of N images.
         guess: the accuracy of always answering with the most frequent label.
-        sigma: of the noise that was added to the images.
+        sigma: the sigma of the noise that was added to the images.
     """
 
     layers: tuple[Normalisation, ...]
@@ -156,9 +156,9 @@ def tried_normalisation(
 
     Args:
         network: it is moved to the device.
-        spec: what its data set is.
+        spec: the form of the data set.
         dataset: the same, as `data.load` takes it.
-        sigma: of the noise.
+        sigma: the sigma of the noise.
         count: how many images to try, which are evenly spread over a split.
         device: auto, cpu or cuda.
         progress: shows how far it is.
