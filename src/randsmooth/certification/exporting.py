@@ -30,6 +30,8 @@ from randsmooth.noise import Stream, draw, recorded_noise
 # Noisy images on which a file is compared with the model. Their number is no multiple of
 # the batch that the model is exported with: a file for that batch alone is found out.
 COMPARED_IMAGES = 61
+
+# The batch that the model is exported with.
 EXPORTED_BATCH = 2
 
 CPU = torch.device("cpu")

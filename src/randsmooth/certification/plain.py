@@ -11,6 +11,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
+# The class that stands for none.
 ABSTAIN = -1
 
 

@@ -42,8 +42,11 @@ from randsmooth.noise import address_of
 from randsmooth.notes import Note
 from randsmooth.rules import Rule
 
-TOGETHER = 64  # images that are hashed at once
-LONGEST = 200  # characters of a name that a user gives
+# The number of images that are hashed at once.
+TOGETHER = 64
+
+# The most characters of a name that a user gives.
+LONGEST = 200
 WAY_ON = (
     "give it a name that no other model of yours has, ",
     Setting("identity", "forest of 3 May"),

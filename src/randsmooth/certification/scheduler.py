@@ -22,8 +22,8 @@ from randsmooth.certification.engine import Engine
 from randsmooth.errors import ModelFailed, Problem
 from randsmooth.noise import Stream, address_of
 
-# Batches in the queue below which another image joins; or that of so many for every
-# worker, if that is more.
+# The number of batches in the queue below which another image joins: BATCHES_QUEUED, or
+# BATCHES_QUEUED_A_WORKER for every worker, if that is more.
 BATCHES_QUEUED = 8
 BATCHES_QUEUED_A_WORKER = 2
 

@@ -10,6 +10,7 @@ from randsmooth.certification.backends import Backend
 from randsmooth.errors import WrongModel
 from randsmooth.noise import Stream
 
+# The number of made-up images on which a base classifier is tried out.
 MADE_UP_IMAGES = 8
 
 # Share of answers that rounding may change, where classes are nearly tied.

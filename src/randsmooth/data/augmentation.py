@@ -6,7 +6,9 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import pad
 
-PADDING = 4  # black pixels a side, of which random crops take some
+# The width, in pixels, of the black border on each side. A random crop may take a part
+# of it.
+PADDING = 4
 
 
 class Draws(NamedTuple):

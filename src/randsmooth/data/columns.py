@@ -7,7 +7,8 @@ from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import NotFound, Setting, WrongData
 
-NONE = "none"  # given as the label column: there are no labels
+# The name of the label column that says there are no labels.
+NONE = "none"
 
 # Usual names of a column. Those of the first group of which one is there are meant;
 # where several of them are, the user is asked.

@@ -10,8 +10,8 @@ from torch import Generator
 from randsmooth.data.image_size import Sides
 
 # A random resized crop takes a window of this share of the area, with this ratio of
-# width to height, as training on ImageNet does. So often a window is drawn until one
-# fits into the image.
+# width to height, as training on ImageNet does. At most ATTEMPTS windows are drawn
+# until one fits into the image.
 SHARE_OF_AREA = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
 ATTEMPTS = 10

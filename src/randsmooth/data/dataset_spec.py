@@ -22,7 +22,9 @@ IN_MEMORY_BYTES = 4 * 2**30
 
 # The architecture that is trained for images of a shape; for others by their size.
 ARCH_FOR = {(1, 28, 28): "lenet", (3, 32, 32): "resnet110"}
-SMALL_CNN_MOST_SIDE = 27  # pixels of the longer side of images that it is trained for
+
+# The longest side, in pixels, of images for which the small CNN is trained.
+SMALL_CNN_MOST_SIDE = 27
 
 
 class ReadingOptions(TypedDict, total=False):

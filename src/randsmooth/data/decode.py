@@ -43,9 +43,12 @@ MOST_PIXELS = 2**26
 # Scans of one JPEG: programs write about ten, and a few more stand in the thumbnails of
 # its head.
 MOST_SCANS = 50
-START_OF_SCAN = b"\xff\xda"  # which compressed data hold nowhere
 
-# What a file may hold: so many times its own size, or so many bytes.
+# The two bytes that begin a scan of a JPEG; compressed data hold them nowhere.
+START_OF_SCAN = b"\xff\xda"
+
+# The most bytes that a file may hold, once unpacked: MOST_SWELLING times its own size,
+# or SMALL_BYTES, if that is more.
 MOST_SWELLING = 64
 SMALL_BYTES = 2**27
 

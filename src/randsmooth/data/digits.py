@@ -9,7 +9,9 @@ from randsmooth.extras import needs
 
 # In each class the first of so many images is for testing.
 TEST_EVERY = 5
-WHITE = 16  # in scikit-learn's file
+
+# The value of white in the file of scikit-learn.
+WHITE = 16
 
 
 def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -21,7 +21,8 @@ from randsmooth.notes import Note
 # What Hugging Face calls the list of the images that it lies beside.
 METADATA = "metadata"
 
-FOLDERS_LISTED = 3  # of those in a folder that an error names
+# The number of folders in a folder that an error names.
+FOLDERS_LISTED = 3
 
 
 def of_files(

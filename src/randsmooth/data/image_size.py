@@ -11,8 +11,11 @@ from typing import Any
 from randsmooth.errors import BadValue, WrongData
 from randsmooth.notes import Note
 
-LARGEST_SIDE = 2**14  # pixels of a height or a width that a user may ask for
-SIZES_LISTED = 3  # sizes of images that an error names
+# The largest height or width, in pixels, that a user may ask for.
+LARGEST_SIDE = 2**14
+
+# The number of image sizes that an error names.
+SIZES_LISTED = 3
 
 # A height, or a height and a width, as "224" and "224x192".
 SIZE_AS_TEXT = re.compile(r"[0-9]{1,5}(x[0-9]{1,5})?")

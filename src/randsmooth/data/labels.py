@@ -13,10 +13,17 @@ from torch import Tensor
 from randsmooth.documents import shown
 from randsmooth.errors import WrongData
 
-NO_LABEL = -1  # in place of every label of images that have none
-SIGNS = ("-1", "1")  # two classes that are told apart by a sign
+# The label of images that have none.
+NO_LABEL = -1
+
+# The labels of two classes that are told apart by a sign.
+SIGNS = ("-1", "1")
+
+# The most classes of a data set.
 MOST_CLASSES = 100_000
-LONGEST_NAME = 1000  # characters of the name of a class
+
+# The most characters of the name of a class.
+LONGEST_NAME = 1000
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 # Unicode's categories of control characters and of halves of characters.

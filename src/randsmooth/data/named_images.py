@@ -25,7 +25,8 @@ from randsmooth.errors import BadValue, NotFound, Problem, WrongData
 # What ImageNet calls the folders of its classes.
 WORDNET_ID = re.compile(r"n\d{8}")
 
-CLASSES_LISTED = 10  # by an error
+# The number of classes that an error names.
+CLASSES_LISTED = 10
 
 
 def images_by_name(name: str, request: Request) -> Images:

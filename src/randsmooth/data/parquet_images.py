@@ -23,8 +23,8 @@ from randsmooth.parquet_layout import check_footer, read_layout
 # Bytes of Parquet files that are held in memory; larger ones are mapped from disk.
 HELD_BYTES = 2**28
 
-# Rows, and bytes of a column, that are read at a time: a small file may repeat a large
-# image.
+# The rows, and the bytes of a column, that are read at a time. There is a limit, since
+# a small file may repeat a large image.
 MOST_ROWS_AT_A_TIME = 64
 BUFFER_BYTES = 2**20
 # Bytes of the rows that are read at a time, if each repeats the largest that it may.

@@ -20,14 +20,21 @@ COLOUR = ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK")
 # An image of 16 bits all of whose values are smaller holds fewer bits than its file:
 # 12, say, of a camera's sensor.
 LEAST_WHITE_OF_16_BITS = 2**12
-OPAQUE = 255  # the value of alpha where nothing shines through
+
+# The value of alpha where nothing shines through.
+OPAQUE = 255
 
 # Weights of red, green and blue in a grey value (ITU-R BT.601).
 LUMA = (0.299, 0.587, 0.114)
 
-ORIENTATION = 0x0112  # the EXIF tag
-UPRIGHT = 1  # its value where the image is to be shown as it is stored
-EXCHANGING_SIDES = range(5, 9)  # its values that turn the image by 90 degrees
+# The number of the EXIF tag for the orientation of an image.
+ORIENTATION = 0x0112
+
+# The value of that tag for an image that is shown as it is stored.
+UPRIGHT = 1
+
+# The values of that tag that turn the image by 90 degrees.
+EXCHANGING_SIDES = range(5, 9)
 
 # What is wrong with an image that does not become one of this mode, and the way out.
 WRONG_MODE = {

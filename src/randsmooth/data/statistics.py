@@ -13,8 +13,12 @@ from randsmooth.data.images import Images
 
 # Images whose mean and standard deviation stand for those of all.
 SAMPLED_IMAGES = 10_000
-BATCH = 250  # images that are read at a time
-DIGITS = 4  # after the point, as papers print these numbers
+
+# The number of images that are read at a time.
+BATCH = 250
+
+# The digits after the point; papers print these numbers so.
+DIGITS = 4
 
 
 def deviations(images: Images) -> NDArray[np.float64]:

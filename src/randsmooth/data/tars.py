@@ -19,8 +19,12 @@ from randsmooth.notes import Note
 
 # Extensions that hold a label, in the order in which they are looked for.
 LABEL_EXTENSIONS = ("cls", "label")
+
+# The most bytes of a part that holds a label.
 MOST_LABEL_BYTES = 2**16
-END_BYTES = 1024  # at the end of every tar file, all of them 0
+
+# The bytes at the end of every tar file; all of them are 0.
+END_BYTES = 1024
 
 
 class _Part(NamedTuple):

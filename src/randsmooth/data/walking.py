@@ -41,8 +41,13 @@ BEGINNINGS = (
     b"II*\0",
     b"MM\0*",
 )
-WEBP = (b"RIFF", b"WEBP")  # with the length of the file, four bytes, between them
-BEGINNING_BYTES = 12  # as many as the longest of these has
+
+# The first and the last four of the first twelve bytes of a WebP file; between them is
+# the length of the file.
+WEBP = (b"RIFF", b"WEBP")
+
+# The bytes that are read of a file: as many as the longest of these beginnings has.
+BEGINNING_BYTES = 12
 
 # What systems and programs put beside data, in small letters; and all whose names begin
 # with a point.
@@ -60,7 +65,8 @@ SYSTEM_FILES = {"thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"}
 # How the names of files begin that describe data, in small letters.
 ABOUT_DATA = ("readme", "license", "licence", "citation", "dataset_info")
 
-SUFFIXES_LISTED = 4  # of files that were left out
+# The number of suffixes of left-out files that are listed.
+SUFFIXES_LISTED = 4
 
 
 class LeftOut:

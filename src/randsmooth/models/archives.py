@@ -20,8 +20,12 @@ LOCATOR_SIGNATURE = b"PK\6\7"
 LONG_END = struct.Struct("<4sQ2H2L4Q")
 LONG_END_SIGNATURE = b"PK\6\6"
 
-MOST_CODE = 2**24  # bytes of the code of a program, unpacked
-MOST_BEHIND = 2**16  # bytes after the end of the directory: those of a comment
+# The most bytes of the code of a program, unpacked.
+MOST_CODE = 2**24
+
+# The most bytes after the end of the directory. They are a comment, with a length of 16
+# bits.
+MOST_BEHIND = 2**16
 
 # What Python raises for a damaged archive.
 BROKEN = (

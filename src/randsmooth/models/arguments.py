@@ -11,9 +11,14 @@ from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Setting
 from randsmooth.urls import names_a_secret, without_credentials
 
-MARK = "secret:"  # begins the name of an argument that its user wants kept secret
-STARS = str(Secret("-"))  # what stands for a secret in a command that is kept
-HASH_DIGITS = 12  # of the hash by which two secrets are told apart
+# The start of the name of an argument that its user keeps secret.
+MARK = "secret:"
+
+# The text in place of a secret in a command that is kept.
+STARS = str(Secret("-"))
+
+# The number of digits of a hash by which two secrets are told apart.
+HASH_DIGITS = 12
 
 
 def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from randsmooth.errors import BadValue
 from randsmooth.models.folder import StoredModel
 
+# The most channels of an image.
 MOST_CHANNELS = 2**10
 # The network of Salman et al. 2020 for CIFAR-10 and ImageNet.
 USUAL_ARCH = "dncnn-17x64"

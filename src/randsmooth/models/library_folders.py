@@ -54,6 +54,8 @@ OPENING = (
     "use_timm_backbone",
     "gguf_file",
 )
+# Settings that name an implementation of the attention or the experts; only those in
+# TORCHS_OWN are taken.
 ATTENTION = (
     "attn_implementation",
     "_attn_implementation",

@@ -21,8 +21,8 @@ MOST_ODD_KEYS = 1_000
 # Smaller whole numbers have hashes of their own.
 HASHED_AS_IT_IS = 2**60
 
-# How often all the bytes of a file may be used by its tensors, and bytes that may be
-# used more often.
+# The tensors of a file may use its bytes MOST_SHARING times, and SMALL bytes beyond
+# that.
 MOST_SHARING = 8
 SMALL = 2**16
 

@@ -20,7 +20,8 @@ from randsmooth.models.pickle_calls import (
     Storage,
 )
 
-MOST_INSTRUCTIONS = 2**22  # of a pickle
+# The most instructions of a pickle.
+MOST_INSTRUCTIONS = 2**22
 
 # What a damaged pickle makes Python raise here.
 BROKEN = (

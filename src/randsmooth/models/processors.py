@@ -16,8 +16,12 @@ from randsmooth.models.image_steps import (
 from randsmooth.models.library_folders import read_settings
 
 PROCESSOR = "preprocessor_config.json"
-LARGEST_SIDE = 2**13  # pixels that images are brought to
-FILTERS = {2: "bilinear", 3: "bicubic"}  # of Pillow, by their numbers
+
+# The longest side, in pixels, to which images are brought.
+LARGEST_SIDE = 2**13
+
+# The number of a filter of Pillow -> its name.
+FILTERS = {2: "bilinear", 3: "bicubic"}
 
 # Rounding leaves a product of a processor's factor and 255 so far from 1.
 ROUNDING = 1e-6

@@ -18,10 +18,13 @@ from randsmooth.models.image_steps import (
 from randsmooth.models.library_folders import check_settings, read_settings
 
 CONFIG = "config.json"
-MOST_TENSORS = 10_000  # of a network of timm: the deepest have a few thousand
 
-# What timm does where its configuration does not say it.
-USUAL_SHARE = 0.875  # of the resized image that is cut out
+# The most tensors in a network of timm; the deepest have a few thousand.
+MOST_TENSORS = 10_000
+
+# The steps of timm where its configuration does not name them.
+# It cuts this share of the resized image out.
+USUAL_SHARE = 0.875
 USUAL_MODE = "center"
 
 

@@ -20,12 +20,17 @@ from randsmooth.models.pickle_calls import MOST_SHARING, SMALL
 from randsmooth.models.pickles import Damaged, Rehearsal
 
 ZIP = b"PK\3\4"
-MAGIC = 0x1950A86A20F9469CFC6C  # the first pickle of a file of torch before 1.6
+
+# The first pickle of a file that torch wrote before 1.6.
+MAGIC = 0x1950A86A20F9469CFC6C
 # The other pickles of such a file.
 OLD_PICKLES = ("version of the format", "machine", "content", "keys of the storages")
 
-MOST_PARTS = 2**22  # values in nested containers, each counted wherever it stands
-MOST_DEPTH = 32  # containers within each other
+# The most values in nested containers; a value counts wherever it stands.
+MOST_PARTS = 2**22
+
+# The most containers within each other.
+MOST_DEPTH = 32
 NOT_TORCHS = "it is no file of torch.save"
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 # The width of a noise has at least two to the power of this many steps of the grid.
 GRID_BITS = 20
 
-# Numbers that are drawn at a time: on a CPU about as many as its caches hold.
+# Numbers that are drawn at a time, on a CPU and on a GPU: on a CPU about as many as its
+# caches hold.
 NUMBERS_AT_A_TIME_CPU = 2**17
 NUMBERS_AT_A_TIME_GPU = 2**24
 

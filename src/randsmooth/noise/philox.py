@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Words of a counter.
 LANES = 4
+
+# The rounds of Philox4x64-10.
 ROUNDS = 10
 
 # The lower 32 bits of a word.

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 # Sigmas beyond [0, 1] at which the clip lies: noise reaches it once in 10^19 pixels.
 CLIP_SIGMAS = 9
+
+# The largest sigma for sound certification, in units of pixels in [0, 1].
 LARGEST_SIGMA = 8.0
 
 # Pixels that are drawn at a time on a CPU: about as many as its caches hold.

@@ -19,9 +19,12 @@ from randsmooth.errors import Setting, TooLarge, WrongData
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.settings import Reading
 
+# The number of images that are read at a time.
 IMAGES_READ_AT_ONCE = 256
 # So many images stand for all, where hashing all would take long.
 FINGERPRINT_IMAGES = 16
+
+# The bytes of a number in float32.
 FLOAT32_BYTES = 4
 
 

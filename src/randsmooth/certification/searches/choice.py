@@ -15,7 +15,8 @@ from randsmooth.certification.searches.gradient import GradientSearch
 from randsmooth.certification.searches.gradient_free import GradientFreeSearch
 from randsmooth.certification.smoothed import SmoothedClassifier
 
-# Noise samples per step of a search that names no number m.
+# Noise samples per step, where a search names no number m: for a search by gradients,
+# and for a search by answers.
 SAMPLES_BY_GRADIENT = 64
 SAMPLES_BY_ANSWERS = 500
 

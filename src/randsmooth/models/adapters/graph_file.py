@@ -19,6 +19,7 @@ from randsmooth.extras import needs
 from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.places import check_file
 
+# The orders of axes in which a graph may take inputs.
 LAYOUTS = ("NCHW", "NHWC", "rows")
 
 # Notes on what is done to an image before the base classifier has it.
@@ -52,8 +53,14 @@ TYPES = {
     "i32": "int32",
     "i64": "int64",
 }
+
+# The types, by NumPy's names, of the inputs that a graph may take.
 TYPES_OF_INPUT = ("float32", "float16", "float64", "uint8")
+
+# The types of an output with logits.
 TYPES_OF_LOGITS = ("float32", "float16", "float64", "bfloat16")
+
+# The types of an output with labels.
 TYPES_OF_LABELS = ("int64", "int32")
 
 # The record in an IR of ours, and keys in it.
