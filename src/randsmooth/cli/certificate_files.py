@@ -184,7 +184,7 @@ def _says_its_noise(table: Certificates) -> bool:
 
 
 def _of_each(make: Callable[[P], T], files: Sequence[P]) -> list[T]:
-    """Return what `make` makes of each of the files.
+    """Return the result of `make` for each of the files.
 
     Raises:
         Problem: it refuses files; each of them is named.
@@ -207,7 +207,7 @@ def _of_each(make: Callable[[P], T], files: Sequence[P]) -> list[T]:
 def _named_apart(
     tables: Sequence[Certificates], files: Sequence[Path]
 ) -> list[Certificates]:
-    """Return the tables, those of one name with the folders that tell them apart."""
+    """Return the tables; folders tell tables of one name apart."""
     folders: dict[str, list[tuple[str, ...]]] = {}
     for table, file in zip(tables, files, strict=True):
         folders.setdefault(table.name, []).append(file.absolute().parent.parts)

@@ -1,4 +1,4 @@
-"""What a shell offers for a setting: names that are known, or else files."""
+"""Completion in a shell: the known names of a setting, or else files."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args, get_origin

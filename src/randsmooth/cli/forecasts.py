@@ -1,4 +1,4 @@
-"""What a plan says of a certification: samples, time, memory, disk."""
+"""The lines of a plan of a certification: samples, time, memory, disk."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def memory_of(about: dict[str, Any]) -> str:
 
 
 def rule_lines(plan: launch.Plan) -> Iterator[str]:
-    """Return a table of what other rules would take, the dearest first."""
+    """Return a table of the cost of other rules, the dearest first."""
     asked = plan.about["rule"]
     fixed = plan.rules.get("fixed", plan.rules[asked])["samples"].middle
     dearest_first = sorted(

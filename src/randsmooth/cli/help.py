@@ -111,7 +111,7 @@ def paragraphs(docstring: str) -> str:
 
 
 def help_of(name: str, field: FieldInfo) -> str:
-    """Return what the help says of a setting, with the default that it has."""
+    """Return the help of a setting, with its default."""
     sentences = [field.description or ""]
     if not field.is_required() and _is_worth_saying(field.default):
         sentences.append(f"(default: {field.default})")

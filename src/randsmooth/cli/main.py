@@ -134,7 +134,7 @@ def main() -> None:
 
 
 def _misuse(error: click.UsageError) -> str:
-    """Return what is wrong with the words; the help where there were none."""
+    """Return the error in the words; the help where there were none."""
     message = error.format_message()
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return message

@@ -39,7 +39,7 @@ class OneClassifier(Smoothed, Identified):
     dataset: str | None = None
 
     def asked(self) -> CertificationSettings:
-        """Return what is asked of each image, of whichever classifier."""
+        """Return the settings for each image, for any classifier."""
         return CertificationSettings(
             n0=self.n0, n=self.n, alpha=self.alpha, seed=self.seed
         )
@@ -48,7 +48,7 @@ class OneClassifier(Smoothed, Identified):
 def completed(
     settings: OneClassifier, model: models.BaseClassifier
 ) -> CertificationSettings:
-    """Return what is asked of each image, with the classifier that the options name.
+    """Return the settings for each image, with the classifier that the options name.
 
     Raises:
         Problem: nothing says the noise.
@@ -67,7 +67,7 @@ def completed_like(
     table: certificates.Certificates,
     file: Path,
 ) -> CertificationSettings:
-    """Return what is asked of each image, with the classifier of a table.
+    """Return the settings for each image, with the classifier of a table.
 
     Args:
         settings: the settings of the command; where they name the classifier too, it
@@ -100,7 +100,7 @@ def _given(settings: OneClassifier) -> dict[str, object]:
 
 
 def spec_of(model: models.BaseClassifier, settings: OneClassifier) -> data.DatasetSpec:
-    """Return what the model's images look like, by --dataset or the model itself.
+    """Return the form of the model's images, by --dataset or the model itself.
 
     Raises:
         Problem: neither says it.

@@ -85,7 +85,7 @@ class Answered(Settings):
         *lines: str,
         **content: object,
     ) -> None:
-        """Print what was measured of `tables`, as `evaluate` does, then `lines`.
+        """Print the metrics of `tables`, as `evaluate` does, then `lines`.
 
         As JSON `content` stands in front of the measures.
         """

@@ -1,4 +1,4 @@
-"""What the command line prints: answers, notes and failures; and its exit codes."""
+"""The printed answers, notes and failures of the command line, and its exit codes."""
 
 import os
 import signal
@@ -132,7 +132,7 @@ def show_answers(answers: Answers, format: str) -> None:
 
 
 def _answer_line(answer: dict[str, Any]) -> str:
-    """Return what a person reads of an answer about an image."""
+    """Return an answer about an image as a line for a person."""
     from randsmooth.noise import printed_radius
 
     image = shortened(printable(answer["image"]), LONG)

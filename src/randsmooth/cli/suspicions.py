@@ -17,7 +17,7 @@ SUSPICIOUS_CLASS_SHARE = 3 / 4
 
 
 def suspicions(table: Certificates) -> list[str]:
-    """Return what is suspicious about a table in a sentence; usually there is none.
+    """Return a sentence on a suspicious feature of a table; usually there is none.
 
     A table is suspicious where most images abstain, or where (nearly) all certified
     images get one class. So it is with a model that never saw noise, or whose images

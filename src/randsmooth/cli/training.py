@@ -1,4 +1,4 @@
-"""What `train` and `train-denoiser` share: where they run, and what they say."""
+"""The part that `train` and `train-denoiser` share: their devices and messages."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class WhatToCertify(ModelAndImages, HowToCertify, NoisyInputs):
         return self
 
     def spec(self) -> certification.RunSpec:
-        """Return what is asked for, as any process can carry it out."""
+        """Return the run to certify, as any process can carry it out."""
         model, arguments = self.opened(self.gaussian_sigma)
         fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
         return certification.RunSpec.of(

@@ -96,7 +96,7 @@ class SharedOrSlurm(Shared):
     slurm_arg: Pairs = {}
 
     def resources(self) -> launch.Resources:
-        """Return what each task asks for. Problem where no task can ask for that."""
+        """Return the resources of each task. Problem where no task can ask for them."""
         if (self.workers, self.ray, self.dask) != (None, None, None):
             raise Conflict(
                 "--slurm, --workers, --ray and --dask say in different ways where the "

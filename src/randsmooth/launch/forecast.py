@@ -58,7 +58,7 @@ TABLE_BYTES = 2**14
 
 @dataclass(frozen=True)
 class Plan:
-    """What a certification is expected to take.
+    """The expected cost of a certification.
 
     Attributes:
         samples, seconds: the samples and seconds of the run in one process like this
@@ -226,7 +226,7 @@ def _samples(pilot: Pilot, rng: np.random.Generator) -> Span:
 
 
 def _about(pilot: Pilot, start_seconds: float) -> dict[str, Any]:
-    """Return what `Plan.about` holds."""
+    """Return the content of `Plan.about`."""
     facts = {name: getattr(pilot.header, name) for name in REPEATED_FACTS}
     gpu_bytes = None
     if torch.cuda.is_initialized():

@@ -61,7 +61,7 @@ class Train(Step):
         return options | {"out": str(self.makes), "resume": True}
 
     def recipe(self) -> Recipe:
-        """Return what is trained, and how.
+        """Return the recipe of the training.
 
         Raises:
             Problem: settings or data with which nothing can be trained.
@@ -137,7 +137,7 @@ class Certify(Step):
         return options | {"out": str(self.makes), "resume": True}
 
     def spec(self) -> RunSpec:
-        """Return what is certified, without the denoiser, as any process can open it.
+        """Return the run to certify, without the denoiser, as any process can open it.
 
         Raises:
             Problem: settings that cannot be used, or unknown ones.

@@ -32,7 +32,7 @@ def problem_of(error: Exception) -> Problem:
 
 
 def in_step(name: str, problem: Problem) -> Problem:
-    """Return the same problem, whose sentence begins with the name of a step.
+    """Return the same problem with a sentence that begins with the name of a step.
 
     Example:
         >>> unfit = errors.BadValue(field="seed", value=0.5, expected="must be whole")

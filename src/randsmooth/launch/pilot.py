@@ -60,7 +60,7 @@ class Span:
 
 @dataclass
 class PilotImage:
-    """What the pilot saw of one image.
+    """The samples of one image in the pilot.
 
     Attributes:
         index: the position of the image in the split.

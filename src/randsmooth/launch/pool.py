@@ -80,7 +80,7 @@ class Pool:
         yield self.number or joblib.effective_n_jobs(-1)
 
     def device_context(self, device: str) -> DeviceContext:
-        """Return what a worker enters around a unit, which gives its device."""
+        """Return the context that a worker enters around a unit to get a device."""
         return partial(given_device, device)
 
     def run(

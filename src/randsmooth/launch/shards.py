@@ -29,7 +29,7 @@ RECORD = "run.json"
 
 @dataclass(frozen=True)
 class Record:
-    """What the first worker of a run left for the others, and for who waits for them.
+    """The record that the first worker of a run leaves for all that wait for it.
 
     Attributes:
         header: the header of the run.
@@ -52,7 +52,7 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """Return what a file says."""
+        """Return the record in a file."""
         content = parse_json(read_file(path), path)
         return cls(
             header=Header.from_facts(content["header"]),
@@ -123,7 +123,7 @@ class ShardFolder:
         return certified
 
     def record(self) -> Record | None:
-        """Return what the first worker left; None where no worker has begun."""
+        """Return the first worker's record; None where no worker has begun."""
         path = self.path / RECORD
         if not path.exists():
             return None

@@ -70,7 +70,7 @@ class StepsTask:
                 raise problem
 
     def checkpoint(self) -> DelayedSubmission:
-        """Return what is to run in the next turn; called before the process is stopped."""
+        """Return the task of the next turn; called before the process is stopped."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(StepsTask(self.steps, self.folder))
@@ -78,7 +78,7 @@ class StepsTask:
 
 @dataclass(frozen=True)
 class Jobs:
-    """The record of which jobs of Slurm the chains of a folder became."""
+    """The record of the jobs of Slurm that the chains of a folder became."""
 
     folder: Path
 

@@ -1,4 +1,4 @@
-"""What each task asks of Slurm."""
+"""The resources that each task asks of Slurm."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNITS = {1: (60,), 2: (60, 1), 3: (3_600, 60, 1)}
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:
-    """What each task asks of Slurm.
+    """The resources that each task asks of Slurm.
 
     Attributes:
         time: the longest time of a task, as sbatch writes it: 90 (minutes), 2:00:00 or

@@ -154,7 +154,7 @@ class StepCosts:
 
 
 def plan_steps(steps: Iterable[Step], speed: Speed = speed_of) -> StepCosts:
-    """Return what `steps` take; certification, by the model that is trained before it.
+    """Return the seconds of `steps`; certification uses the model trained before it.
 
     Steps that only put files together take seconds, and count as none.
 

@@ -209,12 +209,12 @@ class SweepGrid:
 
 
 def _without(settings: Settings, names: Settings) -> dict[str, Any]:
-    """Return the settings but for those of these names."""
+    """Return the settings without the ones of these names."""
     return {name: value for name, value in settings.items() if name not in names}
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """Return what the YAML file of a grid says."""
+    """Return the content of the YAML file of a grid."""
     document = None
     if path.is_file():
         document = parse_yaml(read_file(path, MOST_YAML_BYTES), path)
@@ -273,7 +273,7 @@ def _certifications(document: Any) -> Iterator[tuple[str, Settings]]:
 
 
 def by_title(pairs: Iterable[tuple[str, T]], where: str) -> dict[str, T]:
-    """Return what is named, by its name.
+    """Return the named things by name.
 
     Raises:
         BadValue: two models, or two tables, would have one name, or they are too many.
@@ -353,7 +353,7 @@ def listed(value: Any, where: str) -> list[Any]:
 
 
 def at_most(values: Iterable[T], where: str) -> list[T]:
-    """Return the values, of which no more are made than a sweep may have.
+    """Return the values; making more than a sweep may have is refused.
 
     Raises:
         BadValue: there are more than MOST_CROSSED.

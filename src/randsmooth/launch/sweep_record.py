@@ -29,7 +29,7 @@ StepSettings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """What a folder says it is about.
+    """The record of a folder: its grid, and the settings of its steps.
 
     Attributes:
         grid: the content of the file of the grid when it was last carried out.
@@ -47,7 +47,7 @@ class SweepRecord:
 
     @classmethod
     def read(cls, folder: Path) -> SweepRecord | None:
-        """Return what a folder says; None if it says nothing.
+        """Return the record of a folder; None if it has none.
 
         Raises:
             WrongFile: the file that says it is damaged.

@@ -158,7 +158,7 @@ class _StepsOfGrid:
 
 
 def chosen(options: Mapping[str, Any], kind: type[FrozenRecord]) -> dict[str, Any]:
-    """Return those of the options that are settings of a `kind`.
+    """Return the options that are settings of a `kind`.
 
     Example:
         >>> chosen({"n": 100, "take": 5}, CertificationSettings)

@@ -24,7 +24,7 @@ EASY = 0.5
 
 @dataclass(frozen=True)
 class GivenUp:
-    """What changed hands at radius `r` between a reference and a method.
+    """The images that changed hands at radius `r` between a reference and a method.
 
     Attributes:
         r: radius, in units of pixels in [0, 1].
@@ -54,7 +54,7 @@ class GivenUp:
 
     @property
     def worst_class(self) -> int:
-        """The class with the largest share of its images lost, net of those won.
+        """Return the class with the largest share of images lost, net of images won.
 
         Of several such classes it is the lowest.
         """

@@ -85,7 +85,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class PairScores:
-    """One pair's scores x at each radius, whose mean is a difference of accuracies.
+    """One pair's scores x at each radius; their mean is a difference of accuracies.
 
     The score of an image is 1 where only `a` certifies it, -1 where only `b` does, else
     0.

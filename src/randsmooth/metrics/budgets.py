@@ -1,4 +1,4 @@
-"""What a table would say at a smaller n or another alpha.
+"""The expected results of a table at a smaller n or another alpha.
 
 The results are expectations over the stored samples, exact and without resampling.
 """
@@ -162,7 +162,7 @@ class StoredSamples(NamedTuple):
     def expectation(
         self, worth: Callable[[Floats], Floats], known: dict[int, float]
     ) -> Floats:
-        """Return (N,) the expectation of what a bound on q is worth; 0 where not right.
+        """Return (N,) the expected worth of a bound on q; 0 where not right.
 
         Args:
             worth: a function that gives the worth (K,) of bounds on q (K,); the worth

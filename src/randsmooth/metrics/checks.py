@@ -270,7 +270,7 @@ def _images_of_pair(a: Certificates, b: Certificates) -> Check | None:
 
 
 def _is_evenly_spaced(table: Certificates) -> bool:
-    """Whether the images of a table are every k-th of a range."""
+    """Return whether the images of a table are every k-th of a range."""
     return len(np.unique(np.diff(np.sort(table.idx)))) <= 1
 
 
@@ -322,7 +322,7 @@ def _check_labels(
 
 
 def _lie_within(idx: Ints, length: int) -> bool:
-    """Whether all positions are those of images of a split of this length."""
+    """Return whether all positions lie within a split of this length."""
     return bool(((idx >= 0) & (idx < length)).all())
 
 
@@ -383,7 +383,7 @@ def _budget_of_sibling(
 
 
 def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
-    """Check that the largest radii of a log are those of its sigma."""
+    """Check that the largest radii of a log fit its sigma."""
     for table in tables:
         sigma = table.header.sigma
         if not table.is_log or table.converted is not None or sigma is None:

@@ -49,7 +49,7 @@ def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
 
 
 def _described(table: Certificates) -> str:
-    """Return the table's name, with how many images of which data it is about."""
+    """Return the table's name, with the number and the data set of its images."""
     facts = (f"{len(table)} images", table.header.dataset, table.header.split)
     return f"{table.name} ({', '.join(filter(None, facts))})"
 
@@ -129,7 +129,7 @@ def _require_one_unit(tables: Sequence[Certificates]) -> None:
 
 
 def _unit(table: Certificates) -> Floats:
-    """Return what a change of each coordinate is divided by."""
+    """Return the unit by which a change of each coordinate is divided."""
     return np.asarray(table.header.known_noise().unit, np.float64)
 
 
@@ -252,7 +252,7 @@ def acr_difference(a: CertificatesLike, b: CertificatesLike) -> Estimate:
 def gains(
     a: Certificates, b: Certificates
 ) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """Return what each image adds to ACR of `a` minus ACR of `b`.
+    """Return the contribution of each image to ACR of `a` minus ACR of `b`.
 
     Returns:
         gains: (N,)

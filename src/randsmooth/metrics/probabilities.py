@@ -94,7 +94,7 @@ class UnknownProbabilities:
 
     @property
     def reason(self) -> str:
-        """Return what keeps p_A unknown, in words."""
+        """Return the reason why p_A is unknown, in words."""
         match self.kind:
             case "no labels":
                 return "the images have no labels"
@@ -110,7 +110,7 @@ class UnknownProbabilities:
 
     @property
     def remedy(self) -> Words:
-        """Return what would make it known; empty where nothing would."""
+        """Return the step that would make it known; empty where there is none."""
         match self.kind:
             case "no labels":
                 return "certify images with labels"

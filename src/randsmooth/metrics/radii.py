@@ -60,7 +60,7 @@ def largest_certified(table: Certificates) -> float:
 
 
 def largest_possible(table: Certificates) -> float:
-    """Return what no radius of the table can exceed, by its rule, noise, n and alpha.
+    """Return the largest radius that the rule, noise, n and alpha of a table allow.
 
     An unknown n or alpha is taken to be one that certifies the most. Where the noise is
     unknown, the result is the largest radius of a right image; if there is none, it is

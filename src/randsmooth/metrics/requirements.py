@@ -159,7 +159,7 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True)
 class Counts:
-    """What a condition counts among the images of a table.
+    """The counts of a condition among the images of a table.
 
     Attributes:
         images: the number of images.
@@ -174,7 +174,7 @@ class Counts:
 
     @property
     def value(self) -> float:
-        """The share of hits less that of losses."""
+        """Return the share of hits minus the share of losses."""
         return (self.hits - self.losses) / self.images
 
     def of(self, images: int) -> Counts:

@@ -1,4 +1,4 @@
-"""What a band around a difference shows.
+"""Verdicts: the conclusions from a band around a difference.
 
 It shows who is ahead, at which radii, and where the curves cross.
 """
@@ -102,7 +102,7 @@ def _as_printed(r: float) -> float:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a band shows of a table against another.
+    """The conclusion from a band about a table against another.
 
     Attributes:
         outcome: CROSSES if the table is shown ahead at some radii and behind at others;
@@ -185,7 +185,7 @@ def in_points(share: float) -> str:
 
 
 def judge(difference: Difference, delta: float = DELTA) -> Verdict:
-    """Return what the band of a difference at one radius or more shows.
+    """Return the verdict of the band of a difference at one radius or more.
 
     Example:
         >>> from randsmooth.metrics import Difference

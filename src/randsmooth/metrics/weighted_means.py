@@ -62,7 +62,7 @@ def quantile(y: Floats, c: Floats, z: float) -> Floats:
 
 
 class _Tilted(NamedTuple):
-    """What a tilt makes of the values.
+    """The values under a tilt.
 
     Attributes:
         tilt: (M, 1) between 0 and 1.
@@ -104,7 +104,7 @@ def _critical_value(logit: Floats, y: Floats, c: Floats) -> Floats:
 
 
 def _find_logit(y: Floats, c: Floats, z: Floats) -> Floats:
-    """Return (M,) logits of the tilts whose approximate critical values are z (M,).
+    """Return (M,) logits of the tilts with approximate critical values z (M,).
 
     They are found by secants in the logit, in which the logarithm of the critical value
     is nearly a line.

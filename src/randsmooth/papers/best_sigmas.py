@@ -43,7 +43,7 @@ class BestSigma:
 
 @dataclass(frozen=True)
 class MethodCurves:
-    """What the paper and the certificates at hand say of one method.
+    """The best accuracies of one method: the paper's, and those of certificates.
 
     Attributes:
         method: the name of the method.
@@ -198,7 +198,7 @@ def _data_of(radii: Sequence[float], curves: MethodCurves) -> pd.DataFrame:
 
 
 def _unknown(radii: Sequence[float]) -> BestSigma:
-    """Return accuracies of which none is known."""
+    """Return accuracies that are all unknown."""
     unknown = [math.nan for _ in radii]
     return BestSigma(
         accuracy=unknown, sigma=unknown, images=None, low=unknown, high=unknown
@@ -284,7 +284,7 @@ def _tables(
 
 
 def _notes_on_other_runs(evidence: Sequence[RowEvidence]) -> Iterator[str]:
-    """Say of which rows the released log is of another run than the paper's."""
+    """Name the rows whose released log is of another run than the paper's."""
     rows = [
         of_row.row
         for of_row in evidence

@@ -63,14 +63,14 @@ class CellAgreement:
 
     @property
     def share(self) -> float:
-        """The share of the informative cells whose difference is unexplained."""
+        """Return the share of informative cells with an unexplained difference."""
         if not self.differences:
             return 0.0
         return len(self.unexplained) / len(self.differences)
 
     @property
     def another_run(self) -> bool:
-        """Whether the file is a released log of another run than the row.
+        """Return whether the file is a released log of another run than the row.
 
         At least half of its informative cells differ then.
         """
@@ -234,7 +234,7 @@ class CellComparison:
 
     @property
     def of_printed_runs(self) -> list[CellAgreement]:
-        """The agreements of rows whose certificates are of the run that was printed.
+        """Return the agreements of rows with certificates of the printed run.
 
         Rows without certificates, and released logs of other runs, are left out.
         """
@@ -246,12 +246,12 @@ class CellComparison:
 
     @property
     def compared(self) -> int:
-        """How many informative cells the rows `of_printed_runs` have."""
+        """Return how many informative cells the rows `of_printed_runs` have."""
         return sum(len(agreement.differences) for agreement in self.of_printed_runs)
 
     @property
     def explained(self) -> int:
-        """How many of the `compared` cells are as printed.
+        """Return how many of the `compared` cells are as printed.
 
         Differences by rounding count as none. So do those by chance where the numbers
         of images differ.
@@ -263,7 +263,7 @@ class CellComparison:
 
     @property
     def summary(self) -> str:
-        """How many rows could be compared, and how many of their cells are as printed.
+        """Return how many rows could be compared, and how many cells are as printed.
 
         It ends in what may explain a difference: rounding, and chance where a row was
         measured on other images than the paper's.

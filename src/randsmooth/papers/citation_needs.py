@@ -29,7 +29,7 @@ class Need:
     reason: str = ""
 
     def covers(self, name: str) -> bool:
-        """Whether a thing of this kind is meant."""
+        """Return whether a thing of this kind is meant."""
         if self.family and re.fullmatch(self.family, name):
             return True
         return name in self.names
@@ -172,7 +172,7 @@ class Use(NamedTuple):
 
     @property
     def need(self) -> Need | None:
-        """The papers behind it; None where there is no entry for it."""
+        """Return the papers behind it; None where there is no entry for it."""
         for need in NEEDS:
             if need.kind == self.kind and need.covers(self.name):
                 return need
@@ -180,7 +180,7 @@ class Use(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether there is an entry for it."""
+        """Return whether there is an entry for it."""
         return self.need is not None
 
     def __str__(self) -> str:

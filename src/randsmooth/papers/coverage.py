@@ -1,4 +1,4 @@
-"""What certificates fill of the papers' tables: of one, or of all of them."""
+"""The cells of the papers' tables that certificates fill, of one table or of all."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -44,12 +44,12 @@ class TableCoverage:
 
     @property
     def filled(self) -> list[PaperRow]:
-        """The rows of which there are certificates of the run that is printed."""
+        """Return the rows with certificates of the printed run."""
         return [agreement.row for agreement in self.cells.of_printed_runs]
 
     @property
     def lacking(self) -> dict[str, list[PaperRow]]:
-        """The other rows by what is at hand of them, in words.
+        """Return the other rows by the evidence at hand for them, in words.
 
         That is nothing, or only logs of other runs.
         """
@@ -65,7 +65,7 @@ class TableCoverage:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a folder fills of all tables.
+    """The cells that a folder fills, of all tables.
 
     Attributes:
         tables: the coverage of each table of the papers.
@@ -91,7 +91,7 @@ class Survey:
 
     @property
     def drawn(self) -> list[TableCoverage]:
-        """The tables of which certificates of at least one row are there."""
+        """Return the tables with certificates of at least one row."""
         return [table for table in self.tables if any(table.cells.agreements)]
 
     def frame(self) -> pd.DataFrame:
@@ -148,13 +148,13 @@ def _compared(thing: PaperObject, scan: FolderScan, folder: Path) -> CellCompari
 
 
 def is_filled_table(thing: PaperObject) -> bool:
-    """Whether it is a table whose cells certificates fill."""
+    """Return whether it is a table with cells that certificates fill."""
     is_table = "/table" in thing.name and not thing.needs_models
     return is_table and any(row.figures for row in thing.rows())
 
 
 def kinds(files: Sequence[CertificateFile]) -> str:
-    """Say what certificates are of, most frequent first.
+    """Name the kinds of certificates, most frequent first.
 
     As in `smoothadv on cifar10 (37), gaussian on imagenet (7)`.
     """

@@ -37,7 +37,7 @@ OF_ROWS: Mapping[Drawing, Callable[[Sequence[RowEvidence], Scale], Output]] = {
 
 
 def draw_object(evidence: ObjectEvidence) -> Output | None:
-    """Draw a table or figure from what is at hand, with notes on its logs.
+    """Draw a table or figure from the evidence at hand, with notes on its logs.
 
     The answer is None where there is nothing to draw it from.
     """

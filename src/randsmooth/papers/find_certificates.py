@@ -160,7 +160,7 @@ def _skipped(
 
 
 def _described(file: FolderFile) -> CertificateFile:
-    """Describe a file of which data set, sigma and method are known."""
+    """Describe a file with a known data set, sigma and method."""
     table = file.table
     assert table is not None
     header = table.header
@@ -180,7 +180,7 @@ def _described(file: FolderFile) -> CertificateFile:
 def certificates_for(
     files: Iterable[CertificateFile], row: PaperRow, dataset: str
 ) -> list[CertificateFile]:
-    """Return those of the files that hold certificates of one row, on `dataset`.
+    """Return the files that hold certificates of one row, on `dataset`.
 
     Tables of the row's own preset come first. After them come files that may be of the
     same run: logs whose path allows it, and, for a row that is no ablation, tables of

@@ -19,7 +19,7 @@ TEXTS = {
 
 
 class Drawing(Enum):
-    """What is drawn; `drawings.py` has the function for each.
+    """The kinds of drawings; `drawings.py` has the function for each.
 
     Listing all objects shall load nothing heavy: these names stand for the functions.
     """
@@ -83,22 +83,22 @@ class PaperObject:
 
     @property
     def paper(self) -> str:
-        """The paper that it is in."""
+        """Return the paper that it is in."""
         return self.name.partition("/")[0]
 
     @property
     def file_name(self) -> str:
-        """How the files are called that it is written to, without their suffixes."""
+        """Return the name of the files that it is written to, without suffixes."""
         return self.name.replace("/", "-")
 
     @property
     def text(self) -> str:
-        """The text by which it is numbered, and whose figures are shown."""
+        """Return the text that numbers it, and whose figures are shown."""
         return TEXTS[self.paper]
 
     @property
     def needs_p_a(self) -> bool:
-        """Whether the certificates have to tell p_A."""
+        """Return whether the certificates have to tell p_A."""
         return self.drawing in NEEDS_P_A
 
     def rows(self) -> list[PaperRow]:
@@ -123,7 +123,7 @@ class PaperObject:
 
 @dataclass(frozen=True)
 class ImageNetTable(PaperObject):
-    """The models of the ACR paper on ImageNet, of which it prints no table."""
+    """The models of the ACR paper on ImageNet, for which it prints no table."""
 
     def rows(self) -> list[PaperRow]:
         """Return Gaussian training and Amplify at every sigma."""

@@ -25,7 +25,7 @@ LARGEST_WRITTEN_OUT = 1e15
 
 @dataclass
 class Output:
-    """What was made of a table or figure, its parts by name.
+    """A drawn table or figure, its parts by name.
 
     The only part of most objects is called "".
 

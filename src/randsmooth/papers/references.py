@@ -82,7 +82,7 @@ def _place(fields: Mapping[str, str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return what BibTeX writes as it is read."""
+    """Return the text of a BibTeX field as it is read."""
     letters = ACCENT.sub(_accented, text)
     return re.sub(r"\\([&%#_])", r"\1", letters).strip("{}")
 

@@ -53,17 +53,17 @@ class Reproduction:
 
     @property
     def missing(self) -> tuple[int, int]:
-        """How many rows are missing, and of how many."""
+        """Return how many rows are missing, and of how many."""
         return len(self.evidence.missing), len(self.evidence.rows)
 
     @property
     def lacking(self) -> Mapping[str, Sequence[PaperRow]]:
-        """The missing rows by what is at hand of them, in words."""
+        """Return the missing rows by the evidence at hand for them, in words."""
         return gathered((of_row.lack, of_row.row) for of_row in self.evidence.missing)
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """A sentence for each file that could not be used."""
+        """Return a sentence for each file that could not be used."""
         return self.evidence.skipped
 
     @property

@@ -1,4 +1,4 @@
-"""What is at hand of each row of a table or figure: its certificates, and its model.
+"""The evidence for each row of a table or figure: its certificates and its model.
 
 It is gathered in one pass. What is missing, what is drawn and what is told of it follow
 from it alone.
@@ -36,7 +36,7 @@ FEW_IMAGES_SHARE = 0.5
 
 @dataclass(frozen=True)
 class RowEvidence:
-    """What is at hand of a row.
+    """The certificates and the model at hand for a row.
 
     Attributes:
         row: the row of the paper.
@@ -62,7 +62,7 @@ class RowEvidence:
 
 @dataclass(frozen=True)
 class ObjectEvidence:
-    """What is at hand of a table or figure.
+    """The certificates and models at hand for a table or figure.
 
     Attributes:
         thing: the table or figure.
@@ -88,7 +88,7 @@ class ObjectEvidence:
 
     @property
     def missing(self) -> list[RowEvidence]:
-        """The rows that cannot be shown.
+        """Return the rows that cannot be shown.
 
         They are without certificates of their own run that tell enough; or without a
         model, where one is needed.
@@ -97,7 +97,7 @@ class ObjectEvidence:
 
     @property
     def unfinished(self) -> list[RowEvidence]:
-        """The rows for which runs have work left.
+        """Return the rows for which runs have work left.
 
         These are the missing ones, and those whose model is not yet certified.
         """

@@ -53,7 +53,7 @@ class PaperRow:
 
     @property
     def name(self) -> str:
-        """What to call the row in a legend."""
+        """Return the name of the row in a legend."""
         return f"{self.method}, {self.setting}" if self.setting else self.method
 
     @property
@@ -138,7 +138,7 @@ def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
 
 
 def is_main(preset: str) -> bool:
-    """Whether a preset is that of a main row, not of an ablation."""
+    """Return whether a preset belongs to a main row, not to an ablation."""
     return preset.count("/") == 1 or preset.endswith(("/table1", "/prose"))
 
 

@@ -28,7 +28,7 @@ REGISTRIES: dict[str, Any] = {
 
 
 def uses_of(thing: str | Path) -> Iterator[Use]:
-    """Return what stands behind one thing that a user named.
+    """Return the citable things behind one thing that a user named.
 
     Raises:
         Problem: it is neither a file of certificates, nor a model folder, nor a name
@@ -88,7 +88,7 @@ def _of_table(path: Path) -> Iterator[Use]:
 
 
 def of_header(header: Header) -> Iterator[Use]:
-    """Return what a table of certificates stands on, by its header.
+    """Yield the citable things behind a table of certificates, by its header.
 
     Example:
         >>> for use in of_header(Header(rule="grid", sound=True, dataset="mnist")):
@@ -140,7 +140,7 @@ def _of_base(model: Mapping[str, Any]) -> Iterator[Use]:
 
 
 def _of_training(facts: Mapping[str, Any]) -> Iterator[Use]:
-    """Return what is known of a network's training.
+    """Yield the citable things known of a network's training.
 
     That is method, its settings, attack, architecture and data set.
     """

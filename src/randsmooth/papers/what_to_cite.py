@@ -26,7 +26,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class Bibliography:
-    """What to cite.
+    """The entries to cite.
 
     Attributes:
         citations: the citations in the order of their reasons: certificate, training,
@@ -90,7 +90,7 @@ def _comment(text: str) -> str:
 
 
 def cited(things: Sequence[str | Path] = ()) -> Bibliography:
-    """Return what to cite for `things`.
+    """Return the entries to cite for `things`.
 
     They are certificate tables and logs, model folders, and names. A name is that of a
     training method, a rule, a bound, a data set, an architecture, a paper (the first
@@ -115,7 +115,7 @@ def cited(things: Sequence[str | Path] = ()) -> Bibliography:
 
 
 def bibliography_of(uses: Iterable[Use]) -> Bibliography:
-    """Return what to cite for `uses`, each entry once."""
+    """Return the entries to cite for `uses`, each once."""
     reasons_of_key = {"randsmooth": ["the program"]}
     unlisted = []
     for use in dict.fromkeys(uses):

@@ -87,17 +87,17 @@ class CheckLine:
 
     @property
     def mark(self) -> str:
-        """The tick, the cross, or the question mark."""
+        """Return the tick, the cross, or the question mark."""
         return MARKS[self.state]
 
     @property
     def word(self) -> str:
-        """The mark in words."""
+        """Return the mark in words."""
         return WORDS[self.state]
 
 
 def worth_printing(tables: Sequence[Certificates], checks: Sequence[Check]) -> bool:
-    """Whether a report shows its checks.
+    """Return whether a report shows its checks.
 
     Of a single table of counts nothing was compared, so that it is silent unless a
     check failed.

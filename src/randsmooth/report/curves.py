@@ -57,7 +57,7 @@ def radius_grid(tables: Sequence[Certificates]) -> Floats:
 
 
 def radius_title(tables: Sequence[Certificates]) -> str:
-    """Return what an axis of the tables' radii says.
+    """Return the title of an axis of the tables' radii.
 
     Raises:
         Problem: the tables are of different norms.

@@ -171,7 +171,7 @@ class Entry:
 
 
 def measure(table: Certificates, file: str) -> Entry:
-    """Measure what does not depend on other tables.
+    """Measure the figures of a table that do not depend on other tables.
 
     Args:
         file: the path of the table below the folder, for the reader.

@@ -69,7 +69,7 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
 
 
 def _content(panels: Sequence[Axes], suffix: str, title: str) -> bytes:
-    """Return what the file holds: a page under `title`, or an image."""
+    """Return the content of the file: a page under `title`, or an image."""
     if suffix == "html":
         return _page(panels, title).encode()
     return _image(panels, suffix)

@@ -98,7 +98,7 @@ class HiddenDifference:
 
 @dataclass(frozen=True)
 class Finding:
-    """What the ACRs of two tables say, and what their curves say beside it.
+    """The finding about two tables: their ACRs, and their curves beside them.
 
     Attributes:
         first, second: the names of the tables.
@@ -275,7 +275,7 @@ def _hidden_difference(
 
 
 def _acr_clause(finding: Finding) -> str:
-    """Say whose ACR is higher, if that is shown."""
+    """Return the clause that names the table with the higher ACR, if that is shown."""
     acr, other_acr = _distinct_figures(finding.acr_first, finding.acr_second)
     if finding.acr_shown:
         return ACR_DIFFERS.format(
@@ -323,7 +323,7 @@ def _comparison_words(finding: Finding) -> str:
 
 
 def _conclusion(finding: Finding) -> str:
-    """Say what the curves mean for a reader who would look at ACR alone."""
+    """Return the conclusion for a reader who would look at ACR alone."""
     if finding.hidden is not None:
         return _hidden_words(finding.hidden, finding.first)
     if finding.kind is FindingKind.CONFIRMED:

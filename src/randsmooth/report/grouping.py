@@ -1,4 +1,4 @@
-"""Grouping of values by what they have in common."""
+"""Grouping of values by a property that they share."""
 
 from collections.abc import Iterable
 from typing import TypeVar

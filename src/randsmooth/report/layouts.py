@@ -21,14 +21,14 @@ def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list
 
 
 def pipes(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:
-    """Lay out a Markdown table of escaped cells, the first row of which is the head."""
+    """Lay out a Markdown table of escaped cells; its first row is the head."""
     head, *body = rows
     rule = ["---:" if is_figures else "---" for is_figures in figures]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
 
 
 def tabular(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:
-    """Lay out a LaTeX table of escaped cells, the first row of which is the head."""
+    """Lay out a LaTeX table of escaped cells; its first row is the head."""
     head, *body = [rf"{' & '.join(cells)} \\" for cells in rows]
     sides = "".join("r" if is_figures else "l" for is_figures in figures)
     return [

@@ -258,7 +258,7 @@ def _payload(
     *,
     one_radius: bool,
 ) -> dict[str, Any]:
-    """Return what the page's script knows beside what is printed.
+    """Return the data that the page's script needs beside the printed figures.
 
     The lines are in the order of the page. Each is [places in the filters, places in
     the notes, file, intervals, end, accuracy, p_A, what its radii are]. `intervals` are

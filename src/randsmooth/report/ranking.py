@@ -209,7 +209,7 @@ def usual_radii(entries: Sequence[Entry], most: int = MOST_RADII) -> list[float]
 
 
 def _setting_of(entry: Entry) -> tuple[Any, ...]:
-    """Return what must be equal for two tables to be compared.
+    """Return the facts that must be equal for two tables to be compared.
 
     Settings are sorted by these facts, the first one first.
     """

@@ -1,4 +1,4 @@
-"""What a reader must know before comparing tables, as notes."""
+"""Warnings that a reader needs before comparing tables, as notes."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -22,7 +22,7 @@ STOPPING_RULES = ("radius", "screen", "grid", "dense")
 
 
 def remarks(tables: Sequence[Certificates]) -> list[Note]:
-    """Return what makes the tables hard to compare.
+    """Return notes on differences that make the tables hard to compare.
 
     There are no remarks where the tables differ in their classifiers only.
 
@@ -56,7 +56,7 @@ def remarks(tables: Sequence[Certificates]) -> list[Note]:
 
 
 def in_print(remark: Note) -> str:
-    """Return a remark for a page or a file, whose reader may type settings anywhere.
+    """Return a remark for a page or a file; its reader may type settings anywhere.
 
     Example:
         >>> print(in_print(Note("budgets_differ", field="n", values=[50, 60], rejudged=True)))
@@ -97,7 +97,7 @@ def held_columns(tables: Sequence[Certificates]) -> list[str]:
 
 
 def converted_words(table: Certificates) -> str:
-    """Say from what radii follow that are in another norm than the noise's own."""
+    """Explain the source of radii in another norm than the noise's own."""
     proof = f"that follow from {NORMS[table.proved_in].label}"
     if table.proved_in == table.norm:
         proof = "by a proof of their own"

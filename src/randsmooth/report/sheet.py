@@ -137,7 +137,7 @@ class Sheet:
 
     @property
     def check_lines(self) -> list[CheckLine]:
-        """The checks as lines; none where nothing was compared and nothing failed."""
+        """Return the checks as lines; none if nothing was compared or failed."""
         if not worth_printing(self.tables, self.checks):
             return []
         return check_lines(self.checks)
@@ -295,7 +295,7 @@ def build_sheet(
 
 
 def out_of_reach(tables: Sequence[Certificates], radius: float) -> frozenset[int]:
-    """Return the rows of which no image can be certified there (see `SheetColumn`)."""
+    """Return the rows that cannot certify an image there (see `SheetColumn`)."""
     return frozenset(
         row
         for row, table in enumerate(tables)

@@ -84,7 +84,7 @@ def run(settings: Accuracy) -> None:
 
 
 def _lines(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
-    """Return what was measured, in sentences, of radii in this norm."""
+    """Return the measured accuracies in sentences, of radii in this norm."""
     level = f"{measured.level:.0%}"
     assured = round_down(measured.assured, 3)
     samples_each = measured.samples / measured.images

@@ -96,7 +96,7 @@ def certify(settings: Certify) -> certificates.Certificates:
 
 
 def out_file(settings: Certify) -> Place:
-    """Return where the certificates go; those of a shard have a file of their own."""
+    """Return the file for the certificates; each shard has a file of its own."""
     out = settings.out or default_out(settings.model, settings.denoiser)
     if settings.shard is None:
         return out

@@ -48,7 +48,7 @@ def _spec(settings: Describe) -> data.DatasetSpec:
 
 
 def facts_for_people(spec: data.DatasetSpec) -> dict[str, str]:
-    """Return what a person reads of a data set."""
+    """Return the facts about a data set as lines for a person."""
     noun = "images"
     axes = " (channels, height, width), pixels in [0, 1]"
     if spec.features:

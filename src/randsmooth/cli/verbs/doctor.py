@@ -79,7 +79,7 @@ class Examination:
         self.broken: list[str] = []
 
     def look(self, thing: str, looked_at: Callable[[], Any]) -> Any:
-        """Return what a look finds, or how it fails."""
+        """Return the result of a look, or its failure."""
         try:
             return looked_at()
         except Exception as error:
@@ -152,7 +152,7 @@ def _cache() -> str:
 
 
 def _devices() -> Facts:
-    """Return what torch can run on."""
+    """Return the devices that torch can run on."""
     if not installed("torch"):
         return {}
     import torch
@@ -172,7 +172,7 @@ def _devices() -> Facts:
 
 
 def _packages() -> Facts:
-    """Return the versions of what is installed of our dependencies."""
+    """Return the versions of the installed dependencies."""
     versions = Facts()
     for requirement in metadata.requires("randsmooth") or []:
         name = re.split(r"[^\w.-]", requirement)[0]

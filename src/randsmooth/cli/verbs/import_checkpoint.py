@@ -95,7 +95,7 @@ def run(settings: Import) -> None:
 
 
 def _answer_classifier(settings: Import, model: models.Classifier, out: Path) -> None:
-    """Say what the classifier is, and how its images are normalised."""
+    """Print the kind of classifier, and how its images are normalised."""
     layer = model.provenance["normalisation"]
     content = {
         "model": str(out),

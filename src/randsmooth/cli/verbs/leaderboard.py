@@ -53,7 +53,7 @@ class Leaderboard(Answered, Judged):
 
 @dataclass(frozen=True)
 class Ranked:
-    """What became of the files below a folder.
+    """The ranked and the refused files below a folder.
 
     Attributes:
         entries: Those that are ranked.
@@ -152,7 +152,7 @@ def _note_left_out(ranked: Ranked) -> None:
 
 
 def _sections_of_the_page(ranked: Ranked) -> Iterator[tuple[str, list[str]]]:
-    """Return what the page says of files not ranked or not placed, below headings."""
+    """Return the page's lines on files not ranked or not placed, below headings."""
     if ranked.predicted:
         names = [with_urls(str(path)) for path in ranked.predicted]
         yield _heading_of_predictions(ranked), names

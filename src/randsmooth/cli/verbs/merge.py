@@ -72,7 +72,7 @@ def _commands(error: certificates.NotWhole) -> list[str]:
 
 
 def _unnamed_folders(command: Sequence[str]) -> list[str]:
-    """Return what has to be put into a command by hand, if anything.
+    """Return the parts of a command to fill in by hand, if any.
 
     These are folders, which shards do not name.
     """

@@ -145,7 +145,7 @@ def _summary_above_source(summary: str, source: str) -> str:
 
 
 def explained_method(name: str) -> Iterator[str]:
-    """Return what a method is, and what its hyperparameters mean.
+    """Return the explanation of a method and of its hyperparameters.
 
     Also their defaults, and the values that `train` takes by itself.
     """

@@ -123,7 +123,7 @@ def _smoothed(
 
 
 def _facts(noise: Noise, result: certification.Certified) -> dict[str, Any]:
-    """Return what all answers have in common."""
+    """Return the facts that all answers share."""
     asked = result.settings
     budget = {"n": asked.n, "alpha": asked.alpha, "seed": result.seed}
     if isinstance(noise, Gaussian):

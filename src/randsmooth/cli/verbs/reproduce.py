@@ -166,7 +166,7 @@ def answer_survey(settings: Reproduce) -> None:
 
 
 def survey_lines(survey: papers.Survey) -> Iterator[str]:
-    """Return what a person reads of the tables that a folder fills."""
+    """Return lines for a person on the tables that a folder fills."""
     from randsmooth.papers.coverage import kinds
 
     for table in survey.drawn:
@@ -221,7 +221,7 @@ def answer_object(settings: Reproduce, name: str) -> None:
 
 
 def answer_result(settings: Reproduce, result: papers.Reproduction) -> None:
-    """Print what was drawn; the verb fails where a model did."""
+    """Print the drawn parts; the command fails where a model did."""
     lines = "\n".join(result_lines(result)).split("\n")
     settings.answer(lines, lambda: as_json(result))
     if result.made is not None:
@@ -234,7 +234,7 @@ def answer_result(settings: Reproduce, result: papers.Reproduction) -> None:
 
 
 def as_json(result: papers.Reproduction) -> dict[str, Any]:
-    """Return what was drawn, for a program."""
+    """Return the drawn parts, for a program."""
     return {
         "object": result.object.name,
         "text": result.object.text,
@@ -246,7 +246,7 @@ def as_json(result: papers.Reproduction) -> dict[str, Any]:
 
 
 def result_lines(result: papers.Reproduction) -> Iterator[str]:
-    """Return what a person reads of a reproduction, with line breaks in its tables."""
+    """Return a reproduction as lines for a person, with line breaks in its tables."""
     from randsmooth.papers.output import to_text
 
     yield f"{result.object.name}: {result.object.title}"

@@ -49,7 +49,7 @@ class Train(Trained, HowToTrain, TrainingNoise):
         return self
 
     def of_training(self) -> TrainingSettings:
-        """Return what decides the training, without where it runs."""
+        """Return the settings that decide the training, without where it runs."""
         names = {*TrainingOptions.__optional_keys__}
         return TrainingSettings(**self.model_dump(include=names))
 

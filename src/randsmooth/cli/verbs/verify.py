@@ -55,7 +55,7 @@ class Verify(Answered):
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """What became of a file.
+    """The result of the check of a file.
 
     Attributes:
         file: Where it is.
@@ -135,7 +135,7 @@ def _is_listed(path: Path) -> bool:
 
 
 def examined(path: Path) -> CheckedFile:
-    """Return what is at `path`, and what of it could be checked."""
+    """Return the kind of the file at `path`, and the result of its check."""
     kind = None
     try:
         _check_can_be_opened(path)
@@ -229,7 +229,7 @@ class FileKind:
 
 
 def kind_of(path: Path) -> FileKind | None:
-    """Return the kind of what lies at `path`; None for what is not read back."""
+    """Return the kind of the file at `path`; None for a file that is not read back."""
     for kind in KINDS:
         if kind.recognises(path):
             return kind
@@ -271,7 +271,7 @@ def _is_log(path: Path) -> bool:
 
 
 def check_checkpoint(path: Path) -> str:
-    """Check the digests of what an interrupted training goes on from."""
+    """Check the digests of the checkpoint that an interrupted training resumes from."""
     from randsmooth.training import checkpoint
 
     return checkpoint.check(path)

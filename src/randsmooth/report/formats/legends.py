@@ -17,7 +17,7 @@ P_A_LEGEND = (
 def without_p_a_sentences(
     sheet: Sheet, word: Callable[[UnknownProbabilities], str] = str
 ) -> list[str]:
-    """Say of which tables p_A is not known, why, and what would tell it.
+    """Name the tables without p_A, the reason, and the remedy.
 
     `word` says the latter two.
     """
@@ -30,7 +30,7 @@ def without_p_a_sentences(
 def legend(
     sheet: Sheet, below: str, escaped: Callable[[str], str] = printable
 ) -> Iterator[str]:
-    """Say what the figures and marks mean, and what to know before comparing them.
+    """Explain the figures and marks, and warn before they are compared.
 
     Args:
         below: the mark of a figure that is shown to be below the baseline.

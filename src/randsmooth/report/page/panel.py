@@ -35,7 +35,7 @@ class Pictures(Protocol):
 
 @dataclass(frozen=True)
 class PageContent:
-    """What was measured, computed once for all panels; `page_content` makes it.
+    """The measurements, computed once for all panels; `page_content` makes them.
 
     Attributes:
         sheet: the tables and their metrics.
@@ -74,7 +74,7 @@ class PageContent:
 
 @dataclass(frozen=True)
 class PanelView:
-    """What one panel shows.
+    """The content of one panel.
 
     Attributes:
         content: the variables of its template by name, beside `sheet` and `looks`.
@@ -102,7 +102,7 @@ class Panel(Protocol):
     __name__: str
 
     def view(self, content: PageContent) -> PanelView | None:
-        """Return what the panel shows of `content`.
+        """Return the panel's view of `content`.
 
         The answer is None where it has nothing to show, and is left out.
         """

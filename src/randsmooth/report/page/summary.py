@@ -41,7 +41,7 @@ def sentences(sheet: Sheet) -> list[str | Note]:
 
 
 def _trusted(sheet: Sheet, rows: list[int]) -> list[int]:
-    """Return those of the rows that no failed check is about."""
+    """Return the rows that no failed check concerns."""
     return [row for row in rows if sheet.tables[row].name not in sheet.doubted]
 
 
@@ -178,7 +178,7 @@ def _has_higher_acr(first: Certificates, second: Certificates) -> bool | None:
 
 
 def _verdict_sentences(sheet: Sheet) -> Iterator[str | Note]:
-    """Say what certified accuracy shows of each table against the baseline."""
+    """Compare the certified accuracy of each table with the baseline, in sentences."""
     if sheet.baseline is None:
         yield Note("no_baseline")
         yield from _unit_sentence(sheet)
@@ -199,6 +199,6 @@ def _verdict_sentences(sheet: Sheet) -> Iterator[str | Note]:
 
 
 def _unit_sentence(sheet: Sheet) -> Iterator[str]:
-    """Say what r is where the radii are in units of their own."""
+    """Explain the unit of r where the radii have a unit of their own."""
     if sheet.norm.own_units:
         yield f"r is the {sheet.norm.title}."

@@ -104,7 +104,7 @@ def panel_script(module: Any) -> str:
 
 
 def data_uri(image: Any, kind: str, **options: Any) -> str:
-    """Return a picture of Pillow's as what a page can show without fetching it.
+    """Return a picture of Pillow's as a URI that a page shows without a download.
 
     Args:
         options: the options of `image.save`.
@@ -155,7 +155,7 @@ def _loader(place: str | Path) -> jinja2.BaseLoader:
 
 
 def _shown(value: Any) -> Any:
-    """Return what the template prints, before it is escaped.
+    """Return the value that the template prints, before it is escaped.
 
     Markup is the templates' own. A mark that cannot be seen ends what is written from
     right to left: a figure behind a Hebrew name stays behind it.

@@ -18,7 +18,7 @@ MOST_POINTS = 200
 
 
 def view(content: PageContent) -> PanelView | None:
-    """Return what is printed of each comparison, and the charts of differences.
+    """Return the printed figures of each comparison, and the charts of differences.
 
     The answer is None without a baseline.
     """
@@ -73,7 +73,7 @@ def _difference_line(content: PageContent, row: int, curve: Difference) -> Line:
 
 
 def waterfall_chart(content: PageContent) -> Axes | None:
-    """Draw what each table's ACR gained or lost in each bin of the baseline's p_A."""
+    """Draw each table's gain or loss of ACR in each bin of the baseline's p_A."""
     lines = [
         _waterfall_bars(content, one.row, one.waterfall)
         for one in content.against

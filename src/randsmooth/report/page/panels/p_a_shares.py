@@ -5,7 +5,7 @@ from randsmooth.report.page.panel import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView:
-    """Return the curves of the tables whose p_A is known.
+    """Return the curves of the tables with a known p_A.
 
     Of the others the template says why it is not, and what would make it known.
     """

@@ -116,7 +116,7 @@ def view(content: PageContent) -> PanelView:
 
 
 def _facts(table: Certificates) -> dict[str, str]:
-    """Return what one table records, in the order of the page."""
+    """Return the facts that one table records, in the order of the page."""
     header = table.header
     facts = {"images": f"{len(table):,}", "origin of the counts": _origin(table)}
     for field, name in HEADER_FACTS.items():
