@@ -27,16 +27,16 @@ def mean_interval(
 ) -> tuple[Floats, Floats]:
     """Return an interval for the expectation of values between two bounds.
 
-    The N values are drawn independently. To them one is added that was not seen: the
-    upper bound for the upper end and the lower bound for the lower one. The upper end
-    is the quantile of level Phi(z) of the weighted mean of all N + 1, their weights
-    uniform on the simplex (of Dirichlet's distribution with parameters 1). Nothing is
-    assumed of the distribution but its bounds: each end fails with probability at most
-    Phi(-z), however few values there are and however far those lie that none of them
-    resembles. The order of the values does not matter.
+    The N values are drawn independently. The function appends one pseudo-observation:
+    the upper bound for the upper end, and the lower bound for the lower one. The upper
+    end is the quantile of level Phi(z) of the weighted mean of all N + 1 values. Their
+    weights are uniform on the simplex (Dirichlet with parameters 1). The interval
+    assumes nothing about the distribution except its bounds. Each end fails with
+    probability at most Phi(-z), however few the values, and however far unseen values
+    lie. The order of the values does not matter.
 
-    Of values that are 0 or 1 these are Clopper and Pearson's ends; of paired shares the
-    interval contains 0 exactly where McNemar's exact test does not reject.
+    For values that are 0 or 1, the ends are those of Clopper and Pearson. For paired
+    shares, the interval contains 0 exactly where McNemar's exact test does not reject.
 
     Args:
         values: (..., J) that occurred, between the bounds.
