@@ -142,7 +142,7 @@ def test_figures_reach_json_and_page(found: Assessment) -> None:
     )
     for part in (
         "provably keep the right answer within 0.25",
-        "It is not proved that an answer is right",
+        "do not show that an answer is right",
         "<polyline",
     ):
         assert part in page, part
@@ -158,7 +158,7 @@ def test_the_page_says_what_stands_in_the_way() -> None:
     said = {
         "": "answer by the vote",
         "unlearnt": "not trained with noise",
-        "guesses": "Before anything else",
+        "guesses": "gets its images as in its training",
     }
     for word, (margin, sign) in table.items():
         one = assessed(margin, sign, sigmas=[0.5], n=200)
@@ -252,7 +252,7 @@ def test_too_few_samples_are_no_flaw_of_the_model(
         "samples cannot prove 0.5",
         "--n 301",
         "<b>More samples</b>",
-        "Is 100% what you know",
+        "Did you expect 100%",
     ):
         assert part in page, part
     monkeypatch.setattr(assessing, "SECONDS_FOR_CERTIFICATES", 1e-9)
