@@ -84,8 +84,8 @@ def certify(
             only if you pass it here. Images without labels are certified, too: what is
             then not known is whether they are right.
         settings: how to certify: n0, n, alpha, rule, backend, ... (see
-            `CertificationSettings`). Or as keywords, each in place of the one in
-            `settings`. Without sigma, the one that the model folder says.
+            `CertificationSettings`). They may also be given as keywords, each in place
+            of the one in `settings`. Without sigma, the model folder's sigma is taken.
         out: the file to write, `something.parquet`, or its URL, such as
             `s3://bucket/something.parquet`; None: the table is kept in memory alone.
             While a file is being made, each finished image is on a line of a journal
@@ -95,11 +95,12 @@ def certify(
         resume, overwrite: go on with an interrupted run into `out`, or discard what is
             there. A resumed run keeps the backend and the batch that it had.
         progress: True shows how far the run is, False does not; default: on a terminal.
-            Or a function like `progress.console`.
+            It may also be a function like `progress.console`.
         shard, only, command: see `RunSpec`.
         options: which images, and how they and the model are opened, as in `RunSpec`:
             split, image_column, label_column, resize, crop, take, skip, device,
-            identity, num_classes, model_args. And the fields of `settings`.
+            identity, num_classes, model_args. The fields of `settings` are options,
+            too.
 
     Raises:
         Problem: anything that cannot be used, named, before the work starts.

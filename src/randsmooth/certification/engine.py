@@ -100,7 +100,7 @@ class Engine:
             cannot change meanwhile.
         settings: the settings that decide how samples are drawn and answered: noise,
             sound, backend, precision, batch (of a network at least 128, of large images
-            32) and seed (None: 0). Or as keywords.
+            32) and seed (None: 0). They may also be given as keywords.
         device: where to draw and to answer.
 
     Attributes:
@@ -155,19 +155,19 @@ class Engine:
 
     @property
     def backend(self) -> Backend:
-        """What runs the base classifier, once it is chosen."""
+        """The backend that runs the base classifier, once it is chosen."""
         assert self._backend is not None, "prepare() first"
         return self._backend
 
     @property
     def prepared(self) -> Prepared:
-        """What is known since the base classifier was tried out."""
+        """The facts known since the base classifier was tried out."""
         assert self._prepared is not None, "prepare() first"
         return self._prepared
 
     @property
     def size(self) -> int:
-        """Samples that are drawn together; 0 before the engine is prepared."""
+        """The number of samples drawn together; 0 before the engine is prepared."""
         return 0 if self._prepared is None else self._prepared.size
 
     @property
@@ -349,7 +349,7 @@ class Engine:
 
     @property
     def samples_a_round(self) -> int:
-        """Samples of a round of a trial."""
+        """The number of samples in a round of a trial."""
         return BATCHES_A_ROUND * self.backend.workers * self.size
 
     def samples_a_second(self) -> float:
@@ -436,7 +436,7 @@ class Engine:
 
     @torch.inference_mode()
     def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
-        """Return (len(rows) * (K + 1),) what one batch adds to the counts."""
+        """Return (len(rows) * (K + 1),) the addends of one batch to the counts."""
         _, logits = self.answered(batch)
         columns = self.classes + 1
         predicted = torch.where(

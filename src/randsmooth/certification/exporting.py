@@ -140,7 +140,7 @@ def _exportable(model: object) -> nn.Module:
 
 
 def _shape_taken(module: nn.Module) -> tuple[int, ...] | None:
-    """Return the shape of what the module takes, where it says it.
+    """Return the shape of the inputs of a module, where the module says it.
 
     Of an image that is what the noise shows that it was trained under.
     """

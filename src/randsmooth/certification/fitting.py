@@ -42,7 +42,7 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
 
 
 def _own_data(model: object) -> str:
-    """Return what to do about images that are not the model's."""
+    """Return the advice for images that the model does not take."""
     name = models.provenance_of(model).get("dataset", "not recorded")
     return f"give images of its own data set ({name})"
 

@@ -216,7 +216,8 @@ def attack(
         engine=smoothed.engine,
         scale=scale,
         n=n,
-        level=alpha / len(rows),  # Bonferroni
+        # Bonferroni's correction: all PREDICTs together err with probability alpha.
+        level=alpha / len(rows),
     )
     attacked: list[_AttackedImage] = []
     changed = 0

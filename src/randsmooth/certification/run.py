@@ -399,7 +399,7 @@ class OpenRun:
 
     @property
     def engine(self) -> Engine:
-        """What draws the noise and asks the model."""
+        """The engine that draws the noise and asks the model."""
         return self.smoothed.engine
 
     def of_shard(self, shard: Shard) -> OpenRun:

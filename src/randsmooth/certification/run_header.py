@@ -107,15 +107,16 @@ def _drawn(engine: Engine, rule: Rule, shape: tuple[int, ...]) -> str:
         return f"all {rule.n} copies of an image, under thresholds from NumPy SFC64, addressed by (seed, shape)"
     by = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
     if engine.settings.sound:
-        by = "Gaussian rounded to k/255, exactly, from Philox4x64"  # the same on every device
+        # Philox4x64 gives the same numbers on every device.
+        by = "Gaussian rounded to k/255, exactly, from Philox4x64"
     block = rule.block or usual_block(shape)
     return f"{by} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
 
 
 def without_places(value: Any) -> Any:
-    """`value` with every absolute path in it, at any depth, cut to its name: tables are
-    passed on, and name no folders.
+    """Return `value` with every absolute path in it, at any depth, cut to its name.
 
+    Tables are passed on, so they must not name folders.
     Example:
         >>> without_places({"source": "/home/me/zoo.py:net", "arguments": {"weights": "hf:/home/me/vit", "depth": 20}})
         {'source': 'zoo.py:net', 'arguments': {'weights': 'hf:vit', 'depth': 20}}
@@ -133,11 +134,11 @@ def without_places(value: Any) -> Any:
 
 
 def runnable_here(word: str) -> str:
-    """A word of a command without absolute paths: of one in the current folder the
-    rest, of others the name.
+    """Return a word of a command without absolute paths.
 
-    Before that stands SOME_FOLDER, so that it is not taken for what has that name in
-    the current folder.
+    A path in the current folder becomes relative to it. Any other path becomes its name
+    after SOME_FOLDER, so that no file of that name in the current folder is taken for
+    it.
     """
     found = ABSOLUTE.fullmatch(word)
     if found is None:
@@ -150,9 +151,9 @@ def runnable_here(word: str) -> str:
 def describe_model(
     model: BaseClassifier, identity: str | None = None
 ) -> dict[str, Any]:
-    """What a base classifier is known by, beside its answers, and, where it is known,
-    how it was trained.
+    """Return the facts that a base classifier is known by, beside its answers.
 
+    How it was trained is among them, where it is known.
     Args:
         model: the base classifier, as `models.adapt` makes it.
         identity: the name that its user gives it.
@@ -214,9 +215,9 @@ def describe_model(
 def behaviour(
     engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()
 ) -> dict[str, str]:
-    """Hashes of the logits of an engine, to the last bit, for made-up images and for
-    some of a run's own, of `shape`.
+    """Return hashes of the logits of an engine, to the last bit.
 
+    There is one for made-up images, and one for some of a run's own, all of `shape`.
     Made-up images can be checked without the data set. The run's own distinguish models
     that give equal logits for all the made-up ones, as two decision trees may.
     """
@@ -234,9 +235,9 @@ def behaviour(
 
 
 def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
-    """What the noise of each of the images at `indices` depends on (see
-    `noise.address_of`).
+    """Return the address of the noise of each image at `indices`.
 
+    The address is a hash of the pixels (see `noise.address_of`).
     A few images are in memory at a time. Those of a streamed split are decoded for
     this, and again to be certified.
 
@@ -260,9 +261,9 @@ def fingerprint(
     labels: bool = True,
     hashes: Mapping[int, int] | None = None,
 ) -> str:
-    """A hash of the labels and the pixels of the images at `indices`, which tells two
-    data sets of one name apart.
+    """Return a hash of the labels and the pixels of the images at `indices`.
 
+    It tells two data sets of one name apart.
     Images without labels, or all of them where `labels` is False, are hashed with
     NO_LABEL.
     """

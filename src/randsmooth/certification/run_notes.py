@@ -100,7 +100,7 @@ def tell(run: OpenRun, show: Progress, reporter: Reporter) -> None:
 
 
 def _odd_units(run: OpenRun) -> Iterator[Note]:
-    """Yield what to know of the scale of the noise."""
+    """Yield the notes on the scale of the noise."""
     sigma = run.header.sigma or 0.0
     if run.images.spec.features:
         yield from _units_of_features(run)
@@ -109,7 +109,7 @@ def _odd_units(run: OpenRun) -> Iterator[Note]:
 
 
 def _units_of_features(run: OpenRun) -> Iterator[Note]:
-    """Yield what was taken for features, and where one sigma is not the same for all."""
+    """Yield notes on the columns taken for features, and on their different scales."""
     shape = run.images.spec.shape
     if len(shape) == 2:
         yield Note("taken_for_signals", shape=shape)

@@ -44,7 +44,7 @@ def measure_accuracy(
     progress: Progress | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> MeasuredAccuracy:
-    """Certified accuracy at `radius` of all images, to `within`, with 95% confidence.
+    """Return the certified accuracy at `radius`, to `within`, with 95% confidence.
 
     It is the figure that `certify(rule="radius=R", label_aware=True, n0=0)` would show
     for all, by the same noise. All images are certified by the rule `screen=R`, which

@@ -1,4 +1,4 @@
-"""The smoothed classifier: what a base classifier answers most often under noise."""
+"""The smoothed classifier: the most frequent class of a base classifier under noise."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ class SmoothedClassifier:
 
     Args:
         model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W)
-            in [0, 1]. Any normalisation must be inside it. A copy of it is taken. Or
-            whatever else `models.adapt` makes one of (a `torch.export` program, a
-            scikit-learn estimator, a function), or the name of a model as in
+            in [0, 1]. Any normalisation must be inside it. A copy of it is taken. It
+            may also be any model that `models.adapt` accepts (a `torch.export` program,
+            a scikit-learn estimator, a function), or the name of a model as in
             `load_model`.
         settings: how to certify (see `CertificationSettings`); a noise must be among
             them. Settings may also be given as keywords, each in place of the one in

@@ -108,7 +108,7 @@ def _check_unmasked(x: np.ma.MaskedArray[Any, Any], name: str) -> None:
 
 
 def _unreadable(x: Any, name: str, error: Exception) -> WrongData:
-    """Return the problem of what NumPy cannot read as an array."""
+    """Return the problem of a value that NumPy cannot read as an array."""
     parts = list(x) if isinstance(x, list | tuple) else []
     shapes = [_shape_of(part) for part in parts]
     for place, shape in enumerate(shapes):
@@ -283,7 +283,7 @@ def from_arrays(
 
 
 def _by_number(name: str, as_features: bool) -> Where:
-    """Return what names an input in errors by its number."""
+    """Return the function that names an input in errors by its number."""
     what = "row" if as_features else "image"
     return lambda index: f"{what} {index} of {name}"
 

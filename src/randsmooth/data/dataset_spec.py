@@ -80,7 +80,8 @@ class Categories:
 
         A number that is no code stands for the value of the code before it.
         """
-        import pandas as pd  # here, since it takes long to load
+        # Imported here, since pandas takes long to load.
+        import pandas as pd
 
         places = np.searchsorted(self.codes, column, side="right") - 1
         values = pd.Series(list(self.values), dtype=self.dtype)
@@ -174,7 +175,7 @@ class DatasetSpec:
 
     @property
     def inputs(self) -> str:
-        """What to call several inputs: "images", or "rows" of features."""
+        """The name for several inputs: "images", or "rows" of features."""
         return inputs_of(self.shape)
 
     @property

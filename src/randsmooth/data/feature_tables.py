@@ -139,7 +139,8 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
 
 def _frame(path: Path, header: Row, rows: Sequence[Row]) -> Any:
     """Return the rows of a CSV file as a DataFrame."""
-    import pandas as pd  # here, since it takes long to load
+    # Imported here, since pandas takes long to load.
+    import pandas as pd
 
     _, names = header
     cells = {place: [row[place] for _, row in rows] for place in range(len(names))}

@@ -1,4 +1,4 @@
-"""The arguments that a user gives to what opens a model, secrets among them."""
+"""The arguments that a user gives for opening a model, secrets among them."""
 
 import hashlib
 import inspect

@@ -138,7 +138,7 @@ def _imported(place: str, options: Sequence[str]) -> ModuleType:
 
 
 def _make_importable(folder: Path) -> None:
-    """Let what is in `folder` be imported."""
+    """Let the modules in `folder` be imported."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 

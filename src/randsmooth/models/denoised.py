@@ -129,12 +129,12 @@ class Denoised(Around):
 
     @property
     def arch(self) -> str:
-        """What the two parts are, in a few words."""
+        """The two parts, in a few words."""
         return f"{_arch(self.classifier)} behind {_arch(self.denoiser)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What lies between a noisy image and its label, besides a network."""
+        """The steps between a noisy image and its label, besides a network."""
         return (
             f"after noise: denoised by {_arch(self.denoiser)}",
             *notes_of(self.classifier),
@@ -184,7 +184,7 @@ class FunctionDenoiser(nn.Module):
 
 
 def _fact_of_ours(part: nn.Module, name: str) -> Any:
-    """Return what a part of ours says of itself.
+    """Return the statement of a part of ours about itself.
 
     An attribute of another's may mean something else.
     """
@@ -198,13 +198,13 @@ def _provenance(part: nn.Module) -> dict[str, Any]:
 
 
 def _facts(part: nn.Module) -> dict[str, Any]:
-    """Return what a certificate says of a part."""
+    """Return the words of a certificate about a part."""
     known = {"weights": weights_hash(part), "arch": _arch(part)}
     return _provenance(part) | known
 
 
 def _arch(part: nn.Module) -> str:
-    """Return what a part is, in a word or a few."""
+    """Return the name of a part, in a word or a few."""
     arch = _fact_of_ours(part, "arch")
     if arch:
         return str(arch)

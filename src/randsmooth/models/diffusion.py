@@ -118,7 +118,7 @@ class DiffusionDenoiser(nn.Module):
         return (x.clamp(-1.0, 1.0) + 1.0) / 2.0
 
     def _prediction(self, x_t: Tensor) -> Tensor:
-        """Return what the network predicts, (B, C, H, W).
+        """Return the prediction of the network, (B, C, H, W).
 
         Raises:
             WrongModel: it answers with something else.

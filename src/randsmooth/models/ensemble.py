@@ -149,7 +149,7 @@ def _log_of_mean_probabilities(answers: Sequence[Tensor]) -> Tensor:
 
 
 def _member_logits(member: nn.Module, x: Tensor) -> Tensor:
-    """Return what a member answers.
+    """Return the answer of a member.
 
     The rest is checked of the whole ensemble.
 

@@ -63,7 +63,7 @@ def _not_found(name: str, written: str, error: Exception) -> NotFound:
 
 
 def _meaning(error: Exception) -> str:
-    """Return what an error of the hub means, in our words."""
+    """Return the meaning of an error of the hub, in our words."""
     for kind, words in MEANINGS:
         if isinstance(error, kind):
             return words

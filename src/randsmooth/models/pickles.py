@@ -150,7 +150,7 @@ class Rehearsal:
         self._stack = []
 
     def _above_mark(self) -> list[Any]:
-        """Take what lies above the last mark."""
+        """Take the values above the last mark."""
         parts = self._stack
         self._stack = self._stacks_below.pop()
         return parts
@@ -227,7 +227,7 @@ class Rehearsal:
         self._stack.append(storage)
 
     def _check_is_stored(self, key: str, storage: Storage) -> None:
-        """Raise WrongFile where a storage is larger than what the file holds of it."""
+        """Raise WrongFile where a storage is larger than its part of the file."""
         size = storage.elements * storage.width
         fits = size <= self.size
         if self.records is not None:

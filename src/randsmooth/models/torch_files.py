@@ -35,7 +35,7 @@ NOT_TORCHS = "it is no file of torch.save"
 
 
 def load_plain(source: Path | bytes) -> Any:
-    """Return what a file of `torch.save` holds: tensors on the CPU and plain values.
+    """Return the contents of a file of `torch.save`: CPU tensors and plain values.
 
     Args:
         source: the file, or its bytes.

@@ -123,7 +123,8 @@ def _state(model: nn.Module) -> dict[str, Any]:
 def _add(hashed: Any, name: str, value: object) -> None:
     """Hash an entry of a state dict.
 
-    It is a tensor, or what quantised layers and extra states keep beside tensors.
+    It is a tensor, or a value that quantised layers and extra states keep beside
+    tensors.
     """
     if isinstance(value, dict):
         for key, part in value.items():

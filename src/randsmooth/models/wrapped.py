@@ -1,4 +1,4 @@
-"""A model behind what its images need, and before what makes logits of its answer."""
+"""A model between the steps that its images need and those that make logits."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -130,7 +130,7 @@ def wrap(
     interpolation: str = "bilinear",
     num_classes: int | None = None,
 ) -> Wrapped:
-    """Return `model` behind what its images need, as a base classifier.
+    """Return `model`, after the steps that its images need, as a base classifier.
 
     It takes images in [0, 1] of the data set's own size. Noise is added to such an
     image, and everything else happens after it, in the order of the arguments. So a

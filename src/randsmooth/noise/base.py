@@ -289,7 +289,7 @@ class Noise(ABC):
 
     @property
     def unit(self) -> NDArray[np.floating[Any]]:
-        """What a change of each coordinate is divided by before its norm is taken.
+        """The divisor of a change of each coordinate before its norm is taken.
 
         It broadcasts to an input.
         """
@@ -297,7 +297,7 @@ class Noise(ABC):
 
     @property
     def step(self) -> float:
-        """From one radius of a grid to the next, where a user names no step.
+        """The step from one radius of a grid to the next, where a user names none.
 
         It is the longest of 0.25, 0.1, 0.05, 0.025, 0.01, ... that is a quarter of
         `scale` at most; 1 where radii are whole.

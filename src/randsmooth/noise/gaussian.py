@@ -70,11 +70,11 @@ class Gaussian(Noise):
 
     @property
     def title_with_norm(self) -> str:
-        """As `title`: radii in L2 are understood."""
+        """Return the same as `title`: radii in L2 are understood."""
         return self.title
 
     def check_for_pixels(self) -> None:
-        """As `Noise.check_for_pixels`: sigma is at most 100."""
+        """Check as `Noise.check_for_pixels` does; sigma is at most 100."""
         check_sigma(self.sigma)
 
     def rounded(self) -> GridSampler:

@@ -82,7 +82,7 @@ class GaussianPerCoordinate(Noise):
 
     @property
     def unit(self) -> NDArray[np.floating[Any]]:
-        """What a change of each coordinate is divided by before its L2 norm is taken.
+        """The divisor of a change of each coordinate before its L2 norm is taken.
 
         It has the shape of `std`.
         """
@@ -90,7 +90,7 @@ class GaussianPerCoordinate(Noise):
 
     @property
     def known_shape(self) -> tuple[int, ...]:
-        """That of `std`, which has that of an input in a header."""
+        """The shape of `std`; in a header, it is the shape of an input."""
         return self.std.shape
 
     def __post_init__(self) -> None:
@@ -132,7 +132,7 @@ class GaussianPerCoordinate(Noise):
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Noise:
-        """As `Noise.from_facts`; with `times` it is `PerFeature`."""
+        """Make a noise as `Noise.from_facts` does; with `times` it is `PerFeature`."""
         if set(facts) == {"std", "times"}:
             return PerFeature(**facts)
         return super().from_facts(facts)
@@ -210,7 +210,7 @@ class GaussianPerCoordinate(Noise):
         return UNIT.tail(radius)
 
     def convert(self, norm: str, r: ArrayLike, *, shape: Sequence[int] = ()) -> Floats:
-        """As `Noise.convert`: the largest balls in the ellipsoid.
+        """Convert as `Noise.convert` does: to the largest balls in the ellipsoid.
 
         Those of L2 and L1 touch it where std is smallest, the L-infinity one in its
         corners, all of the same length.

@@ -53,7 +53,7 @@ class Laplace(Noise):
         check_length("b", self.b)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`: the noise is the difference of two exponential numbers.
+        """Draw as `Noise.draw` does: the difference of two exponential numbers.
 
         x + noise is rounded to a grid that does not depend on x (see
         `randsmooth.noise.fine`).

@@ -62,7 +62,7 @@ class Splitting(OfShares):
 
     @property
     def copies(self) -> int | None:
-        """2 lam 255 where that is a whole number, but for rounding lam; else None."""
+        """The whole number 2 lam 255, up to the rounding of lam; None if it is none."""
         exact = 2 * LEVELS * self.lam
         number = round(exact)
         whole = number > 0 and abs(exact - number) < WHOLE * number
@@ -83,7 +83,7 @@ class Splitting(OfShares):
         )
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`, with thresholds of its own for every coordinate of a copy.
+        """Draw as `Noise.draw` does, with new thresholds for each coordinate of a copy.
 
         Example:
             >>> import torch

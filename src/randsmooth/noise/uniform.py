@@ -81,7 +81,7 @@ class Uniform(OfShares):
     proves_apart: ClassVar[tuple[str, ...]] = ("linf",)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """As `Noise.draw`; x + noise is rounded to a grid that does not depend on x.
+        """Draw as `Noise.draw` does; x + noise is rounded to a grid independent of x.
 
         See `randsmooth.noise.fine`.
 

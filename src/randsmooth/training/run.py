@@ -434,10 +434,10 @@ def _check_shares(recipe: Recipe, images: int, ranks: ranked.Ranks) -> None:
 def take_folder(
     stack: ExitStack, run: TrainingRun[Network], folder: Path, *, begun: bool
 ) -> None:
-    """Lock the folder until `stack` is closed, and clean it of what another run left.
+    """Lock the folder until `stack` is closed, and remove the files of another run.
 
-    Of a run that has `begun`, all is kept. Of another, a teacher's predictions are
-    kept, which may have taken hours and are used only if they fit.
+    It keeps all files of a run that has `begun`. Of another run, it keeps the
+    predictions of a teacher, which may have taken hours and are used only if they fit.
     """
     make_folder(folder)
     stack.enter_context(claimed(folder))

@@ -117,7 +117,7 @@ class Backend(ABC):
 
     @property
     def processor(self) -> str:
-        """Kind and model of what computes.
+        """The kind and the model of the device that computes.
 
         Another may give other last bits, and a GPU's generator other noise.
         """
@@ -201,7 +201,7 @@ def own_copy(model: nn.Module) -> nn.Module:
 
 
 def frozen(model: nn.Module) -> nn.Module:
-    """Return the model, whose parameters ask for no gradients from now on.
+    """Return the model; its parameters ask for no gradients from now on.
 
     Example:
         >>> linear = frozen(nn.Linear(2, 2))
@@ -223,7 +223,7 @@ def in_batches(
     *,
     filled: bool = True,
 ) -> Tensor:
-    """Return what `answer` gives for `images`, which it is asked about in batches.
+    """Return the answers of `answer` to `images`, which it gets in batches.
 
     Args:
         answer: a function of some of the images; it returns a row for each.

@@ -94,7 +94,7 @@ def cpu_instructions() -> str:
 
 
 def lacks_bfloat16(device: torch.device) -> str | None:
-    """Return what computes on `device`, in words, where it has no units for bfloat16.
+    """Return the name of the processor of `device`, if it has no units for bfloat16.
 
     It is None if it has some, or if that is not known. A limit on oneDNN's instructions
     counts, since torch does not use what lies beyond it.
@@ -130,7 +130,7 @@ def features() -> Mapping[str, Any]:
 
 @cache
 def _cpu_by_linux() -> dict[str, str]:
-    """Return what /proc/cpuinfo says of the first CPU; nothing on other systems."""
+    """Return the facts in /proc/cpuinfo on the first CPU; none on other systems."""
     path = Path("/proc/cpuinfo")
     if not path.exists():
         return {}

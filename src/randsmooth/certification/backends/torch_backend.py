@@ -80,7 +80,7 @@ class Torch(Backend):
         return self.answer(noisy)
 
     def _called(self, noisy: Tensor) -> Any:
-        """Return what the model answers, called in the way found so far."""
+        """Return the answer of the model, called in the way found so far."""
         # Channels last is a layout of images alone.
         layout = self.layout if noisy.dim() == 4 else torch.contiguous_format
         if not self.gradients:
@@ -300,7 +300,7 @@ def _module_of(
 
 
 def silent(model: nn.Module) -> nn.Module:
-    """Return the model, whose traced parts raise their errors without printing them.
+    """Return the model; its traced parts raise their errors without printing them.
 
     torch.fx prints an error of a traced module to stderr before it raises it. A model
     that fails may answer when it is called in another way; where it does not, the error

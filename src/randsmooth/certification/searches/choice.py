@@ -32,7 +32,7 @@ def make_search(
     seed: int,
     gradient_free: bool,
 ) -> BallSearch:
-    """Return what searches the balls around images of `shape` (C, H, W).
+    """Return the search of the balls around images of `shape` (C, H, W).
 
     Args:
         smoothed: the smoothed classifier to attack.

@@ -192,7 +192,7 @@ def _check_config(config: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _last_line(error: Exception) -> str:
-    """Return the last line of an error's words, which says what is wrong."""
+    """Return the last line of an error, which says the fault."""
     words = str(error).strip() or type(error).__name__
     return shown(words.splitlines()[-1])
 

@@ -167,7 +167,7 @@ def import_checkpoint(
 def _settings(
     weights: ForeignCheckpoint, spec: DatasetSpec, arch: str | None
 ) -> dict[str, Any]:
-    """Return what a `Classifier` for a data set is made by.
+    """Return the arguments that make a `Classifier` for a data set.
 
     Args:
         weights: the weights of its network.
@@ -202,13 +202,13 @@ def _with_weights(
 def _facts(
     weights: ForeignCheckpoint, dataset: str | None, sigma: float | None
 ) -> dict[str, Any]:
-    """Return what is known of the weights, for their provenance."""
+    """Return the known facts of the weights, for their provenance."""
     facts = {"dataset": dataset, "sigma": sigma, "imported": weights.origin}
     return {name: value for name, value in facts.items() if value is not None}
 
 
 def _check_settings(sigma: float | None, images: int) -> None:
-    """Check what does not depend on the file."""
+    """Check the arguments that do not depend on the file."""
     if sigma is not None and not 0 < sigma < float("inf"):
         raise BadValue(
             field="sigma",

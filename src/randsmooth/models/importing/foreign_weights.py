@@ -91,7 +91,7 @@ class ForeignCheckpoint(NamedTuple):
 
 
 def read_checkpoint(path: Path) -> ForeignCheckpoint:
-    """Return what the file at `path` holds.
+    """Return the contents of the file at `path`.
 
     It is one of `torch.save` with a state dict somewhere in it, or of safetensors.
 
@@ -119,7 +119,7 @@ def read_checkpoint(path: Path) -> ForeignCheckpoint:
 
 
 def _content(path: Path) -> Any:
-    """Return what a file holds, tensors and plain values alone."""
+    """Return the contents of a file: tensors and plain values alone."""
     if path.suffix == ".safetensors":
         return load_file(path)
     # Before torch 1.6 files were pickles without an archive around them.
