@@ -19,8 +19,8 @@ def check_dataset(dataset: str, *, images: bool = True) -> None:
     """Raise Problem unless `dataset` is a name, or a folder or file.
 
     Args:
-        dataset: as a user gives it.
-        images: whether those of a named data set must be there to be had.
+        dataset: the name or path that a user gives.
+        images: whether the images of a named data set must be at hand.
 
     Example:
         >>> check_dataset("digits")

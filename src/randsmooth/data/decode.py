@@ -121,7 +121,7 @@ def decode(
     """Return one image in the form that `spec` asks for: (C, H, W) uint8.
 
     Args:
-        stream: its bytes.
+        stream: the bytes of the image.
         spec: the spec of its data set.
         where: names the image in errors.
         draws: the uniform numbers of a random resized crop; None: no such crop.

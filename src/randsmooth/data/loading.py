@@ -133,11 +133,11 @@ def describe(
     They are those of its name, or those that a sample of its images shows.
 
     Args:
-        dataset: as for `load`, and so are the others.
+        dataset: the data set; this and the other arguments are those of `load`.
         image_column: the column, array or extension that holds the images.
-        label_column: the one that holds the labels.
-        resize: what every image is scaled to.
-        crop: what is then cut from the centre.
+        label_column: the column, array or extension that holds the labels.
+        resize: the size that every image is scaled to.
+        crop: the size that is then cut from the centre.
 
     Raises:
         Problem: in the cases of `load`.

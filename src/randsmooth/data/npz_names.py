@@ -29,7 +29,7 @@ def arrays_by_word(names: Iterable[str], path: Path) -> dict[str, Arrays]:
     """Return the word for each split in the names of arrays -> its arrays.
 
     Args:
-        names: of all arrays in the file.
+        names: the names of all arrays in the file.
         path: the path of the file, for errors.
 
     Raises:

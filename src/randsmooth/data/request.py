@@ -15,7 +15,7 @@ class Request:
     """The arguments of `data.load`, and what the name of a data set says.
 
     Attributes:
-        split: which is asked for; None: "train", or the one there is.
+        split: the split that is asked for; None: "train", or the one there is.
         columns: the columns that hold images and labels.
         fit: how images are brought to one size.
         device: where batches are to be.

@@ -203,7 +203,8 @@ def images_below(
     """Return the image files in `folder` and below it, in alphabetical order.
 
     Args:
-        folder: where to begin. A folder to which several links lead is read once.
+        folder: the folder to begin with. A folder to which several links lead is read
+            once.
         left_out: counts the other files.
         in_class: whether `folder` is that of one class.
 

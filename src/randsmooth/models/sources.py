@@ -38,7 +38,7 @@ class SourceForm(NamedTuple):
 
     Attributes:
         written: an example of it, for errors and help.
-        what: what it names.
+        what: the kind of model that it names.
         pattern: a regular expression of names that are written in this way; empty for a
             folder that is there.
         check: raises Problem where it cannot be opened, as far as that is known without

@@ -112,7 +112,7 @@ class Ablation(Noise):
         return torch.cat([x, torch.ones_like(marked)], dim=1)
 
     def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        """Draw as `Noise.draw` does: the pixels of the k smallest of d numbers are seen.
+        """Draw as `Noise.draw` does: the pixels of the k smallest numbers are seen.
 
         These have 53 bits.
 

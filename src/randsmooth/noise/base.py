@@ -39,10 +39,11 @@ class Noise(ABC):
     what is promised here.
 
     Attributes:
-        name: as users write it, and as the registry lists it: "uniform".
+        name: the name of the noise as users write it, and as the registry lists it:
+            "uniform".
         norm: the norm of the radii, one of `NORMS`.
-        usage: how a user writes the noise: "uniform=LAM".
-        summary: what a copy is and what that certifies, in one sentence.
+        usage: the way to write the noise: "uniform=LAM".
+        summary: one sentence that says what a copy is and what it certifies.
         tight: whether a classifier by one coordinate (L0: by whether it sees some
             pixels) changes sides just beyond the radius.
         domain: the least and the most that a number of an input may be, where the noise

@@ -17,8 +17,8 @@ class Copies:
 
     Attributes:
         x: the input (*shape).
-        stream: from which the noise comes.
-        samples: how many copies.
+        stream: the stream that the noise comes from.
+        samples: the number of copies.
 
     Example:
         >>> import torch

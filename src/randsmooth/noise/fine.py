@@ -41,7 +41,7 @@ def in_parts(out: Tensor, stream: Stream, law: str) -> Iterator[tuple[Tensor, Te
 
     Args:
         out: (n, ...)
-        law: of the numbers, one of `streams.LAWS`.
+        law: the distribution of the numbers, one of `streams.LAWS`.
     """
     import torch
 

@@ -29,9 +29,9 @@ class HoldingFixed(Noise):
     in a held one.
 
     Attributes:
-        noise: what is drawn for the other features.
+        noise: the noise that is drawn for the other features.
         held: positions of the features that are held fixed, ascending.
-        columns: their names.
+        columns: the names of the features held fixed.
 
     Raises:
         Problem: no feature is held, positions are not ascending, or there is not one

@@ -27,7 +27,7 @@ class InNorm(Noise):
     See `Noise.convert`.
 
     Attributes:
-        noise: what is drawn.
+        noise: the noise that is drawn.
         norm: the norm of the radii, one of `noise.norms`.
         dimensions: the shape of an input, which some proofs need.
 

@@ -29,14 +29,15 @@ class Norm:
         label: the norm itself: "L1".
         radius: "L1 radius".
         unit: the unit of a radius; empty where `radius` says it.
-        change: within which the class provably stays, r being the radius.
+        change: the words for a change within which the class provably stays, r being
+            the radius.
         power: p of the L_p norm that it is, in whatever units.
         whole: whether radii are whole numbers.
         own_units: whether the change of each coordinate is counted in a unit of its
             own.
         needs_shape: whether radii in it follow from others by the shape of an input.
-        usual_step: between radii in the tables of the literature; None where there are
-            none.
+        usual_step: the step between radii in the tables of the literature; None where
+            there are none.
 
     Example:
         >>> NORMS["l1"].title

@@ -103,7 +103,7 @@ def computed_words(streams: Tensor, part: int, places: Tensor) -> Tensor:
     Args:
         streams: (..., 4) `Philox.signed`, with the dimensions of `places` or 1 in their
             place.
-        part: as of `Philox.words`.
+        part: the part of the stream, see `Philox.words`.
         places: (...) int64, from 0 on.
 
     Returns:

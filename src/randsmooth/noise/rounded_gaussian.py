@@ -405,7 +405,7 @@ class GridOnDevice:
             own: (n,) the groups of the pixels, ascending.
             bits: (n,) their first bits.
             streams: the streams of the groups, as `computed_words` takes them.
-            groups: what is drawn.
+            groups: the groups that are drawn.
         """
         import torch
 

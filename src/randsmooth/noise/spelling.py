@@ -56,7 +56,7 @@ class Deviations:
         """Return what a text such as "0.25std" means.
 
         Raises:
-            Problem: what stands before `std` is no number.
+            Problem: the text before `std` is no number.
         """
         try:
             times = float(text.strip().removesuffix(STD))

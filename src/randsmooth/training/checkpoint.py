@@ -55,7 +55,7 @@ class Checkpoint(Stored):
     Attributes:
         recipe: dumped.
         model: the weights.
-        optimizer: its state.
+        optimizer: the state of the optimiser.
         schedule: the state of the method's schedule.
         history: a row for each epoch that is finished.
     """

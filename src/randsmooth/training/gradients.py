@@ -71,7 +71,7 @@ def gradient_norms(
 
     Args:
         model: gives logits (B, K); the `.grad` of its parameters is left alone.
-        method: whose loss is taken, with m noises per image.
+        method: the method; its loss is taken, with m noises per image.
         images: a training split.
         indices: positions in it of the images to measure.
         sigma: standard deviation of the noise.

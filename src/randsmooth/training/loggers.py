@@ -158,7 +158,8 @@ def open_loggers(
         loggers: as `check_loggers` returns them. None: those of ours whose files a
             resumed run has; for a new run TensorBoard, where it is installed.
         folder: the folder of the run.
-        hyperparameters: what decides the weights: numbers, words and lists by name.
+        hyperparameters: the values that decide the weights: numbers, words and lists by
+            name.
         first_step: the first step of the optimiser that is still to be taken; 0 unless
             the run is resumed.
 

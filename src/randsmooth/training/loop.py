@@ -153,11 +153,11 @@ class Trainer:
     """One training run: SGD or Adam on the method's objective.
 
     Attributes:
-        recipe: what decides the weights.
+        recipe: the recipe that decides the weights.
         images: the training split.
         weights: the model, of which `model` is the compiled form where the recipe asks
             for it.
-        schedule: what the method keeps from epoch to epoch.
+        schedule: the values that the method keeps from epoch to epoch.
         folder: the folder of the run.
         fabric: where it is computed, and in which precision.
         reporter: shows how far it is.

@@ -73,9 +73,9 @@ class ModelProbe:
     noise by m, the chunk and the copy.
 
     Attributes:
-        model: the one in training.
+        model: the model that is being trained.
         images: the training split.
-        noise: that of the copies; None: none.
+        noise: the noise of the copies; None: none.
         stream: the stream of the epoch.
         device: where the model is.
         ranks: they take turns with the chunks, and all get all counts.
@@ -159,7 +159,7 @@ class Answers(Stored):
     Attributes:
         counts: (N, K) for each image, how many noisy copies were put into each class.
         done: so many images, the first ones, were asked about.
-        about: what the answers depend on, by name.
+        about: the facts that the answers depend on, by name.
     """
 
     counts: Tensor

@@ -247,9 +247,9 @@ class Execution:
     """Where a run is trained, who is told, and what becomes of an earlier one.
 
     Attributes:
-        placement: on which devices it is trained.
+        placement: the devices on which it is trained.
         resume, overwrite, accept_changes, callback: see `train`.
-        loggers: as `open_loggers` takes them.
+        loggers: the loggers, as `open_loggers` takes them.
         progress: shows how far the run is.
     """
 
@@ -274,9 +274,9 @@ class TrainingRun(Generic[Network]):
         network: the class of what is trained.
         verb: the command that does the same.
         settings: the choices of the user.
-        recipe: what decides the weights.
-        notes: on the recipe, for the user.
-        data: what is trained on.
+        recipe: the recipe that decides the weights.
+        notes: the notes on the recipe, for the user.
+        data: the data that it is trained on.
         execution: how it is carried out.
     """
 

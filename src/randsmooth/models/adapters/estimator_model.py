@@ -36,7 +36,7 @@ class EstimatorModel(PythonModel):
             it is taken.
 
     Attributes:
-        names: of the classes that it was fitted with, in its own order.
+        names: the names of the classes that it was fitted with, in its own order.
         numbered: whether these are whole numbers from 0, which are labels.
         classes: the names of the K classes that its votes are for.
         feature_names: the names of the columns that it was fitted with; None where they

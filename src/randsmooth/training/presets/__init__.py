@@ -54,7 +54,7 @@ class Preset:
     Attributes:
         name: paper/method; paper/method/variation for a row of an ablation table, or
             for one of two versions of a row.
-        method: its registered name.
+        method: the registered name of the method.
         source: paper and table or appendix.
         datasets: names it was published for; empty: any data set.
         optimisation: the training schedule; None: the one usual for the data set.
