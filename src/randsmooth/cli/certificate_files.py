@@ -30,6 +30,7 @@ from randsmooth.urls import Place, fetched
 P = TypeVar("P", bound=Place)
 T = TypeVar("T")
 
+# Help of the argument that names files of certificates.
 FILES = (
     "Parquet files of `randsmooth certify` (of an unfinished run its journal, "
     "OUT.parquet.partial), or TSV logs as the literature publishes them."

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from randsmooth.launch import Step
     from randsmooth.launch.step_costs import StepCosts
 
+# The assumptions behind the printed times.
 SUPPOSED = (
     "measured: each network on a few images here, in float32, with random weights; "
     "supposed: one step after the other, every epoch at the method's full strength, "

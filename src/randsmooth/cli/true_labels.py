@@ -18,6 +18,7 @@ IN_THE_ORDER_OF_LOGS = ("cifar10", "mnist")
 # What a log is of that names no split.
 USUAL_SPLIT = "test"
 
+# The column of a Parquet file that holds the labels.
 LABEL_COLUMN = "label"
 
 

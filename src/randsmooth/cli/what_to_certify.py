@@ -32,11 +32,13 @@ from randsmooth.noise import NOISES
 from randsmooth.rules import RULES
 from randsmooth.urls import fetched, is_url, name_of
 
+# Value of --ensemble -> the rule by which the models are combined.
 ENSEMBLES = {
     "mean-logits": "logits",
     "mean-probabilities": "probabilities",
     "vote": "vote",
 }
+# Help of the argument that names one model or more.
 MODELS = f"{Identified.model_fields['model'].description} Several with --ensemble."
 
 # Settings that say which classifier is certified, not how.

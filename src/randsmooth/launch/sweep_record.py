@@ -15,6 +15,7 @@ from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import ANOTHER_OUT, OutputExists, Setting, WrongFile
 from randsmooth.launch.step import Step
 
+# The file in the folder of a sweep that records its grid.
 RECORD = "sweep.yaml"
 # The most bytes of the record, which has the settings of up to 2,000 models.
 MOST_RECORD_BYTES = 2**22

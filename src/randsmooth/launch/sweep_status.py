@@ -16,6 +16,7 @@ from randsmooth.launch.sweep_grid import SweepGrid
 from randsmooth.launch.sweep_record import SweepRecord
 from randsmooth.launch.sweep_steps import steps_of
 
+# The states of a model of a sweep.
 STATES = ("done", "running", "queued", "waiting", "failed")
 
 

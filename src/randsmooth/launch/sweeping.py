@@ -24,6 +24,7 @@ from randsmooth.launch.table_steps import Rank
 from randsmooth.launch.workers import Workers
 from randsmooth.progress import Progress, chosen_progress
 
+# The page in the folder of a sweep that ranks its tables.
 PAGE = "leaderboard.html"
 
 

@@ -63,8 +63,8 @@ def certified_shares(
     """Return `certified_accuracy` at many radii at once.
 
     Args:
-        table: with labels.
-        radii: (M,)
+        table: the certificates, with labels.
+        radii: (M,) the radii, in the norm of the table.
 
     Returns:
         (M,) shares of all images.
@@ -164,7 +164,7 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     the application must withstand, and report where the curves cross.
 
     Args:
-        table: with labels.
+        table: the certificates, with labels.
         up_to: the last radius that counts, in units of pixels in [0, 1].
 
     Raises:

@@ -35,6 +35,7 @@ from randsmooth.noise import Gaussian
 
 State = Literal["passed", "failed", "unknown"]
 
+# The states of a check.
 PASSED: State = "passed"
 FAILED: State = "failed"
 UNKNOWN: State = "unknown"
@@ -70,6 +71,7 @@ SHARE_IN_ANOTHER_ORDER = 0.5
 NOT_AT_HAND = "which is not here"
 IN_ANOTHER_ORDER = "whose images stand here in another order"
 
+# The sentence for each kind and state of a check.
 WORDING: dict[tuple[str, State], str] = {
     ("rows", PASSED): "each image has one row",
     (

@@ -8,6 +8,7 @@ from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import MissingValue, WrongFile, check_known
 from randsmooth.metrics.requirements import AtLeast, Condition, NoWorse
 
+# The keys of a condition.
 KEYS = ("at", "least", "baseline", "margin")
 
 

@@ -15,6 +15,7 @@ from randsmooth.metrics.intervals import Floats, Ints, share_interval
 from randsmooth.metrics.pairing import require_same_images
 from randsmooth.metrics.radii import check_radius
 
+# The warning beside a drawn envelope.
 NO_ONE_CLASSIFIER = (
     "this is no one classifier's certified accuracy: at each radius it is that of the "
     "table which certifies most images there, chosen by these very images"

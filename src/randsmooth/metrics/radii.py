@@ -21,6 +21,7 @@ from randsmooth.errors import BadValue
 from randsmooth.noise import NORMS, Gaussian
 from randsmooth.rules import MOST_SAMPLES
 
+# Gaussian noise of sigma 1; its tail is that of the standard normal distribution.
 STANDARD_NORMAL = Gaussian(1.0)
 
 # The distance between two columns of L2 radii, as the literature has it, in units of

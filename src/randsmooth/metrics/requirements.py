@@ -26,6 +26,7 @@ from randsmooth.metrics.radii import asked_radii, can_certify, check_radius, far
 
 Outcome = Literal["shown", "refuted", "not enough images"]
 
+# The outcomes of a condition.
 SHOWN: Outcome = "shown"
 REFUTED: Outcome = "refuted"
 NOT_ENOUGH: Outcome = "not enough images"

@@ -15,6 +15,7 @@ import numpy as np
 from randsmooth.metrics.bands import Difference
 from randsmooth.metrics.reach import RADIUS_DECIMALS, rounded_down
 
+# The outcomes of a verdict; `Verdict` says what each means.
 CROSSES = "crosses"
 AHEAD = "ahead"
 BEHIND = "behind"

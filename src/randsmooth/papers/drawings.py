@@ -11,6 +11,7 @@ from randsmooth.papers.rows import PaperRow, named
 from randsmooth.papers.runs import Scale
 from randsmooth.report.grouping import gathered
 
+# Drawings that follow from formulas alone, and their functions.
 FORMULAS: Mapping[Drawing, Callable[[], Output]] = {
     Drawing.RADIUS_AND_SLOPE: theory.figure_2,
     Drawing.BUDGETS_FOR_ACR: theory.theorem_1,
@@ -19,6 +20,7 @@ FORMULAS: Mapping[Drawing, Callable[[], Output]] = {
     Drawing.HINGE_BOUNDS: theory.proposition_1,
     Drawing.THREE_GUARANTEES: theory.confidence_figure,
 }
+# Drawings of the evidence for a paper's rows, and their functions.
 OF_ROWS: Mapping[Drawing, Callable[[Sequence[RowEvidence], Scale], Output]] = {
     Drawing.TABLE: from_certificates.table,
     Drawing.TABLE_WITH_COSTS: from_models.table_with_costs,

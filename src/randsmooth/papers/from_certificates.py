@@ -23,8 +23,10 @@ from randsmooth.report import Axes, Line
 from randsmooth.report.curves import budget_curve, p_a_grid
 from randsmooth.report.grouping import gathered
 
+# Titles of axes.
 RADIUS = "certified L2 radius"
 ACCURATE = "certified accuracy (%)"
+# The metric of accuracy at radius 0.
 CLEAN = "accuracy@0"
 
 

@@ -48,6 +48,7 @@ class Drawing(Enum):
     SOFT_AND_HARD = auto()
 
 
+# Drawings that need certificates which tell p_A.
 NEEDS_P_A = frozenset({Drawing.P_A_CURVES, Drawing.ACR_BY_BUDGET})
 
 
@@ -444,8 +445,10 @@ OBJECTS: tuple[PaperObject, ...] = (
     ),
 )
 
+# Reasons why a table or figure is not computed.
 SETTINGS = "a table of settings, which `randsmooth methods` lists"
 ILLUSTRATION = "an illustration"
+# The tables and figures that are not computed, and the reason.
 NOT_COMPUTED = {
     "acr/table4": SETTINGS,
     "acr/figure1": ILLUSTRATION,

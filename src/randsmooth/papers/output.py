@@ -13,8 +13,11 @@ from randsmooth.escape import latex, markdown, printable, to_csv
 from randsmooth.report import Axes, Line, draw
 from randsmooth.report.layouts import aligned, pipes, tabular
 
+# Columns of the table that `numbers` returns.
 POINT_COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
+# The word of that table for each kind of line.
 LINE_WORDS = {"line": "curve", "step": "staircase", "points": "points"}
+# Suffixes of the files that a figure is written to.
 FIGURE_SUFFIXES = ("png", "pdf", "html")
 
 # A cell that holds a number, which is laid out to the right: 9,876, -0.25 or 1e-05.
@@ -119,6 +122,7 @@ class TableLayout:
     lines: Callable[[Sequence[Sequence[str]], Sequence[bool]], list[str]]
 
 
+# Suffix of a file -> the layout of its table.
 LAYOUTS = {
     "txt": TableLayout(printable, aligned),
     "md": TableLayout(markdown, pipes),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+# The parts of a BibTeX entry: its kind, key and fields; a field's name and text.
 ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
+# An accent in TeX: its mark, and the letter below it.
 ACCENT = re.compile(r"\{\\(v |[`'^\"])(\w)\}")
 # The marks that combine with the letter before them.
 COMBINING_MARKS = {

@@ -151,7 +151,7 @@ def evidence_of(
 
     Args:
         thing: the table or figure that shows the rows.
-        rows: its rows, or some of them.
+        rows: the rows of the table or figure, or some of them.
         files: all certificates at hand.
         scale: the size of the models that are made, or would be, in `folder`.
     """

@@ -50,6 +50,7 @@ class Scale:
         return "-".join(words)
 
 
+# The sizes of a reproduction, by name.
 SCALES = {
     # It shows that everything runs.
     "tiny": Scale(

@@ -8,6 +8,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import Problem
 from randsmooth.metrics import Comparison, GivenUp, Point, Scope, Waterfall
 
+# The method of the table that others are compared with, unless a user names one.
 BASELINE_METHOD = "gaussian"
 
 Pair = tuple[Certificates, Certificates]

@@ -13,9 +13,12 @@ from typing import Any
 from randsmooth.certificates import Certificates
 from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, State
 
+# The heading of the block of checks.
 HEADING = "Checks"
+# The reason why a table is not judged; `kinds` names the failed checks.
 NOT_JUDGED = "not judged, as a check failed ({kinds})"
 
+# The mark that a report prints for each state of a check.
 MARKS: dict[State, str] = {PASSED: "✓", FAILED: "✗", UNKNOWN: "?"}
 
 # What a screen reader reads in place of the mark.
@@ -78,7 +81,7 @@ class CheckLine:
     """One line of the block of checks.
 
     Attributes:
-        state: of all checks that the line is about.
+        state: the state that all checks of the line share.
         sentence: says what was found.
     """
 

@@ -183,6 +183,7 @@ def budget_curve(table: Certificates) -> tuple[list[int], list[float]] | None:
     return sizes, acrs
 
 
+# Titles of an axis of p_A: under one noise, and under the noise of each table.
 P_A_TITLE = "p_A (share of noisy copies given the true label)"
 OWN_P_A_TITLE = (
     "p_A (share of copies, under each table's own noise, given the true label)"

@@ -16,7 +16,9 @@ from randsmooth.report import web
 from randsmooth.report.charts import DASHES, Axes, Line, Look, looks_by_name
 from randsmooth.report.plotly_charts import plot
 
+# Suffixes of the files that a figure is written to.
 FIGURE_FORMATS = ("png", "pdf", "svg", "html")
+# Resolution of a PNG file.
 DOTS_PER_INCH = 160
 # matplotlib's line style for each dash pattern of a chart.
 LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))

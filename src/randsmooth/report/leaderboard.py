@@ -26,6 +26,7 @@ from randsmooth.report.ranking import (
 )
 from randsmooth.report.remarks import sure_of
 
+# The title of the page, unless another is given.
 TITLE = "Certified robustness: leaderboard"
 # The facts of a table that the page's reader can filter by.
 FILTERS = ("dataset", "noise", "method", "repository", "rule")

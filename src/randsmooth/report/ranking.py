@@ -31,6 +31,7 @@ MOST_RADII_OF_ONE_OF_MANY_NORMS = 4
 # any, and it takes minutes.
 MOST_COMPARED = 40
 
+# Decimals of a printed ACR.
 ACR_DECIMALS = 3
 
 # The share of p_A that stands beside certified accuracy: the far end of the curve.

@@ -21,6 +21,7 @@ RADIUS_DIGITS = 6
 # Decimals of a p_A, at least; one that is nearly 1 has more.
 P_A_DECIMALS = 2
 
+# The sentence for a setting without a radius to rank at.
 NOT_RANKED = (
     "Not ranked: no radius was named, and none follows from a noise that is not known."
 )

@@ -22,6 +22,7 @@ from randsmooth.errors import NotComparable, NotFound, Problem, WrongTable
 from randsmooth.extras import needs
 from randsmooth.progress import worded
 
+# The way on where the packages that the page needs are missing.
 WITHOUT_PAGE = "`randsmooth evaluate A B` prints the paired comparison without it"
 
 # Format of a table of metrics -> the suffix of its file.

@@ -23,6 +23,7 @@ from randsmooth.escape import printable, shortened
 from randsmooth.launch import SweepGrid
 from randsmooth.progress import console
 
+# The first word of `randsmooth sweep status FOLDER`.
 STATUS = "status"
 # Characters of the remark on a model in the list of a sweep's models.
 LONGEST_REMARK = 160

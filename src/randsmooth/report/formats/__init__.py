@@ -13,6 +13,7 @@ from randsmooth.report.formats.programs import to_csv, to_json
 from randsmooth.report.formats.terminal import to_text
 from randsmooth.report.sheet import Sheet, build_sheet
 
+# The function that prints a sheet in each format.
 FORMATS: dict[str, Callable[[Sheet], str]] = {
     "text": to_text,
     "md": to_markdown,

@@ -8,6 +8,7 @@ from randsmooth.notes import Note
 from randsmooth.report.remarks import in_print
 from randsmooth.report.sheet import Sheet
 
+# The sentence that explains the columns of p_A.
 P_A_LEGEND = (
     "Share of images (%) whose p_A, the label's probability under noise, "
     "is at least x: every image weighs the same."

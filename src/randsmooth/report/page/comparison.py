@@ -20,6 +20,7 @@ from randsmooth.report.plotly_charts import plot
 from randsmooth.report.remarks import held_columns, in_print, sure_of
 from randsmooth.report.sheet import Sheet, build_sheet
 
+# The title of the page, unless another is given.
 TITLE = "Certified robustness compared"
 
 

@@ -48,7 +48,7 @@ def page(
     page's policy lets no script run but those whose hash it names, and fetches nothing.
 
     Args:
-        package: whose folder holds the template.
+        package: the package whose folder holds the template.
         scripts, styles: JavaScript and CSS to put into the page, as text (see `asset`).
         plots: put plotly.js before the scripts.
     """
@@ -67,7 +67,7 @@ def fragment(package: str, template: str, **content: Any) -> Markup:
     """Return a piece of a page: a template filled and escaped as in a whole page.
 
     Args:
-        package: whose folder holds the template.
+        package: the package whose folder holds the template.
     """
     return _filled(template, content, package)
 
