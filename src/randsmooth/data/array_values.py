@@ -25,7 +25,7 @@ USUAL_WHITE = (255, 65_535)
 
 
 def into_unit_range(low: float, high: float) -> str:
-    """Return what brings images with values in [low, high] into [0, 1].
+    """Return the advice that brings images with values in [low, high] into [0, 1].
 
     Not all of them are in it already.
 

@@ -67,7 +67,8 @@ def as_array(x: Any, name: str) -> Array:
 
     try:
         return np.asarray(x)
-    except Exception as error:  # what stands for an array may raise anything
+    # An object in the place of an array may raise anything.
+    except Exception as error:
         raise _unreadable(x, name, error) from error
 
 

@@ -207,7 +207,7 @@ def is_image(shape: Sequence[int]) -> bool:
 
 
 def inputs_of(shape: Sequence[int]) -> str:
-    """Return what to call several inputs of `shape`.
+    """Return the name for several inputs of `shape`.
 
     Example:
         >>> inputs_of((3, 32, 32)), inputs_of((13,))

@@ -64,7 +64,7 @@ def _chosen_splits(
 
 
 def _name_of(dataset: Any) -> str:
-    """Return what to call a Dataset: as it calls itself, where it does."""
+    """Return the name for a Dataset: the name that it gives itself, if it has one."""
     name = dataset.info.dataset_name or dataset.info.builder_name
     return f"{shown(name)} (datasets)" if name else "a datasets.Dataset"
 

@@ -74,7 +74,7 @@ class Source(ABC):
         return self.labels[indices]
 
     def where(self, index: int) -> str:
-        """Return what to call image `index` in an error."""
+        """Return the name for image `index` in an error."""
         if self.names:
             return f"image {index} ({self.names[index]})"
         return f"image {index} of {self.name}"

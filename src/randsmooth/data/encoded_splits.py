@@ -75,7 +75,7 @@ def spec_of_splits(
 
 
 def _headers(encoded: Encoded) -> set[ImageHeader]:
-    """Return what the headers of (some of) the images say."""
+    """Return the facts in the headers of (some of) the images."""
     headers = set[ImageHeader]()
     for index in sample(len(encoded), SAMPLED_IMAGES):
         with encoded.open(index) as stream:

@@ -358,7 +358,7 @@ def _numbers(cells: Sequence[str]) -> list[float] | None:
 
 
 def _values(cells: Sequence[str]) -> NDArray[Any] | list[str | None]:
-    """Return what the cells of a column hold: whole numbers, numbers, or texts.
+    """Return the kind of the cells of a column: whole numbers, numbers, or texts.
 
     A text is None where there is no value. Numbers come as an array, which a table
     takes a thousand of as fast as one Series.

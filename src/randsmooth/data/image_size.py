@@ -59,7 +59,7 @@ class Fit:
 
     @classmethod
     def of(cls, resize: Size | None = None, crop: Size | None = None) -> Fit | None:
-        """Return what a user asks for; None where neither argument is given.
+        """Return the fit that a user asks for; None where neither argument is given.
 
         Args:
             resize: a number of pixels, (height, width) or "HxW".

@@ -70,7 +70,7 @@ class Images(ABC):
         return self.labels[indices.cpu()]
 
     def name_of(self, index: int) -> str:
-        """Return what to call image `index`: a file of its own, else its position."""
+        """Return the name for image `index`: a file of its own, else its position."""
         return f"{self.spec.name}[{index}]"
 
     def batch(

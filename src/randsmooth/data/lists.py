@@ -40,7 +40,7 @@ Row = tuple[int, list[str]]
 
 @dataclass(frozen=True)
 class ImageList:
-    """The rows of a list of images, of which each split is a part.
+    """The rows of a list of images; each split is a part of them.
 
     Attributes:
         path: the path of the list; paths in it are relative to its folder.
@@ -162,7 +162,8 @@ class ImageList:
             WrongData: there is none, or there are several.
         """
         folder = self.path.parent
-        name = cell.replace("\\", "/")  # Windows divides folders by backslashes.
+        # Windows divides folders by backslashes.
+        name = cell.replace("\\", "/")
         meant = by_name.get(str(_plain(folder / name))) or by_name.get(name, set())
         if len(meant) == 1:
             (file,) = meant
@@ -279,7 +280,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def _delimiter(path: Path, header: str) -> str:
-    """Return what stands between the cells of a file whose first line is `header`.
+    """Return the delimiter of a file with the first line `header`.
 
     Raises:
         WrongData: it could be one of several.

@@ -127,7 +127,7 @@ def read_frame(file: Path, names: list[str]) -> Any:
 
 
 def _called(files: Sequence[Path]) -> str:
-    """Return what to call the files of one split in errors."""
+    """Return the name for the files of one split in errors."""
     if len(files) == 1:
         return str(files[0])
     return f"{files[0]} and {len(files) - 1} more"
@@ -210,7 +210,7 @@ def _schema(file: Path) -> pa.Schema:
 
 
 def _opened(file: Path) -> pq.ParquetFile:
-    """Return the file, of which no rows are read yet.
+    """Return the file, before any row of it is read.
 
     Raises:
         WrongFile: it is no Parquet file.
@@ -280,7 +280,8 @@ def _mapped(
         whole = datasets.load_dataset(
             "parquet",
             data_files=[str(file.resolve()) for file in files],
-            split="train",  # what it calls files without a split
+            # The library calls files without a split "train".
+            split="train",
             columns=columns.names,
             batch_size=MOST_ROWS_AT_A_TIME,
         )

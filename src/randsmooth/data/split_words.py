@@ -128,7 +128,8 @@ def splits_beside(names: Iterable[str]) -> list[str]:
         >>> splits_beside(["train_station", "test_tube"])
         []
     """
-    split_by_name = dict[tuple[str, ...], dict[str, str]]()  # by their other words
+    # The other words of names -> each of these names -> its split.
+    split_by_name = dict[tuple[str, ...], dict[str, str]]()
     for name in names:
         split = split_in(name)
         if split is None:

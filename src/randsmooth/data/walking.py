@@ -213,7 +213,8 @@ def images_below(
             a split, so that it may be no class.
     """
     paths = list[Path]()
-    seen = set[tuple[int, int]]()  # device and inode
+    # Device and inode of each folder.
+    seen = set[tuple[int, int]]()
     waiting = [folder]
     while waiting:
         place = waiting.pop()

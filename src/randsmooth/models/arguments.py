@@ -99,7 +99,8 @@ def check_arguments(
     """
     try:
         signature = inspect.signature(called)
-    except ValueError:  # a compiled function says nothing of its arguments
+    # A compiled function says nothing of its arguments.
+    except ValueError:
         return
     try:
         signature.bind(*[None] * first, **given)

@@ -107,7 +107,8 @@ class Rehearsal:
             WrongFile: it asks for code, for more than the file has, or it is damaged.
         """
         self._stack: list[Any] = []
-        self._stacks_below: list[list[Any]] = []  # one for each mark
+        # One stack for each mark.
+        self._stacks_below: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
         try:
             for number, step in enumerate(pickletools.genops(file)):

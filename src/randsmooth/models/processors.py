@@ -81,7 +81,8 @@ def steps_of(folder: Path) -> list[ModelStep]:
     except Problem as error:
         reason = str(error)
         cause: Exception = error
-    except Exception as error:  # of values that nobody meant
+    # A setting of an odd value may raise anything.
+    except Exception as error:
         reason = "a setting has a value that no processor has"
         cause = error
     raise WrongModel(

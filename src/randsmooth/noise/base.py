@@ -150,7 +150,7 @@ class Noise(ABC):
         return tuple(shape)
 
     def clear(self, x: Tensor) -> Tensor:
-        """Return what the network sees of inputs (n, *shape) without noise.
+        """Return the tensor that the network sees of inputs (n, *shape) without noise.
 
         Returns:
             (n, *self.shape(shape))

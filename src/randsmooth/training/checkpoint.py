@@ -134,7 +134,7 @@ def load(path: Path) -> Checkpoint:
 
 
 def check(path: Path) -> str:
-    """Return what was verified about the checkpoint at `path`, in one sentence.
+    """Return the verified facts about the checkpoint at `path`, in one sentence.
 
     Raises:
         Problem: in the cases of `load`.

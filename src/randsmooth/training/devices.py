@@ -197,7 +197,7 @@ def make_fabric(recipe: Recipe, placement: Placement | None = None) -> Fabric:
 
 
 class Ranks:
-    """The processes of a run, of which the first, 0, alone writes and reports.
+    """The processes of a run; the first, 0, alone writes and reports.
 
     Attributes:
         rank: the number of this process.

@@ -244,7 +244,7 @@ class SmoothedTeacher:
     def _dependencies(
         self, model: Classifier, n: int, augmented: bool
     ) -> dict[str, str]:
-        """Return what the predictions depend on, by name."""
+        """Return the facts that the predictions depend on, by name."""
         dependencies = {
             "weights": models.weights_hash(model),
             "n": n,
@@ -299,7 +299,7 @@ def stored_predictions(run: Path) -> Tensor | None:
 
 
 def check_answers(path: Path) -> str:
-    """Return what was verified about the teacher's answers at `path`, in one sentence.
+    """Return the verified facts about the teacher's answers at `path`, in a sentence.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -99,7 +99,8 @@ class Recipe(Optimisation, Reading, UnderNoise):
         ['seed: 1 in the file, 0 asked for']
     """
 
-    optimiser: ClassVar[str] = "sgd"  # or adam
+    # The other optimiser is "adam".
+    optimiser: ClassVar[str] = "sgd"
 
     dataset: str
     take: int | None
@@ -153,7 +154,7 @@ class Recipe(Optimisation, Reading, UnderNoise):
         return self.batch // self.build_method().m
 
     def summary(self) -> str:
-        """Return what is trained and how, in one line for the user.
+        """Return one line for the user on the training.
 
         Hyperparameters that are the method's defaults are left out.
         """

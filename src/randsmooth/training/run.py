@@ -289,7 +289,7 @@ class TrainingRun(Generic[Network]):
     execution: Execution
 
     def written(self) -> dict[str, Any]:
-        """Return what run.yaml holds: the command, its arguments and the settings."""
+        """Return the contents of run.yaml: the command, its arguments and settings."""
         placement = self.execution.placement
         arguments = {
             "verb": self.verb,

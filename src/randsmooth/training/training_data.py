@@ -110,7 +110,7 @@ def load(recipe: Recipe, device: torch.device, own: Images | None = None) -> Ima
 
 
 def fingerprint(images: Images) -> str:
-    """Return what tells `images` from others: their number, and a hash of some.
+    """Return the mark that tells `images` from others: their number and a hash of some.
 
     Example:
         >>> fingerprint(data.load("digits", "train"))
