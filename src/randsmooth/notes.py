@@ -287,9 +287,10 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     ),
     "judged_anyway": "The verdicts are given in spite of failed checks, as asked.",
     "verdict_off": (
-        "As a check failed, no verdict is given on {names}, and no figure is marked; ",
+        "A check failed, so {names} get no verdict and no marked figures (to give them "
+        "all the same: ",
         Setting("anyway"),
-        " gives them all the same.",
+        ").",
     ),
     "no_baseline": (
         "No verdicts: nothing says which table is the baseline; name it (",

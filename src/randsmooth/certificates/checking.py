@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from randsmooth.certificates.files import read
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.journal import UNFINISHED, Journal
+from randsmooth.certificates.logs.inferred import infer
 from randsmooth.certificates.selection import images_planned
 from randsmooth.errors import WrongFile
 
@@ -17,8 +18,18 @@ from randsmooth.errors import WrongFile
 RADIUS_TOLERANCE = 1e-9
 
 
-def check_file(path: Path | str) -> str:
+def check_file(
+    path: Path | str,
+    *,
+    sigma: float | None = None,
+    n: int | None = None,
+    alpha: float | None = None,
+) -> str:
     """Check a certificate table, a journal or a log.
+
+    Args:
+        sigma, n, alpha: what a log was made with, to check its radii by; None for what
+            its path and its largest radii say. Other files hold theirs.
 
     Returns:
         What was found to be right, in one sentence.
@@ -38,10 +49,28 @@ def check_file(path: Path | str) -> str:
         return _check_table(path)
     if path.suffix == UNFINISHED:
         return _check_journal(path)
+    return _check_log(path, sigma, n, alpha)
+
+
+def _check_log(
+    path: Path, sigma: float | None, n: int | None, alpha: float | None
+) -> str:
+    """Check that the columns of a log agree, and its radii where their most is known."""
+    log = read(path)
+    sentence = (
+        f"log: {len(log)} images; it has no digest, `correct` fits label and predict"
+    )
+    header = infer(log, path, sigma=sigma, n=n, alpha=alpha).header
+    facts = {"sigma": header.sigma, "n": header.n, "alpha": header.alpha}
+    unknown = [name for name, value in facts.items() if value is None]
+    if unknown:
+        return (
+            f"{sentence}; not checked: whether its radii are possible, as its "
+            f"{', '.join(unknown)} is not known"
+        )
     return (
-        f"log: {len(read(path))} images; it has no digest, "
-        "each of its numbers is possible "
-        "and `correct` fits label and predict"
+        f"{sentence}, and no radius is beyond what sigma {header.sigma:g}, n "
+        f"{header.n:,} and alpha {header.alpha:g} certify"
     )
 
 

@@ -24,6 +24,7 @@ from .leaderboard import write_leaderboard as write_leaderboard
 from .page.comparison import comparison_page as comparison_page
 from .page.comparison import page_content as page_content
 from .page.comparison import write_comparison as write_comparison
+from .page.comparison import write_page as write_page
 from .page.panel import PageContent as PageContent
 from .page.panel import PanelView as PanelView
 from .page.panel import Pictures as Pictures

@@ -5,16 +5,21 @@ a report on many tables stays short.
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from randsmooth.certificates import Certificates
+from randsmooth.escape import printable
 from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, State
 
 # The heading of the block of checks.
 HEADING = "Checks"
+
+# Letters in a line of the checks on a terminal.
+WIDTH = 80
+
 # The reason why a table is not judged; `kinds` names the failed checks.
 NOT_JUDGED = "not judged, as a check failed ({kinds})"
 
@@ -194,7 +199,7 @@ def _doubted_by(
 
 
 def as_text(
-    lines: Sequence[CheckLine], sentences: Sequence[str], width: int
+    lines: Sequence[CheckLine], sentences: Iterable[str], width: int = WIDTH
 ) -> list[str]:
     """Lay out the block of checks for a terminal."""
     text = [f"{HEADING}:"]
@@ -208,4 +213,4 @@ def as_text(
         )
     for sentence in sentences:
         text += textwrap.wrap(sentence, width, break_on_hyphens=False)
-    return text
+    return [*map(printable, text)]

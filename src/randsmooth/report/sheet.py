@@ -1,9 +1,10 @@
 """The sheet: what was measured of every table, a row each, as it is printed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from randsmooth.metrics import P_A_LEVELS, Estimate, Summary, UnknownProbabiliti
 from randsmooth.metrics.checks import Check, check_tables
 from randsmooth.noise import NORMS, Norm
 from randsmooth.notes import Note
+from randsmooth.progress import worded
 from randsmooth.report.baseline import (
     BaselineComparisons,
     compare_with_baseline,
@@ -29,6 +31,7 @@ from randsmooth.report.baseline import (
 )
 from randsmooth.report.checks import (
     CheckLine,
+    as_text,
     check_lines,
     doubted_tables,
     listed,
@@ -152,6 +155,17 @@ class Sheet:
         elif failed:
             notes.append(Note("verdict_off", names=listed(list(failed))))
         return notes
+
+    def check_text(self) -> list[str]:
+        """Return the block of checks as lines for a terminal; none without checks."""
+        if not self.check_lines:
+            return []
+        return as_text(self.check_lines, map(worded, self.check_notes))
+
+    @property
+    def check_facts(self) -> list[dict[str, Any]]:
+        """The checks for programs: kind, state, facts and sentence of each."""
+        return [{**asdict(check), "sentence": str(check)} for check in self.checks]
 
     @property
     def doubted(self) -> dict[str, str]:

@@ -142,7 +142,7 @@ def _stands_twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
         header = lines.headers[lines.part[again] - 1]
         fault += f": line {header} is a header again, so a second run was appended to the first"
     elif idx[again] < idx[again - 1]:
-        fault += ": a second run seems to have been appended to the first here"
+        fault += ": duplicates, or a second run that was appended to the first"
     return f"{fault}. Keep one row an image, and make a file of each run"
 
 

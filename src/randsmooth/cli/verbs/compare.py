@@ -17,6 +17,7 @@ from randsmooth.cli.options import Answered
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.printed_commands import as_typed, words_of
 from randsmooth.cli.settings import Given, words
+from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.documents import shown
 from randsmooth.errors import NotComparable, NotFound, Problem, WrongTable
 from randsmooth.extras import needs
@@ -81,15 +82,16 @@ def run(settings: Compare) -> None:
         needs("randsmooth compare", WITHOUT_PAGE),
         writing([settings.out, *beside], overwrite=settings.overwrite),
     ):
-        summary = report.write_comparison(
+        content = report.page_content(
             tables,
-            settings.out,
             radii=settings.radii,
             baseline=settings.baseline,
-            title=settings.title,
             pictures=_pictures_if_at_hand(tables) if settings.pictures else None,
             command=as_typed(words_of("compare", settings)),
+            labels=labels_at_hand(tables),
+            anyway=settings.anyway,
         )
+        summary = report.write_page(content, settings.out, title=settings.title)
         for remark in report.remarks(tables):
             if worded(remark) not in summary:
                 note(remark)
@@ -101,8 +103,17 @@ def run(settings: Compare) -> None:
                 written.append(str(path))
             except Problem as reason:
                 note(f"no {path.name}: {reason}")
+
+    checks = content.sheet.check_text()
+    if checks:
+        checks.append("")
     settings.answer(
-        [*summary, *written], lambda: {"summary": summary, "written": written}
+        [*checks, *summary, *written],
+        lambda: {
+            "checks": content.sheet.check_facts,
+            "summary": summary,
+            "written": written,
+        },
     )
 
 

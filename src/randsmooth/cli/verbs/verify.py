@@ -7,12 +7,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from randsmooth import certificates, models
 from randsmooth.atomic import is_scrap
 from randsmooth.certificates import looks_like_log
 from randsmooth.certificates.files import LOGS, UNOPENED
+from randsmooth.cli.certificate_files import check_asked
 from randsmooth.cli.command import settings_of
 from randsmooth.cli.config_files import read_config, read_document
 from randsmooth.cli.options import Answered
@@ -38,6 +40,9 @@ UNKNOWN = "unknown"
 # A folder with one of these files is a model folder.
 FILES_OF_A_MODEL = {"config.json", "model.safetensors"}
 
+# The kind of files whose check takes what they were made with.
+LOG = "log"
+
 # Bytes at the beginning of a file that are read to find its kind.
 FIRST_BYTES = 4096
 
@@ -48,9 +53,17 @@ class Verify(Answered):
     Attributes:
         files: Files, model folders, or folders in which both are looked for; or URLs of
             these.
+        sigma: Standard deviation sigma of the noise that TSV logs were made with, to
+            check their radii. (default: what their paths say, such as noise_0.50)
+        n: Samples per image that TSV logs were made with. (default: what their radii
+            show)
+        alpha: The alpha that TSV logs were made with. (default: what their radii show)
     """
 
     files: Argument[list[Place]]
+    sigma: float | None = None
+    n: int | None = None
+    alpha: float | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +95,14 @@ def run(settings: Verify) -> None:
 
     Example: randsmooth verify runs/gaussian runs/gaussian.parquet
     """
-    findings = [examined(path) for path in paths_to_examine(settings.files)]
+    check_asked(settings.sigma, settings.n, settings.alpha)
+    check_logs = partial(
+        certificates.check_file,
+        sigma=settings.sigma,
+        n=settings.n,
+        alpha=settings.alpha,
+    )
+    findings = [examined(path, check_logs) for path in paths_to_examine(settings.files)]
     settings.answer(_lines(findings), lambda: [asdict(finding) for finding in findings])
 
     named = {str(place).rstrip("/") for place in settings.files}
@@ -134,8 +154,15 @@ def _is_listed(path: Path) -> bool:
         return True
 
 
-def examined(path: Path) -> CheckedFile:
-    """Return the kind of the file at `path`, and the result of its check."""
+def examined(
+    path: Path, check_log: Callable[[Path], str] = certificates.check_file
+) -> CheckedFile:
+    """Return the kind of the file at `path`, and the result of its check.
+
+    Args:
+        path: of a file, or of the folder of a model.
+        check_log: checks a log, by the budget that a user gives.
+    """
     kind = None
     try:
         _check_can_be_opened(path)
@@ -144,7 +171,8 @@ def examined(path: Path) -> CheckedFile:
             raise ForeignFile("of no kind that is checked here")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", Note)
-            sentence = kind.check(path)
+            check = check_log if kind.name == LOG else kind.check
+            sentence = check(path)
     except ForeignFile as error:
         return _finding(path, None, UNKNOWN, str(about(path, error)))
     except (Problem, OSError) as error:

@@ -89,7 +89,7 @@ def to_json(sheet: Sheet) -> str:
         "norm": sheet.tables[0].norm,
         "radii": sheet.radii,
         "baseline": baseline,
-        "checks": [{**asdict(check), "sentence": str(check)} for check in sheet.checks],
+        "checks": sheet.check_facts,
         "judged_anyway": sheet.anyway,
         "remarks": [str(remark) for remark in sheet.remarks],
         "tables": [

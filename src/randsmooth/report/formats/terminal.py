@@ -6,13 +6,9 @@ from collections.abc import Iterator, Sequence
 from randsmooth.escape import LONG, printable, shortened
 from randsmooth.notes import Note
 from randsmooth.progress import worded
-from randsmooth.report import checks
 from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
 from randsmooth.report.layouts import aligned
 from randsmooth.report.sheet import Sheet, SheetColumn
-
-# Letters in a line of the checks.
-CHECKS_WIDTH = 80
 
 # Letters in a line of the sentence below the verdicts.
 SENTENCE_WIDTH = 110
@@ -32,7 +28,9 @@ def to_text(sheet: Sheet) -> str:
     images = ["images"]
     for table in sheet.tables:
         images += [f"{len(table):,}", ""]
-    lines = _check_lines(sheet)
+    lines = sheet.check_text()
+    if lines:
+        lines.append("")
     lines += _verdict_lines(sheet)
     lines += [LEGEND.format(sheet.norm.title), ""]
     lines += _grid(sheet.titles, sheet.columns, images)
@@ -76,14 +74,6 @@ def _grid(
     holds_figures[0] = False
     rows = list(zip(*columns_of_cells, strict=True))
     return aligned(rows, holds_figures)
-
-
-def _check_lines(sheet: Sheet) -> list[str]:
-    if not sheet.check_lines:
-        return []
-    sentences = [worded(note) for note in sheet.check_notes]
-    lines = checks.as_text(sheet.check_lines, sentences, CHECKS_WIDTH)
-    return [*map(printable, lines), ""]
 
 
 def _verdict_lines(sheet: Sheet) -> Iterator[str]:

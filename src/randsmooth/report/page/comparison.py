@@ -1,9 +1,10 @@
 """The comparison as one HTML file that opens anywhere, offline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.atomic import write_atomically
@@ -32,6 +33,8 @@ def comparison_page(
     baseline: str | None = None,
     command: str | None = None,
     pictures: Pictures | None = None,
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    anyway: bool = False,
 ) -> str:
     """Return the report on `tables` as HTML with everything inlined.
 
@@ -39,8 +42,8 @@ def comparison_page(
 
     Args:
         title: the title of the page; None for the usual one.
-        radii, baseline, command, pictures: the arguments of `page_content`, which also
-            lists the errors.
+        radii, baseline, command, pictures, labels, anyway: the arguments of
+            `page_content`, which also lists the errors.
 
     Example:
         >>> import numpy as np
@@ -56,7 +59,13 @@ def comparison_page(
         1
     """
     content = page_content(
-        tables, radii=radii, baseline=baseline, command=command, pictures=pictures
+        tables,
+        radii=radii,
+        baseline=baseline,
+        command=command,
+        pictures=pictures,
+        labels=labels,
+        anyway=anyway,
     )
     return _page(content, sentences(content.sheet), title)
 
@@ -70,6 +79,8 @@ def write_comparison(
     baseline: str | None = None,
     command: str | None = None,
     pictures: Pictures | None = None,
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    anyway: bool = False,
 ) -> list[str]:
     """Write the page of `comparison_page` to `path`, all or nothing.
 
@@ -95,8 +106,25 @@ def write_comparison(
         ['gaussian: 50.0% at radius 0, ACR 0.189 (0.005 to 0.667), on 2 images.']
     """
     content = page_content(
-        tables, radii=radii, baseline=baseline, command=command, pictures=pictures
+        tables,
+        radii=radii,
+        baseline=baseline,
+        command=command,
+        pictures=pictures,
+        labels=labels,
+        anyway=anyway,
     )
+    return write_page(content, path, title=title)
+
+
+def write_page(
+    content: PageContent, path: Path | str, *, title: str | None = None
+) -> list[str]:
+    """Write the page of `content` to `path`, all or nothing.
+
+    Returns:
+        The sentences of `write_comparison`.
+    """
     summary = sentences(content.sheet)
     write_atomically(Path(path), _page(content, summary, title).encode())
     return [
@@ -112,6 +140,8 @@ def page_content(
     baseline: str | None = None,
     command: str | None = None,
     pictures: Pictures | None = None,
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    anyway: bool = False,
 ) -> PageContent:
     """Measure `tables` for the panels of the page.
 
@@ -123,6 +153,7 @@ def page_content(
         command: the command that makes the page, to be shown on it.
         pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show
             some that were given up.
+        labels, anyway: as in `render`.
 
     Raises:
         Problem: no table, one that is not sound (see `build_sheet`), a radius that
@@ -143,7 +174,7 @@ def page_content(
         >>> PANELS["accuracy_table"].view(content).content["columns"][0].figures
         ['0.189']
     """
-    sheet = build_sheet(tables, radii, baseline)
+    sheet = build_sheet(tables, radii, baseline, labels=labels, anyway=anyway)
     looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
     _require_shared_images(sheet)
@@ -192,18 +223,16 @@ def _page(
         if view is not None:
             views[name] = view
 
-    panels = []
+    panels: dict[str, str] = {}
     plots = {}
     scripts = [web.asset(__package__, "page.js")]
     for name, view in views.items():
-        panels.append(
-            web.panel_markup(
-                PANELS[name],
-                __package__,
-                sheet=sheet,
-                looks=content.looks,
-                **view.content,
-            )
+        panels[name] = web.panel_markup(
+            PANELS[name],
+            __package__,
+            sheet=sheet,
+            looks=content.looks,
+            **view.content,
         )
         scripts.append(web.panel_script(PANELS[name]))
         for place, chart in view.charts.items():
@@ -220,7 +249,9 @@ def _page(
         plots=True,
         title=title or TITLE,
         summary=found,
-        panels=panels,
+        # What was checked stands before what was found.
+        checks=panels.pop("checks", ""),
+        panels=list(panels.values()),
         norm=sheet.norm,
         held=held_columns(sheet.tables),
         sure=sure_of(sheet.tables),

@@ -8,6 +8,7 @@ from randsmooth.report.page.panels import (
     acr_alternatives,
     against_baseline,
     budget_curve,
+    checks,
     classes,
     envelopes,
     given_up,
@@ -20,6 +21,7 @@ PANELS: Registry[Panel] = Registry(
     "panel",
     "randsmooth.panels",
     {
+        "checks": checks,
         "accuracy_table": accuracy_table,
         "p_a_shares": p_a_shares,
         "accuracy_curves": accuracy_curves,
