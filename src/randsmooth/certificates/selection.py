@@ -80,7 +80,7 @@ class Shard:
         >>> Shard.parse("4/3")
         Traceback (most recent call last):
             ...
-        randsmooth.errors.BadValue: shard='4/3' is not one of 3: number them from 1/3 to 3/3
+        randsmooth.errors.BadValue: shard='4/3' must have a NUMBER from 1 to OF, ...
     """
 
     number: int
