@@ -1,5 +1,6 @@
 """Options that say who does the work: processes, a cluster, or tasks of Slurm."""
 
+from dataclasses import fields
 from importlib import import_module
 from typing import Annotated
 
@@ -7,18 +8,6 @@ from randsmooth import launch
 from randsmooth.cli.settings import Given, Listed, Pairs, Settings
 from randsmooth.errors import Conflict, MissingValue
 from randsmooth.extras import needs
-
-# What a task of Slurm asks for by an option of the same name as sbatch's.
-ASKED_OF_SLURM = {
-    "partition",
-    "time",
-    "gpus",
-    "cpus",
-    "mem",
-    "account",
-    "qos",
-    "constraint",
-}
 
 
 class Shared(Settings):
@@ -108,5 +97,7 @@ class SharedOrSlurm(Shared):
                 "--time 2:00:00: one that has not finished by then is queued again "
                 "and goes on"
             )
-        asked = self.model_dump(include=ASKED_OF_SLURM)
+        # Each has the name of an option of ours; setup and extra are spelt otherwise.
+        names = {field.name for field in fields(launch.Resources)} - {"setup", "extra"}
+        asked = self.model_dump(include=names)
         return launch.Resources(**asked, setup=tuple(self.setup), extra=self.slurm_arg)
