@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.certificates.logs.budgets import (
@@ -24,6 +23,7 @@ from randsmooth.certificates.logs.budgets import (
     possible_budgets,
 )
 from randsmooth.certificates.logs.inferred import log_at_alpha
+from randsmooth.certificates.logs.ranks import rank_correlation
 from randsmooth.certificates.logs.released import (
     ReleasedLog,
     find_released,
@@ -43,8 +43,8 @@ UNKNOWN: State = "unknown"
 # The sigmas that logs of the field are certified at.
 USUAL_SIGMAS = (0.12, 0.125, 0.25, 0.5, 1.0)
 
-# Images of one class whose radii two models order alike: about 0.8 to 0.95 in released
-# logs, and 0 where results were exchanged between images.
+# From this rank correlation on, two models find the same images of a class hard. Most pairs
+# of released logs have more, and 0 is left where results were exchanged between images.
 LEAST_CORRELATION = 0.4
 
 # The fewest images of a class, and of all classes, from which a correlation is taken.
@@ -72,80 +72,101 @@ NOT_AT_HAND = "which is not here"
 IN_ANOTHER_ORDER = "whose images stand here in another order"
 
 # The sentence for each kind and state of a check.
-WORDING: dict[tuple[str, State], str] = {
-    ("rows", PASSED): "each image has one row",
-    (
-        "rows",
-        FAILED,
-    ): "{table}: image {image} has {times} rows, one of {number:,} duplicates",
-    ("rows", UNKNOWN): "{table} does not say which image a row is about",
-    ("images", PASSED): "all tables are about the same {number:,} images",
-    (
-        "images",
-        FAILED,
-    ): "{b} lacks {missing_in_b:,} images of {a}, and {a} lacks {missing_in_a:,} of {b}",
-    ("subset", PASSED): (
-        "{fewer} is about {number:,} of the {images:,} images of {more}, evenly spaced: "
-        "the two are compared on these"
-    ),
-    ("sources", FAILED): "{a} and {b} differ in the {field} of their images",
-    ("labels", PASSED): "the tables agree on the label of every image that they share",
-    (
-        "labels",
-        FAILED,
-    ): "{number:,} of {shared:,} shared images have another label in {a} than in {b}",
-    ("labels_of_data", PASSED): "{table}: labels are those of the data set",
-    (
-        "labels_of_data",
-        FAILED,
-    ): "{table}: {number:,} of {images:,} labels are not those of the data set",
-    (
-        "labels_of_data",
-        UNKNOWN,
-    ): "{table}: its labels were not compared with the data set, {reason}",
-    (
-        "radii",
-        PASSED,
-    ): "{table}: every radius is possible with n={n:,} and alpha={alpha:g}{origin}",
-    ("radii", FAILED): (
-        "{table}: {number:,} radii, up to {largest:.4g}, are beyond {possible:.4g}, the most that "
-        "n={n:,} and alpha={alpha:g}{origin} certify at sigma={sigma:g}"
-    ),
-    (
-        "radii",
-        UNKNOWN,
-    ): "{table}: it is unknown with which sigma, n and alpha it was certified",
-    ("sigma", PASSED): "{table}: its largest radii are those of sigma={sigma:g}",
-    ("sigma", FAILED): (
-        "{table}: its largest radii, {largest:.4g}, are those of sigma={implied:g}, and not of sigma={sigma:g}"
-    ),
-    (
-        "sigma",
-        UNKNOWN,
-    ): "{table}: its largest radii do not say at which sigma it was certified",
-    ("copies", PASSED): "no table is a copy of another",
-    ("copies", FAILED): "{b} is a copy of {a}: all answers and radii are equal",
-    (
-        "derived",
-        FAILED,
-    ): "{b} comes from {a}: all {shared:,} answers are equal, and the radii have the same order",
-    (
-        "order",
-        PASSED,
-    ): "images of a class have alike radii in {a} and {b} (rank correlation {correlation:.2f})",
-    ("order", FAILED): (
-        "images of a class have unlike radii in {a} and {b} (rank correlation {correlation:.2f}; "
-        "mostly above 0.4 between released logs): were results exchanged between images?"
-    ),
-    ("order", UNKNOWN): "whether {a} and {b} find the same images of a class hard",
-    ("released", PASSED): "no table agrees with one of the released logs",
-    ("is_released", PASSED): (
-        "{table} is the released log {log}, as far as {images} images tell"
-    ),
-    ("from_released", FAILED): (
-        "{table} comes from the released log {log}: of {images} images it certifies the "
-        "same and orders them alike, with other radii"
-    ),
+WORDING: dict[str, dict[State, str]] = {
+    "rows": {
+        PASSED: "each image has one row",
+        FAILED: (
+            "{table}: image {image} has {times} rows, one of {number:,} duplicates"
+        ),
+        UNKNOWN: "{table} does not say which image a row is about",
+    },
+    "images": {
+        PASSED: "all tables are about the same {number:,} images",
+        FAILED: (
+            "{b} lacks {missing_in_b:,} images of {a}, and {a} lacks "
+            "{missing_in_a:,} of {b}"
+        ),
+    },
+    "subset": {
+        PASSED: (
+            "{fewer} is about {number:,} of the {images:,} images of {more}, "
+            "evenly spaced: the two are compared on these"
+        ),
+    },
+    "sources": {
+        FAILED: "{a} and {b} differ in the {field} of their images",
+    },
+    "labels": {
+        PASSED: "the tables agree on the label of every image that they share",
+        FAILED: (
+            "{number:,} of {shared:,} shared images have another label in {a} "
+            "than in {b}"
+        ),
+    },
+    "labels_of_data": {
+        PASSED: "{table}: labels are those of the data set",
+        FAILED: (
+            "{table}: {number:,} of {images:,} labels are not those of the data set"
+        ),
+        UNKNOWN: "{table}: its labels were not compared with the data set, {reason}",
+    },
+    "radii": {
+        PASSED: (
+            "{table}: every radius is possible with n={n:,} and alpha={alpha:g}{origin}"
+        ),
+        FAILED: (
+            "{table}: {number:,} radii, up to {largest:.4g}, are beyond "
+            "{possible:.4g}, the most that n={n:,} and alpha={alpha:g}{origin} "
+            "certify at sigma={sigma:g}"
+        ),
+        UNKNOWN: (
+            "{table}: it is unknown with which sigma, n and alpha it was certified"
+        ),
+    },
+    "sigma": {
+        PASSED: "{table}: its largest radii are those of sigma={sigma:g}",
+        FAILED: (
+            "{table}: its largest radii, {largest:.4g}, are those of "
+            "sigma={implied:g}, and not of sigma={sigma:g}"
+        ),
+        UNKNOWN: (
+            "{table}: its largest radii do not say at which sigma it was certified"
+        ),
+    },
+    "copies": {
+        PASSED: "no table is a copy of another",
+        FAILED: "{b} is a copy of {a}: all answers and radii are equal",
+    },
+    "derived": {
+        FAILED: (
+            "{b} comes from {a}: all {shared:,} answers are equal, and the radii "
+            "have the same order"
+        ),
+    },
+    "order": {
+        PASSED: (
+            "images of a class have alike radii in {a} and {b} (rank correlation "
+            "{correlation:.2f})"
+        ),
+        FAILED: (
+            "images of a class have unlike radii in {a} and {b} (rank "
+            "correlation {correlation:.2f}; mostly above 0.4 between released "
+            "logs): were results exchanged between images?"
+        ),
+        UNKNOWN: "whether {a} and {b} find the same images of a class hard",
+    },
+    "released": {
+        PASSED: "no table agrees with one of the released logs",
+    },
+    "is_released": {
+        PASSED: "{table} is the released log {log}, as far as {images} images tell",
+    },
+    "from_released": {
+        FAILED: (
+            "{table} comes from the released log {log}: of {images} images it "
+            "certifies the same and orders them alike, with other radii"
+        ),
+    },
 }
 
 
@@ -170,7 +191,7 @@ class Check:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return WORDING[self.kind, self.state].format_map(self.facts)
+        return WORDING[self.kind][self.state].format_map(self.facts)
 
 
 def check_tables(
@@ -333,11 +354,12 @@ def _check_radii(tables: Sequence[Certificates]) -> Iterator[Check]:
 
     A table of counts is not asked: its radii are computed from the counts.
     """
-    for table in tables:
+    own_budgets = [_budget_of(table) for table in tables]
+    for table, own_budget in zip(tables, own_budgets, strict=True):
         if not table.is_log or table.converted is not None:
             continue
         sigma = table.header.sigma
-        found = _budget_of(table) or _budget_of_sibling(table, tables)
+        found = own_budget or _budget_of_sibling(table, tables, own_budgets)
         if sigma is None or found is None:
             yield Check("radii", UNKNOWN, {"table": table.name})
             continue
@@ -372,15 +394,21 @@ def _budget_of(table: Certificates) -> tuple[Budget, str] | None:
 
 
 def _budget_of_sibling(
-    table: Certificates, tables: Sequence[Certificates]
+    table: Certificates,
+    tables: Sequence[Certificates],
+    own_budgets: Sequence[tuple[Budget, str] | None],
 ) -> tuple[Budget, str] | None:
-    """Return n and alpha of another table at the same sigma, and whose they are."""
-    for other in tables:
-        if other is table or other.header.sigma != table.header.sigma:
-            continue
-        found = _budget_of(other)
-        if found is not None:
-            return found[0], f", as of {other.name},"
+    """Return n and alpha of another table at the same sigma, and whose they are.
+
+    Args:
+        table: the table that does not tell its own.
+        tables: all tables.
+        own_budgets: of each of these what `_budget_of` returns.
+    """
+    for other, budget in zip(tables, own_budgets, strict=True):
+        same_sigma = other.header.sigma == table.header.sigma
+        if other is not table and same_sigma and budget is not None:
+            return budget[0], f", as of {other.name},"
     return None
 
 
@@ -501,15 +529,14 @@ def _correlation_of_orders(
         of_class = ordered & (labels == label)
         if of_class.sum() < FEWEST_OF_A_CLASS:
             continue
-        rank_of_a = stats.rankdata(radius_of_a[of_class])
-        rank_of_b = stats.rankdata(radius_of_b[of_class])
-        if rank_of_a.std() > 0.0 and rank_of_b.std() > 0.0:
+        correlation = rank_correlation(radius_of_a[of_class], radius_of_b[of_class])
+        if correlation is not None:
             images.append(int(of_class.sum()))
-            correlations.append(np.corrcoef(rank_of_a, rank_of_b)[0, 1])
+            correlations.append(correlation)
     if sum(images) < FEWEST_IMAGES:
         return None, sum(images)
-    correlation = round(float(np.average(correlations, weights=images)), 12)
-    return correlation, sum(images)
+    mean = round(float(np.average(correlations, weights=images)), 12)
+    return mean, sum(images)
 
 
 def _check_released(tables: Sequence[Certificates]) -> list[Check]:

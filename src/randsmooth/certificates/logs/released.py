@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from randsmooth.certificates.logs.ranks import rank_correlation
 from randsmooth.certificates.table import Certificates
 
 FILE = "released.npz"
@@ -182,11 +182,8 @@ def same_order(
     ordered = (a > 0) & (a < end_of_a) & (b > 0) & (b < end_of_b)
     if ordered.sum() < FEWEST_ORDERED:
         return False
-    rank_a = stats.rankdata(a[ordered])
-    rank_b = stats.rankdata(b[ordered])
-    if rank_a.std() == 0.0 or rank_b.std() == 0.0:
-        return False
-    return bool(np.corrcoef(rank_a, rank_b)[0, 1] >= SAME_ORDER)
+    correlation = rank_correlation(a[ordered], b[ordered])
+    return correlation is not None and correlation >= SAME_ORDER
 
 
 @cache
