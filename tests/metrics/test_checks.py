@@ -7,8 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from randsmooth.certificates import Certificates, from_radii, read
-from randsmooth.metrics.checks import FAILED, UNKNOWN, Check, check_tables
+from randsmooth import bounds
+from randsmooth.certificates import (
+    Certificates,
+    Header,
+    from_evidence,
+    from_radii,
+    read,
+)
+from randsmooth.certificates.logs.inferred import log_at_alpha
+from randsmooth.certificates.logs.released import find_released
+from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, check_tables
 
 Doctor = Callable[[Certificates, np.random.Generator], Certificates]
 
@@ -145,3 +154,45 @@ def test_every_state_has_its_sentence(pair_of_logs: Logs) -> None:
             [pair_of_logs[0], doctor(pair_of_logs[1], rng).renamed("copy")]
         ):
             assert "{" not in str(check)
+
+
+def certified_anew(log: Certificates) -> Certificates:
+    """A table of counts of the checkpoint of a log, from fresh noise: 90% of the samples."""
+    rng = np.random.default_rng(0)
+    n = 100_000
+    successes = bounds.successes_of_q(log.stated_q, n, 0.001)
+    fresh = rng.binomial(9 * n // 10, successes / n)
+    picked = np.where(log.predict >= 0, log.predict, (log.label + 1) % 10)
+    counts = np.zeros((len(log), 10), np.int64)
+    counts[np.arange(len(log)), picked] = fresh
+    counts[np.arange(len(log)), (picked + 1) % 10] = 9 * n // 10 - fresh
+    counts0 = np.zeros_like(counts)
+    counts0[np.arange(len(log)), picked] = 100
+    return from_evidence(
+        Header(sigma=0.5, n0=100, n=9 * n // 10, alpha=0.001),
+        idx=log.idx,
+        label=log.label,
+        counts0=counts0,
+        counts=counts,
+        seconds=np.ones(len(log)),
+    ).renamed("anew")
+
+
+def test_only_a_log_is_said_to_come_from_a_released_one(logs: Path) -> None:
+    log = read(logs / "ours.tsv").assuming(sigma=0.5, n=100_000, alpha=0.001)
+    counted = certified_anew(log)
+    assert {found.equal for found in find_released(counted)} == {False}
+    assert failed(check_tables([counted])) == set()
+
+    logged = replace(counted, counts0=None, counts=None)
+    assert failed(check_tables([logged])) == {"from_released"}
+
+
+def test_a_log_that_was_judged_again_is_still_the_released_one(logs: Path) -> None:
+    log = read(logs / "ours.tsv").assuming(sigma=0.5, n=100_000, alpha=0.001)
+    (check,) = (
+        check
+        for check in check_tables([log_at_alpha(log, 0.05)])
+        if check.kind == "is_released"
+    )
+    assert check.state == PASSED
