@@ -1,6 +1,6 @@
 """Certificate files as the verbs read them.
 
-What a log does not say is filled in, and another budget or norm is applied.
+The verbs fill in what a log does not say, and judge tables at another budget or norm.
 """
 
 from __future__ import annotations
@@ -96,12 +96,13 @@ class Compared(Judged):
         )
 
     def rendered(self, tables: Sequence[Certificates], format: str) -> str:
-        """Return the table of metrics."""
+        """Return the metrics of the tables, one row a table, in a `format` of report."""
         return report.render(
             tables,
             radii=self.radii,
             format=format,
             baseline=self.baseline,
+            # The checks compare them with the labels that logs state.
             labels=labels_at_hand(tables),
             anyway=self.anyway,
         )
@@ -127,8 +128,8 @@ def load(
         dimension: the number of numbers that make up an input.
 
     Raises:
-        Problem: there is no file, files cannot be read, each of which is named, tables
-            cannot be judged at the budget, or nothing is proved of them in the norm.
+        Problem: there is no file, a file cannot be read, or a table cannot be judged at
+            the budget or in the norm. It names each such file.
     """
     if not places:
         raise MissingValue("no certificate file given")
@@ -136,18 +137,23 @@ def load(
     files = _of_each(fetched, places)
     tables = _of_each(certificates.read, files)
     if sigma is not None:
-        _check_sigma_is_asked(tables, sigma)
-    some_are_silent = not all(map(_says_its_noise, tables))
-    named = dict(zip(files, _named_apart(tables, files), strict=True))
+        _check_sigma_has_a_table(tables, sigma)
+    some_lack_sigma = not all(map(_records_sigma, tables))
+    table_of = dict(zip(files, _named_apart(tables, files), strict=True))
 
+    # A function of the file, so that `_of_each` can name the file in an error.
     def judged(file: Path) -> Certificates:
-        table = named[file]
-        # Where some tables do not say their sigma, the one given is theirs alone.
-        given = None if some_are_silent and _says_its_noise(table) else sigma
-        whole = certificates.infer(table, file, sigma=given, n=n, alpha=alpha)
+        table = table_of[file]
+        sigma_of_log = sigma
+        if some_lack_sigma and _records_sigma(table):
+            # The user gives the sigma for the tables without one.
+            sigma_of_log = None
+        # The path of a log says some of its settings. A table of counts stays as it is.
+        complete = certificates.infer(table, file, sigma=sigma_of_log, n=n, alpha=alpha)
+        # Of a log, n and alpha say how it was made: `infer` has taken them.
         if not table.is_log and (n, alpha) != (None, None):
-            whole = whole.at(n=n, alpha=alpha)
-        return in_norm(whole, norm, dimension)
+            complete = complete.at(n=n, alpha=alpha)
+        return in_norm(complete, norm, dimension)
 
     return _of_each(judged, files)
 
@@ -161,17 +167,20 @@ def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None
     if n is not None:
         check_samples("n", n)
     if n is not None and alpha is not None:
-        check_budget(1, n, alpha)
+        # A log does not say n0, and any n0 passes.
+        check_budget(n0=0, n=n, alpha=alpha)
 
 
-def _check_sigma_is_asked(tables: Sequence[Certificates], sigma: float) -> None:
-    """Raise Problem where all tables say their sigma, and none has this one."""
-    known = {
-        table.header.sigma
+def _check_sigma_has_a_table(tables: Sequence[Certificates], sigma: float) -> None:
+    """Raise Problem where no table can be one of this sigma.
+
+    A table can be where it records this sigma, and a log where it records none.
+    """
+    can_be = any(
+        table.header.sigma == sigma or (table.is_log and table.header.sigma is None)
         for table in tables
-        if table.is_log or table.header.sigma is not None
-    }
-    if not known & {None, sigma}:
+    )
+    if not can_be:
         raise BadValue(
             f"{tables[0].name} was certified at {tables[0].header.noise_title}",
             field="sigma",
@@ -180,7 +189,8 @@ def _check_sigma_is_asked(tables: Sequence[Certificates], sigma: float) -> None:
         )
 
 
-def _says_its_noise(table: Certificates) -> bool:
+def _records_sigma(table: Certificates) -> bool:
+    """Return whether a table records one sigma, or one for each image."""
     return table.sigmas is not None or table.header.sigma is not None
 
 
@@ -188,41 +198,44 @@ def _of_each(make: Callable[[P], T], files: Sequence[P]) -> list[T]:
     """Return the result of `make` for each of the files.
 
     Raises:
-        Problem: it refuses files; each of them is named.
+        Problem: `make` refuses files. It names each of them, not the first alone.
     """
-    made = []
+    results = []
     faults: list[Problem] = []
     for file in files:
         try:
-            made.append(make(file))
+            results.append(make(file))
         except (Problem, OSError) as error:
             faults.append(about(file, error))
     if len(faults) > 1:
-        counted = f"{len(faults)} of {len(files)} files cannot be used"
-        faults.append(Problem(counted, fix="mend them or leave them out"))
+        # The last line of the error sums up the lines above it.
+        total = f"{len(faults)} of {len(files)} files cannot be used"
+        faults.append(Problem(total, fix="mend them or leave them out"))
     if faults:
         raise SeveralProblems(*faults)
-    return made
+    return results
 
 
 def _named_apart(
     tables: Sequence[Certificates], files: Sequence[Path]
 ) -> list[Certificates]:
-    """Return the tables; folders tell tables of one name apart."""
-    folders: dict[str, list[tuple[str, ...]]] = {}
+    """Return the tables, with their folders in the names that several tables have."""
+    folders_by_name: dict[str, list[tuple[str, ...]]] = {}
     for table, file in zip(tables, files, strict=True):
-        folders.setdefault(table.name, []).append(file.absolute().parent.parts)
+        folder = file.absolute().parent.parts
+        folders_by_name.setdefault(table.name, []).append(folder)
 
     renamed = []
     for table, file in zip(tables, files, strict=True):
-        depth = _depth_that_differs(folders[table.name])
-        last = _last(file.absolute().parent.parts, depth)
-        renamed.append(table.renamed("/".join([*last, table.name])))
+        # It is 0 for a name that one table has.
+        depth = _depth_that_differs(folders_by_name[table.name])
+        last_folders = _last(file.absolute().parent.parts, depth)
+        renamed.append(table.renamed("/".join([*last_folders, table.name])))
     return renamed
 
 
 def _depth_that_differs(folders: Sequence[tuple[str, ...]]) -> int:
-    """Return how many last parts tell all folders apart that differ at all.
+    """Return the least number of last parts that tell all different folders apart.
 
     Example:
         >>> _depth_that_differs([("runs", "a", "tables"), ("runs", "b", "tables")])
@@ -236,22 +249,27 @@ def _depth_that_differs(folders: Sequence[tuple[str, ...]]) -> int:
 
 
 def _last(folder: tuple[str, ...], depth: int) -> tuple[str, ...]:
+    """Return the last `depth` parts of a folder, or all where it has fewer."""
     return folder[max(0, len(folder) - depth) :]
 
 
 def in_norm(
     table: Certificates, norm: str | None, dimension: int | None = None
 ) -> Certificates:
-    """Return the table with radii in `norm`, of inputs of `dimension` numbers.
+    """Return the table with radii in `norm`.
 
-    By default an input has as many as the data set says.
+    Args:
+        table: the certificates.
+        norm: the norm; None for that of the table.
+        dimension: the number of numbers in an input; None for that of the data set.
 
     Raises:
-        Problem: a norm that `Certificates.in_norm` refuses, or a dimension that
-            neither the tables nor the settings give.
+        Problem: `Certificates.in_norm` refuses the norm, or the norm needs a dimension
+            that neither the table nor the caller gives.
     """
     if norm is None or norm == table.norm:
         return table
+    # Converted radii cannot be checked against sigma, n and alpha any more.
     certificates.require_reachable(table)
     shape: tuple[int, ...] = ()
     if NORMS[norm].needs_shape:
@@ -260,7 +278,14 @@ def in_norm(
 
 
 def _shape_of(header: Header) -> tuple[int, ...]:
-    """Return the shape of an input of the data set; empty where the noise tells it."""
+    """Return the shape of an input, by the name of the data set.
+
+    It is empty where the noise itself knows the shape.
+
+    Raises:
+        Problem: the data set has no name of ours, or its images were brought to another
+            size, so that its shape is not theirs.
+    """
     if header.noise is not None and header.noise.known_shape:
         return ()
     dataset = header.dataset or ""

@@ -55,10 +55,11 @@ QUIET = click.Option(
 
 
 def make_command(verb: Verb) -> click.Command:
-    """Return the command that gathers the settings of a verb and runs it."""
+    """Return the command of click that gathers the settings of a verb and runs it."""
     run = verb.load()
     settings = settings_of(run)
 
+    # Click calls it with a keyword for each parameter of the command.
     def callback(
         *,
         quiet: bool,
@@ -73,8 +74,10 @@ def make_command(verb: Verb) -> click.Command:
             needs(f"randsmooth {verb.name}"),
         ):
             if config is not None:
+                # The options that were typed win.
                 values = read_config(Path(config), verb.name) | values
             chosen = validate(settings, verb.name, values)
+            # The settings are saved before the run, so that a failed one can be repeated.
             if save_config is not None:
                 check_no_secrets(chosen, "--save-config")
                 write_config(chosen, verb.name, Path(save_config))
@@ -88,6 +91,7 @@ def make_command(verb: Verb) -> click.Command:
         parameters += [CONFIG, SAVE_CONFIG]
     parameters.append(QUIET)
     return VerbCommand(
+        # The verb "data list" is the command "list" of the group "data".
         verb.name.split()[-1],
         params=parameters,
         callback=callback,
@@ -98,12 +102,17 @@ def make_command(verb: Verb) -> click.Command:
 
 def settings_of(run: Run) -> type[Settings]:
     """Return the class of the settings that a verb's function takes."""
+    # The annotation itself may be a text: `get_type_hints` gives the class.
     settings: type[Settings] = typing.get_type_hints(run)["settings"]
     return settings
 
 
 def _stated(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that the command line names: click has () for no words."""
+    """Return the settings that the command line names, without those left out.
+
+    Click has None for an option that was left out, and () for one that takes several
+    words.
+    """
     values = {}
     for name, value in given.items():
         if isinstance(value, tuple):
@@ -115,17 +124,19 @@ def _stated(given: dict[str, Any]) -> dict[str, Any]:
 
 def run_verb(run: Run, settings: Settings) -> None:
     """Run a verb; where it is interrupted or the system fails, say how it goes on."""
+    # Until here, Ctrl-C ended the process at once. A run shall end by KeyboardInterrupt,
+    # so that it frees its locks and keeps what it has.
     on_ctrl_c(signal.default_int_handler)
     try:
-        with _told_how_to_go_on(settings):
+        with _how_to_go_on(settings):
             run(settings)
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
 
 
 @contextmanager
-def _told_how_to_go_on(settings: Settings) -> Iterator[None]:
-    """Say after Ctrl-C how the run goes on, and note it on an error of the system."""
+def _how_to_go_on(settings: Settings) -> Iterator[None]:
+    """Say after Ctrl-C how the run goes on, and add it to an error of the system."""
     way_on = settings.way_on
     if not way_on and "resume" in type(settings).model_fields:
         way_on = "the same command with --resume goes on"
@@ -138,6 +149,7 @@ def _told_how_to_go_on(settings: Settings) -> Iterator[None]:
         say(f"\nrandsmooth: interrupted{ending}", file=sys.stderr)
         raise
     except OSError as error:
+        # `output.explained` ends the printed error with this note.
         error.add_note(way_on or "run the same command again")
         raise
 
@@ -147,7 +159,7 @@ def parameter_of(
 ) -> click.Parameter:
     """Return the argument or the option of click that gives a setting.
 
-    All but flags are texts: the settings themselves read numbers, as from YAML.
+    Click hands all but flags on as texts: the settings read numbers from them.
     """
     given = Given.of(field)
     several = holds_several(field) and not given.by_commas
@@ -166,7 +178,10 @@ def parameter_of(
     flag = as_given(name, settings)
     if field.annotation is bool:
         if field.default is True:
+            # Click's notation of a flag that can be turned off: --x/--no-x.
             flag += "/" + option_named(f"no_{name}")
+        # The default is None, and not False, so that a flag that was left out does not
+        # overrule the file of --config.
         return click.Option([flag, name], is_flag=True, default=None, help=help)
     return click.Option(
         [flag, name],

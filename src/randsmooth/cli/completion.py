@@ -9,6 +9,9 @@ from pydantic.fields import FieldInfo
 
 from randsmooth.registry import Registry
 
+# Each of these functions imports one registry when it is called: the help of a verb
+# shall not load the registries that it does not need.
+
 
 def _architectures() -> Registry[Any]:
     from randsmooth.models import ARCHITECTURES
@@ -40,7 +43,7 @@ def _rules() -> Registry[Any]:
     return RULES
 
 
-# Setting -> what imports the registry that has its names, when somebody asks for them.
+# Setting -> the function that imports the registry of its names.
 REGISTRIES: dict[str, Callable[[], Registry[Any]]] = {
     "arch": _architectures,
     "backend": _backends,
@@ -49,7 +52,7 @@ REGISTRIES: dict[str, Callable[[], Registry[Any]]] = {
     "rule": _rules,
 }
 
-# Setting -> names that no registry has.
+# Setting -> the names it can have that are in no registry.
 OTHER_NAMES = {
     "backend": ("auto",),
     "device": ("auto", "cpu", "cuda"),
@@ -61,7 +64,12 @@ Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def offer_for(setting: str, field: FieldInfo) -> Offer:
-    """Return the function that click asks what a shell offers for a setting."""
+    """Return the function that click calls for the words a shell offers.
+
+    Args:
+        setting: the name of the setting.
+        field: its field in the settings of the verb.
+    """
 
     def offer(
         context: click.Context, parameter: click.Parameter, incomplete: str
@@ -70,28 +78,31 @@ def offer_for(setting: str, field: FieldInfo) -> Offer:
         begun = [name for name in known if name.startswith(incomplete)]
         if begun:
             return [CompletionItem(name) for name in begun]
+        # The shell itself lists the files that begin like this.
         return [CompletionItem(incomplete, type="file")]
 
     return offer
 
 
 def choices_of(field: FieldInfo) -> tuple[str, ...]:
-    """Return the values of a field that is one of a few; none for any other."""
+    """Return the values that a field can have; empty unless it is a Literal."""
     if get_origin(field.annotation) is Literal:
         return get_args(field.annotation)
     return ()
 
 
 def names_for(setting: str) -> Sequence[str]:
-    """Return what a setting can be that is chosen by name; nothing for any other.
+    """Return the names that a setting can have; empty where it takes other values.
 
     Example:
         >>> names_for("backend")[-1], names_for("out")
         ('auto', [])
     """
     if setting == "preset":
+        # Late as the registries are.
         from randsmooth.training.presets import PRESETS
 
+        # Presets of one method for several data sets share a name.
         return list(dict.fromkeys(preset.name for preset in PRESETS))
     registered = registry_of(setting) or ()
     return [*registered, *OTHER_NAMES.get(setting, ())]
@@ -105,10 +116,14 @@ def registry_of(setting: str) -> Registry[Any] | None:
 
 
 def names_of_other_packages(setting: str) -> str:
-    """Return a sentence on names that other packages bring; empty without any."""
+    """Return a sentence on the names of a setting that other packages bring.
+
+    It is empty where there are none.
+    """
     registry = registry_of(setting)
     if registry is None:
         return ""
+    # The credit of a name of ours is empty.
     credits = {name: registry.credit(name) for name in registry}
     others = [f"{name} ({credit})" for name, credit in credits.items() if credit]
     if not others:

@@ -42,7 +42,7 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
         Problem: the file is for another verb, or gives a setting twice.
     """
     values = read_document(path)
-    # The verb is written by --save-config; a file by hand may leave it out.
+    # --save-config writes the verb; a file that a user wrote may leave it out.
     verb_of_file = values.pop("verb", verb)
     if verb_of_file != verb:
         raise WrongFile(
@@ -61,10 +61,16 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
 
 
 def write_config(settings: Settings, verb: str, path: Path) -> None:
-    """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
+    """Write `settings` so that `randsmooth VERB --config PATH` runs them again.
+
+    Raises:
+        OutputExists: there is a file at `path`.
+    """
     if path.exists():
         raise OutputExists(f"{path} exists; --save-config writes a new file", file=path)
-    kept = settings.model_dump(mode="json", exclude_none=True, exclude=NOT_SAVED)
-    document = {"verb": verb} | kept
+    # The mode json makes texts of paths and noises, which YAML cannot hold.
+    saved = settings.model_dump(mode="json", exclude_none=True, exclude=NOT_SAVED)
+    document = {"verb": verb} | saved
+    # Not sorted: the verb shall stand at the top.
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     write_atomically(path, text.encode())

@@ -15,12 +15,19 @@ from randsmooth.progress import clock
 # Letters behind a number: thousands, millions, ...
 MAGNITUDES = ("", "k", "M", "G", "T")
 
+# The least time of a sample, in seconds, by which a speed is divided.
+LEAST_SECONDS = 1e-9
+
 
 class Planned(Answered, WhatToCertify):
-    """What is certified, for verbs that can say what it will take."""
+    """Settings of a verb that can say what a certification will take."""
 
     def answer_plan(self, **asked: Any) -> None:
-        """Print what the certification takes; `asked` is what `launch.plan` is told."""
+        """Print what the certification takes.
+
+        Args:
+            asked: the keywords of `launch.plan`, such as the numbers of workers.
+        """
         self.check(self.backend, self.shard)
         plan = launch.plan(self.spec(), **asked)
         self.answer(plan_lines(plan), lambda: {"model": self.model, **plan.to_dict()})
@@ -62,13 +69,15 @@ def memory_of(about: dict[str, Any]) -> str:
         "a process": about["memory_bytes"],
         "of each GPU": about["device_memory_bytes"],
     }
-    known = [f"{size / 1e6:,.0f} MB {of}" for of, size in sizes.items() if size]
+    # A size is None where it is unknown, or where there is no GPU.
+    known = [f"{size / 1e6:,.0f} MB {owner}" for owner, size in sizes.items() if size]
     return "; ".join(known) or "unknown"
 
 
 def rule_lines(plan: launch.Plan) -> Iterator[str]:
-    """Return a table of the cost of other rules, the dearest first."""
+    """Return a table of the cost of this rule and others, the dearest first."""
     asked = plan.about["rule"]
+    # Where the rule fixed is not among them, the rule asked for is the 100%.
     fixed = plan.rules.get("fixed", plan.rules[asked])["samples"].middle
     dearest_first = sorted(
         plan.rules.items(), key=lambda item: -item[1]["samples"].middle
@@ -84,16 +93,17 @@ def rule_lines(plan: launch.Plan) -> Iterator[str]:
 
 
 def pilot_line(plan: launch.Plan) -> str:
-    """Return on how many inputs a plan rests."""
+    """Return on how many inputs and samples a plan rests, and the measured speed."""
     pilot = plan.pilot
     chosen = (
         f"{pilot['images']:,} {plan.about['inputs']} that chance chose (seed "
         f"{pilot['seed']})"
     )
+    # The pilot ended before the numbers of their samples were known.
     cut_short = pilot["images"] - pilot["known"]
     if cut_short:
         chosen += f", {cut_short} cut short"
-    speed = 1.0 / max(plan.about["sample_seconds"], 1e-9)
+    speed = 1.0 / max(plan.about["sample_seconds"], LEAST_SECONDS)
     return (
         f"from {chosen}: {pilot['samples']:,} samples in {clock(pilot['seconds'])}, "
         f"{speed:,.0f} samples a second"
@@ -101,7 +111,10 @@ def pilot_line(plan: launch.Plan) -> str:
 
 
 def span(values: launch.Span, words: Callable[[float], str]) -> str:
-    """Return a value with its limits, each as `words` writes it."""
+    """Return a value with its 95% limits, each as `words` writes it.
+
+    A value whose limits are equal is exact.
+    """
     limits = "exact"
     if values.low < values.high:
         limits = f"{words(values.low)} to {words(values.high)}"
@@ -109,7 +122,7 @@ def span(values: launch.Span, words: Callable[[float], str]) -> str:
 
 
 def count(number: float) -> str:
-    """Return a number with three digits.
+    """Return a number with three digits and the letter of its magnitude.
 
     Example:
         >>> count(950), count(3_163_333), count(2.5e9)
@@ -120,5 +133,6 @@ def count(number: float) -> str:
     if magnitude == 0:
         return f"{number:.0f}"
     value = number / 1000**magnitude
+    # Three digits in all, those before the point included.
     decimals = 3 - len(str(int(value)))
     return f"{value:.{decimals}f}{MAGNITUDES[magnitude]}"

@@ -80,7 +80,9 @@ class VerbCommand(click.Command):
         rows = {}
         for parameter in self.get_params(ctx):
             if not isinstance(parameter, click.Argument):
+                # The last spelling is the long one: -h, --help.
                 name = parameter.opts[-1].removeprefix("--").replace("-", "_")
+                # Click's type allows None, for hidden options; no option of ours is.
                 rows[name] = parameter.get_help_record(ctx) or ("", "")
         for heading, lines in _below_headings(rows).items():
             with formatter.section(heading):
@@ -90,7 +92,11 @@ class VerbCommand(click.Command):
 def _below_headings(
     rows: dict[str, tuple[str, str]],
 ) -> dict[str, list[tuple[str, str]]]:
-    """Return the rows of a help, by the names of their options, below headings."""
+    """Return the rows of a help by their headings, "Options" first.
+
+    Args:
+        rows: name of an option -> its spelling and its help.
+    """
     grouped = {}
     for heading, names in HEADINGS.items():
         present = [name for name in names if name in rows]
@@ -105,13 +111,13 @@ def _below_headings(
 
 
 def paragraphs(docstring: str) -> str:
-    """Return a docstring with each paragraph on one line, for the terminal to break."""
+    """Return a docstring with each paragraph on one line, which click wraps again."""
     parts = inspect.cleandoc(docstring).split("\n\n")
     return "\n\n".join(" ".join(part.split()) for part in parts)
 
 
 def help_of(name: str, field: FieldInfo) -> str:
-    """Return the help of a setting, with its default."""
+    """Return the help of a setting, with its default and names of other packages."""
     sentences = [field.description or ""]
     if not field.is_required() and _is_worth_saying(field.default):
         sentences.append(f"(default: {field.default})")
@@ -122,21 +128,21 @@ def help_of(name: str, field: FieldInfo) -> str:
 
 
 def _is_worth_saying(default: Any) -> bool:
-    """Return whether a default is a value, and does not stand for none."""
-    # 0 is a value, although it equals False.
+    """Return whether a default is a value, and not empty, None or False."""
+    # `is`, because 0 equals False and is a value.
     return default is not False and default not in (None, [], {})
 
 
 def shape_of(field: FieldInfo) -> str:
     """Return the word that stands for the value of a setting in help."""
-    kinds = kinds_in(field.annotation)
+    types = kinds_in(field.annotation)
     choices = choices_of(field)
     if choices:
         return f"<{'|'.join(choices)}>"
     if is_whole(field.annotation):
         return "INTEGER"
-    if Path in kinds:
+    if Path in types:
         return "PATH"
-    if float in kinds:
+    if float in types:
         return "NUMBER"
     return "TEXT"

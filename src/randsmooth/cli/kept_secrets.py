@@ -1,4 +1,4 @@
-"""Secrets are not kept where others may read them."""
+"""The check that no secret gets into a file or a job that others may read."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,21 +11,28 @@ from randsmooth.urls import without_credentials
 
 
 def check_no_secrets(settings: Settings, keeper: str) -> None:
-    """Raise Problem for settings that hold a secret, which `keeper` would keep.
+    """Raise Problem for settings that hold a secret.
 
-    Stars in its place would be taken for the secret by whoever runs them.
+    They cannot be written with stars in its place: whoever runs them again would pass
+    the stars to the model.
+
+    Args:
+        settings: the settings of a verb.
+        keeper: the option that would write them down, such as "--save-config".
     """
-    given = settings.model_dump()
-    for name, value in given.get("model_arg", {}).items():
+    values = settings.model_dump()
+    for name, value in values.get("model_arg", {}).items():
         if isinstance(value, Secret):
             raise _kept(keeper, f"the argument {name}")
-    for text in _texts(given):
+    for text in _texts(values):
         public = without_credentials(text)
+        # Such as the password in a URL.
         if public != text:
             raise _kept(keeper, f"what gives access in {public}")
 
 
 def _kept(keeper: str, secret: str) -> BadValue:
+    """Return the error for a `secret`, in words, that `keeper` would write down."""
     return BadValue(
         f"{keeper} would keep {secret}, which is secret: leave it out, and have it "
         "read from the environment (os.environ, a store's own variables)"

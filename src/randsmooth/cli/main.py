@@ -26,6 +26,7 @@ from randsmooth.errors import Problem, RunFailed, check_known, each_problem
 from randsmooth.escape import say
 from randsmooth.notes import Note
 
+# Settings of click for every verb and group.
 CONTEXT: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
     "max_content_width": 110,
@@ -42,6 +43,7 @@ class VerbGroup(click.Group):
             no_args_is_help=True,
             **settings,
         )
+        # In the group "data" the verb "data list" is called "list".
         self.verbs = {verb.name.split()[-1]: verb for verb in verbs}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -51,8 +53,10 @@ class VerbGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Return the command of a verb. Problem for a name that no verb has."""
         check_known("verb", self.list_commands(ctx), cmd_name)
+        # `commands` holds the groups, which `add_command` added.
         if cmd_name in self.commands:
             return self.commands[cmd_name]
+        # The help of all verbs does without pydantic, which this imports.
         from randsmooth.cli.command import make_command
 
         return make_command(self.verbs[cmd_name])
@@ -79,11 +83,13 @@ class VerbGroup(click.Group):
             for name, summary in self.summaries()
             if name.startswith(incomplete)
         ]
-        # A group of click would make the command of every verb to ask if it is hidden.
+        # The method of `Command`, not of `Group`, which would import every verb to see
+        # whether it is hidden.
         return verbs + click.Command.shell_complete(self, ctx, incomplete)
 
 
 app = VerbGroup(
+    # "data list" and "data describe" are in the group below.
     [verb for verb in VERBS if " " not in verb.name],
     name="randsmooth",
     help="Train classifiers whose robustness can be proved, certify them, and judge "
@@ -103,19 +109,20 @@ click.version_option(
     prog_name="randsmooth",
     message="%(prog)s %(version)s",
     help="Print the version and stop.",
-)(app)
+)(app)  # Click's decorator, called on the group, adds --version to it.
 
 
 def main() -> None:
     """Run the command line, and exit with 0, 2 for bad input, or 1 for failure."""
     on_ctrl_c()
     try:
+        # Restores `showwarning` at the end.
         with warnings.catch_warnings():
-            # The last arguments of Python's own function are not ours to use.
+            # Python's type names the last arguments, which `_show` takes as `*more`.
             warnings.showwarning = _show  # type: ignore[assignment]
             sys.exit(app(standalone_mode=False))
     except (KeyboardInterrupt, click.Abort):
-        # While a verb is being loaded, or has ended.
+        # Ctrl-C before `run_verb` or after it, which handles its own.
         sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))
     except click.UsageError as error:
         sys.exit(_stop(_misuse(error), BAD_INPUT))
@@ -130,11 +137,16 @@ def main() -> None:
     except (OSError, RuntimeError) as error:
         sys.exit(_stop(f"randsmooth: {one_line(explained(error))}", FAILURE))
     finally:
+        # A verb had Ctrl-C raise KeyboardInterrupt. While Python ends, that would print
+        # a traceback.
         on_ctrl_c()
 
 
 def _misuse(error: click.UsageError) -> str:
-    """Return the error in the words; the help where there were none."""
+    """Return what to print for wrong arguments of the command line.
+
+    Without any argument it is the help.
+    """
     message = error.format_message()
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return message
@@ -143,6 +155,7 @@ def _misuse(error: click.UsageError) -> str:
         if error.possibilities:
             message += f" (did you mean {' or '.join(sorted(error.possibilities))}?)"
     path = error.ctx.command_path if error.ctx else "randsmooth"
+    # Click's sentence follows a colon here.
     sentence = message[0].lower() + message[1:].rstrip(".")
     return f"randsmooth: {one_line(sentence)}; see `{path} --help`"
 
@@ -163,5 +176,6 @@ def _show(
 
 
 def _stop(message: str, code: int) -> int:
+    """Print an error, and return the exit code that goes with it."""
     say(message, file=sys.stderr)
     return code

@@ -16,6 +16,7 @@ from randsmooth.escape import say, to_json
 from randsmooth.models.arguments import secret_arguments
 from randsmooth.noise import NamedNoise, named_noise, sigma_of
 
+# Helps of options that several verbs have.
 DATASET = (
     "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, "
     ".parquet or .tar."
@@ -48,14 +49,16 @@ def certification_option(
 
     Args:
         name: a field of `CertificationSettings`, whose description is the help.
-        default: None where it is worked out when the verb runs.
-        stands_for: the words for the default; by default those of `certify`.
+        default: the default; None where the verb works it out when it runs.
+        stands_for: the words that the help has for the default. Without them, a value
+            stands for itself, and None has the words of `certify`.
 
     Example:
         >>> certification_option("seed", stands_for="a new one").description
         'Seed of the noise. (default: a new one)'
     """
     help = CertificationSettings.model_fields[name].description or ""
+    # Cut off the words for the default of `certify`, which is another.
     if default is not None or stands_for is not None:
         help = help.partition(DEFAULT)[0]
     if stands_for is not None:
@@ -73,7 +76,12 @@ class Answered(Settings):
     format: Literal["text", "json"] = "text"
 
     def answer(self, lines: Iterable[str], content: Callable[[], Any]) -> None:
-        """Print `lines` for a person, or what `content()` returns as JSON alone."""
+        """Print `lines`, or with --format json what `content` returns and nothing else.
+
+        Args:
+            lines: the answer for a person.
+            content: makes the answer for programs, which is made for JSON only.
+        """
         if self.format == "json":
             say(to_json(content(), indent=1))
         else:
@@ -87,11 +95,15 @@ class Answered(Settings):
     ) -> None:
         """Print the metrics of `tables`, as `evaluate` does, then `lines`.
 
-        As JSON `content` stands in front of the measures.
+        Args:
+            tables: the certificates.
+            lines: the lines below the metrics, for a person.
+            content: the keys and values above the metrics, for programs.
         """
         if self.format == "json":
-            measured = parse_json(report.render(tables, format="json"), "the tables")
-            say(to_json(content | measured, indent=1))
+            # `render` returns a text, to which no key can be added.
+            metrics = parse_json(report.render(tables, format="json"), "the tables")
+            say(to_json(content | metrics, indent=1))
         else:
             say_lines([*report.render(tables).splitlines(), *lines])
 
@@ -128,7 +140,8 @@ class ImageReading(Resized, Columns):
     """How images are read, and brought to the size that a model takes."""
 
     def reading(self) -> dict[str, Any]:
-        """Return the settings as `data.load` takes them."""
+        """Return these settings as keywords of `data.load`."""
+        # Not `self.model_fields`, which has the other settings of a verb, too.
         return self.model_dump(include={*ImageReading.model_fields})
 
 
@@ -164,7 +177,7 @@ class OnDevice(OneModel):
 
 
 class Model(OnDevice):
-    """What a model cannot say itself.
+    """A model, with the number of its classes where it does not say it.
 
     Attributes:
         num_classes: How many classes there are, for a function that answers with
@@ -208,11 +221,12 @@ class NoisyInputs(Noisy):
             the one that the model was trained with)
     """
 
-    sigma: SigmaNamed = None  # type: ignore[assignment]  # also of features
+    # A float in `Noisy`; of features also a text.
+    sigma: SigmaNamed = None  # type: ignore[assignment]
 
 
 class Smoothed(Noisy):
-    """What is asked of each image, of a verb that takes a few settings of `certify`."""
+    """The noise, alpha and backend, for a verb that takes a few settings of `certify`."""
 
     alpha: float = certification_option("alpha", 0.001)
     backend: str | None = certification_option("backend")

@@ -38,22 +38,23 @@ def note(text: object) -> None:
 
 
 def _exit_at_once(*_: object) -> None:
+    """End the process, without what Python does at an exit."""
     os._exit(INTERRUPTED)
 
 
 def on_ctrl_c(handler: Callable[..., Any] = _exit_at_once) -> None:
     """Have Ctrl-C, and SIGTERM as `timeout` sends it, call `handler`.
 
-    By default they end the process, which holds no lock then. A `KeyboardInterrupt`
-    while modules are loaded, or while Python ends, would print tracebacks of other
-    packages.
+    Without a handler they end the process at once. That is for the time before a verb
+    runs and after it: the process holds no lock, and a `KeyboardInterrupt` while modules
+    are loaded, or while Python ends, would print tracebacks of other packages.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, handler)
 
 
 def say_lines(lines: Iterable[str]) -> None:
-    """Print each of `lines`, whatever names they quote."""
+    """Print each of `lines` on one line, whatever characters a name in it has."""
     for line in lines:
         say(printable(line))
 
@@ -61,9 +62,9 @@ def say_lines(lines: Iterable[str]) -> None:
 def one_line(text: object) -> str:
     """Return `text` on one printable line, without its middle where it is very long.
 
-    Code that it gives to be pasted follows on lines of its own.
+    Where an error holds code to paste into a file, the code follows on lines of its own.
     """
-    # Help needs neither URLs nor locks, which take long to load.
+    # Late, as the help of all verbs needs no URLs, which take long to load.
     from randsmooth.urls import with_urls
 
     sentence, mark, code = str(text).partition(CODE)
@@ -72,37 +73,49 @@ def one_line(text: object) -> str:
 
 
 def explained(error: OSError | RuntimeError) -> str:
-    """Return `error` in a sentence, with the way on that a verb noted, if any."""
+    """Return `error` in a sentence, with what to do next.
+
+    `run_verb` adds that to an error of the system as a note.
+    """
     if not isinstance(error, OSError) or error.errno is None:
         # Another library raised it, in its own words.
         return f"{type(error).__name__}: {error}"
     place = error.filename if isinstance(error.filename, str) else "a file"
-    ways_on = getattr(error, "__notes__", ["try again"])
-    return f"{place}: {error.strerror}; mend that, then {ways_on[0]}"
+    # An exception has the attribute only once a note was added to it.
+    notes = getattr(error, "__notes__", ["try again"])
+    return f"{place}: {error.strerror}; mend that, then {notes[0]}"
 
 
 @contextmanager
 def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
-    """Be the one run that writes `paths`, of which the first stands for all.
+    """Be the one run that writes `paths`, during this block.
 
-    A folder that is made for them is not left empty.
+    The lock on the first path stands for all of them. If the folder was made for the
+    block and nothing was written, it is removed again.
+
+    Args:
+        paths: the files to write, in one folder.
+        overwrite: whether they may exist.
 
     Raises:
         Problem: another run writes them, or one exists without `overwrite`.
     """
+    # Late, as the help of a verb needs no locks, which take long to load.
     from randsmooth.atomic import claimed, sweep
 
     folder = paths[0].parent
     is_new = not folder.exists()
     try:
+        # The lock makes the folder.
         with claimed(paths[0]):
             _check_free(paths, overwrite=overwrite)
+            # Remove what a killed run left of them.
             for path in paths:
                 sweep(path)
             yield
     finally:
         if is_new:
-            # It is not empty where something was written.
+            # `rmdir` fails, as it shall, where something was written.
             with suppress(OSError):
                 folder.rmdir()
 
@@ -117,9 +130,12 @@ def _check_free(paths: Sequence[Path], *, overwrite: bool) -> None:
 
 
 def show_answers(answers: Answers, format: str) -> None:
-    """Print answers about images, one a line, as text, CSV or JSON.
+    """Print answers about images as text, CSV or JSON.
 
-    An abstention has no label and radius 0.
+    Args:
+        answers: at least one answer; all have the same keys. An abstention has the label
+            None and the radius 0.
+        format: "text" or "csv", one answer a line, or "json".
     """
     if format == "json":
         say(to_json(answers, indent=1))
@@ -133,6 +149,7 @@ def show_answers(answers: Answers, format: str) -> None:
 
 def _answer_line(answer: dict[str, Any]) -> str:
     """Return an answer about an image as a line for a person."""
+    # Late, as the help of all verbs needs no noises.
     from randsmooth.noise import printed_radius
 
     image = shortened(printable(answer["image"]), LONG)

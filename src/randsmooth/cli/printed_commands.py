@@ -17,7 +17,7 @@ from randsmooth.urls import without_credentials
 if TYPE_CHECKING:
     from randsmooth.launch import Step
 
-# A text that YAML reads as itself, most likely.
+# A text that YAML most likely reads as this text; words such as "true" are exceptions.
 WORD = re.compile(r"[A-Za-z][\w./+-]*")
 
 
@@ -47,8 +47,8 @@ def command_words(
     Args:
         verb: the name of the command.
         arguments: the positional arguments of the command.
-        options: the settings of the command by name; those that are None or False are
-            left out.
+        options: the settings of the command by name; None and False are left out. A
+            mapping gives a word key=value for each key, and a list repeats the option.
 
     Example:
         >>> options = {"n": 1000, "sound": True, "model_arg": {"depth": 20}}
@@ -72,7 +72,7 @@ def command_words(
 
 
 def as_yaml(value: Any) -> str:
-    """Return a value as YAML reads it.
+    """Return a value as a text that YAML reads as this value.
 
     A text that YAML may read as something else is quoted.
 
@@ -83,6 +83,7 @@ def as_yaml(value: Any) -> str:
     is_word = isinstance(value, str) and WORD.fullmatch(value) is not None
     if is_word and parse_yaml(value, "the value") == value:
         return str(value)
+    # JSON is YAML.
     return json.dumps(value)
 
 
@@ -91,57 +92,67 @@ def words_of(
 ) -> list[str]:
     """Return the words of the command that gives these settings, after `randsmooth`.
 
-    Defaults are left out, and so are the settings in `without`; stars stand in place
-    of secrets.
+    Args:
+        verb: the name of the command.
+        settings: the settings of the command; defaults are left out, and secrets are
+            stars.
+        without: the settings to leave out, too.
     """
-    given = settings.model_dump(exclude={*without}, exclude_defaults=True)
-    if given.get("model_arg"):
-        given["model_arg"] = with_stars(given["model_arg"])
-    if given.get("noise"):
-        given["noise"] = settings.noise.text  # type: ignore[attr-defined]
+    values = settings.model_dump(exclude={*without}, exclude_defaults=True)
+    if values.get("model_arg"):
+        values["model_arg"] = with_stars(values["model_arg"])
+    # Dumped it is an object or a dictionary; users type its text, such as uniform=0.6.
+    if values.get("noise"):
+        values["noise"] = settings.noise.text  # type: ignore[attr-defined]
 
     arguments: list[str] = []
     options: dict[str, Any] = {}
+    # In the order of the fields, which is that of the arguments on the command line.
     for name, field in type(settings).model_fields.items():
-        if name not in given:
+        if name not in values:
             continue
-        value = given[name]
-        mark = Given.of(field)
-        if mark.by_place:
+        value = values[name]
+        how_given = Given.of(field)
+        option = how_given.option or name
+        if how_given.by_place:
             arguments += map(str, value if isinstance(value, list) else [value])
-        elif mark.by_commas:
-            options[mark.option or name] = ",".join(map(_short, value))
+        elif how_given.by_commas:
+            options[option] = ",".join(map(_short, value))
         else:
-            options[mark.option or name] = value
+            options[option] = value
     words = command_words(verb, arguments, options)
     return [without_credentials(word) for word in words]
 
 
 def _short(value: object) -> str:
+    """Return a value as people write it: 0.5, and 1 in place of 1.0."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def with_stars(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a model as a command that is kept gives them.
+    """Return the arguments of a model with stars in place of secrets.
+
+    The prefix secret: tells whoever types the command to fill in a secret.
 
     Example:
         >>> with_stars({"depth": 20, "token": Secret("abc")})
         {'depth': 20, 'secret:token': '**********'}
     """
-    written = {}
-    secret = {}
+    shown = {}
+    starred = {}
     for name, value in sorted(arguments.items()):
         if isinstance(value, Secret):
-            secret[f"secret:{name}"] = str(value)
+            # The text of pydantic's Secret is ten stars.
+            starred[f"secret:{name}"] = str(value)
         else:
-            written[name] = value
-    return written | secret
+            shown[name] = value
+    return shown | starred
 
 
 def as_typed(words: Sequence[str]) -> str:
-    """Return the command of these words as a page may show it.
+    """Return the command of these words, after `randsmooth`, as a page may show it.
 
-    What gives access in a URL is left out.
+    A password or key in a URL becomes stars.
 
     Example:
         >>> as_typed(["evaluate", "s3://key:word@bucket/a b.parquet"])

@@ -14,46 +14,59 @@ from randsmooth.escape import printable
 # Width of a printed sentence, in columns of the terminal.
 COLUMNS = 78
 
-# Tables that are printed, of all settings together; each setting has one at least.
+# The most tables to print, of all settings together; each setting has one at least.
 MOST_PRINTED = 30
 
 # The level of p_A that has a column beside certified accuracy.
 LEVEL_BESIDE = 0.9
 
-# Added before a percentage is printed: floats hold 0.6465 a little below it.
+# Added to a percentage before it is rounded to a tenth: 100 * 0.6465 as a float is a
+# little less than 64.65, and would be printed as 64.6.
 ROUNDING = 1e-9
 
 
 def records_of(page: Path) -> list[dict[str, Any]]:
-    """Return the figures of a leaderboard, which lie beside its page."""
+    """Return the records of a leaderboard, one a table, from the file beside its page."""
     path = page.with_suffix(".json")
     records: list[dict[str, Any]] = parse_json(read_file(path), path)
     return records
 
 
 def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Return the best tables of a leaderboard, two lines each, in its order.
+    """Yield the best tables of a leaderboard, two lines each, in its order.
 
-    There is a block for each setting in which they can be compared.
+    There is a block for each setting in which tables can be compared.
+
+    Args:
+        records: the records of the leaderboard, those of one setting together.
     """
+    if not records:
+        return
     blocks = [
-        list(block) for _, block in groupby(records, key=lambda one: one["setting"])
+        list(block)
+        for _, block in groupby(records, key=lambda record: record["setting"])
     ]
-    most = max(1, MOST_PRINTED // max(1, len(blocks)))
+    most = max(1, MOST_PRINTED // len(blocks))
     for block in blocks:
         yield from _block_lines(block, most)
         yield ""
 
 
 def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
-    """Return the lines of one setting, with at most so many tables."""
+    """Yield the lines of one setting.
+
+    Args:
+        block: the records of the setting, the best first.
+        most: the most tables to print.
+    """
+    # What is said of the setting is the same in all records.
     first = block[0]
     yield from textwrap.wrap(printable(first["setting"]), COLUMNS)
     yield from textwrap.wrap(first["how_ranked"], COLUMNS)
-    head = "certified accuracy"
+    title = "certified accuracy"
     if first["ranked_by"] is not None:
-        head = f"certified at {first['ranked_by']['radius']:g}"
-    yield _row(head, f"p_A >= {LEVEL_BESIDE:g}", "accuracy at 0", "ACR")
+        title = f"certified at {first['ranked_by']['radius']:g}"
+    yield _row(title, f"p_A >= {LEVEL_BESIDE:g}", "accuracy at 0", "ACR")
     for record in block[:most]:
         rank = "-" if record["rank"] is None else str(record["rank"])
         yield f"{rank:>3} {printable(record['file'])}"
@@ -61,7 +74,7 @@ def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
             percentage(record["ranked_by"]),
             percentage(_share_beside(record)),
             percentage(record["smoothed_accuracy"]),
-            figure(record["acr"], ".3f"),
+            figure(record["acr"], form=".3f"),
         )
     if len(block) > most:
         yield f"    {len(block) - most:,} more on the page"
@@ -70,7 +83,7 @@ def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
 
 
 def _row(ranked_by: str, share: str, accuracy: str, radius: str) -> str:
-    """Lay out the figures of a table below its name."""
+    """Return the figures of a table, or the titles of its columns, on a line."""
     return f"    {ranked_by:18}  {share:18}  {accuracy:18}  {radius}".rstrip()
 
 
@@ -91,21 +104,32 @@ def percentage(estimate: Mapping[str, float] | None) -> str:
     """
     if estimate is None or estimate.get("value") is None:
         return "-"
-    value, low, high = (
-        f"{100.0 * estimate[end] + ROUNDING:.1f}" for end in ("value", "low", "high")
-    )
-    return f"{value} ({low}-{high})"
+    percent = {
+        name: f"{100.0 * estimate[name] + ROUNDING:.1f}"
+        for name in ("value", "low", "high")
+    }
+    return f"{percent['value']} ({percent['low']}-{percent['high']})"
 
 
 def figure(estimate: Mapping[str, float] | None, form: str) -> str:
-    """Return the value of an estimate; a dash where there is none."""
+    """Return the value of an estimate in a format; a dash where there is none.
+
+    Example:
+        >>> figure({"value": 0.5}, form=".3f"), figure(None, form=".3f")
+        ('0.500', '-')
+    """
     if estimate is None or estimate.get("value") is None:
         return "-"
     return f"{estimate['value']:{form}}"
 
 
 def remark_on_first(records: Sequence[dict[str, Any]]) -> str:
-    """Return why the first of several tables looks too good: these images chose it."""
+    """Return a sentence on the first of several tables, which looks too good.
+
+    The images that ranked the tables are those of its figures: of several tables that
+    are equally good, chance puts one first. The sentence ends with an interval that
+    allows for this, where there is one.
+    """
     remark = (
         f"The first of {len(records)} was chosen by these images and looks too good"
     )

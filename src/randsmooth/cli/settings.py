@@ -91,19 +91,25 @@ class Settings(FrozenRecord):
     if not TYPE_CHECKING:
 
         def __init__(self, /, **fields: Any) -> None:
-            """Raise pydantic's own error, which says at which field it is."""
+            """Validate the fields, and raise pydantic's own error.
+
+            `FrozenRecord` makes a Problem of it, without the field, which `validate`
+            needs.
+            """
             BaseModel.__init__(self, **fields)
 
     @field_validator("*", mode="before")
     @classmethod
     def _as_place(cls, value: Any, info: ValidationInfo) -> Any:
         """Keep URLs as they were typed: a path s3://bucket would lose a slash."""
-        kinds = kinds_in(cls.model_fields[str(info.field_name)].annotation)
-        if Path not in kinds or not isinstance(value, str | list):
+        types = kinds_in(cls.model_fields[str(info.field_name)].annotation)
+        if Path not in types or not isinstance(value, str | list):
             return value
+        # A field for paths and URLs is a `Place`, which is a path or a text.
+        local = str not in types
         if isinstance(value, str):
-            return _place(value, local=str not in kinds)
-        return [_place(part, local=str not in kinds) for part in value]
+            return _place(value, local=local)
+        return [_place(part, local=local) for part in value]
 
     @classmethod
     def epilog(cls) -> str:
@@ -121,6 +127,7 @@ def _place(value: Any, *, local: bool) -> Any:
     """Return a text as a path, or as a URL; anything else as it is.
 
     Args:
+        value: the value of a setting.
         local: whether only a path on this machine will do.
 
     Raises:
@@ -134,22 +141,22 @@ def _place(value: Any, *, local: bool) -> Any:
 
 
 def kinds_in(annotation: Any) -> set[Any]:
-    """Return an annotation, and all types that it is put together from.
+    """Return an annotation, and all types within it.
 
     Example:
         >>> kinds_in(list[Path]) == {list[Path], Path}
         True
     """
-    kinds = {annotation}
+    types = {annotation}
     for part in get_args(annotation):
-        kinds |= kinds_in(part)
-    return kinds
+        types |= kinds_in(part)
+    return types
 
 
 def holds_several(field: FieldInfo) -> bool:
     """Return whether a field can be a list or a dictionary of values."""
-    kinds = kinds_in(field.annotation)
-    return any(get_origin(kind) in (list, dict) for kind in kinds)
+    types = kinds_in(field.annotation)
+    return any(get_origin(type_) in (list, dict) for type_ in types)
 
 
 def option(help: str, default: Any = None) -> Any:
@@ -184,6 +191,11 @@ def option_named(name: str) -> str:
 def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     """Return the settings of a verb that have these `values`.
 
+    Args:
+        settings: the class of the settings.
+        verb: the name of the verb, for errors.
+        values: name of a setting -> its value, as typed or as YAML has it.
+
     Raises:
         Problem: a setting is unknown, missing or has a value that it cannot have.
     """
@@ -197,14 +209,14 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
 
 
 def _check_no_null_character(name: str, value: Any) -> None:
-    """Raise BadValue for a null character, which no name of a file can have."""
+    """Raise BadValue for a null character, at which functions of the system fail."""
     parts = value if isinstance(value, list) else [value]
     if any("\0" in str(part) for part in parts):
         raise BadValue((Setting(name), " must not hold the character \\0"), field=name)
 
 
 def _located(error: ValidationError, settings: type[Settings], verb: str) -> Problem:
-    """Return the first problem that pydantic found, so that it names its setting."""
+    """Return the first problem that pydantic found, with the name of its setting."""
     problem = problem_in(error, settings)
     location = error.errors()[0]["loc"]
     # A check of several settings together has no location, and names them itself.
@@ -223,14 +235,14 @@ def _located(error: ValidationError, settings: type[Settings], verb: str) -> Pro
     # A problem without a message is worded as "SETTING=VALUE must be ...".
     if names_the_setting and not problem.message:
         return problem
-    # A check of a value alone does not know in which setting it is.
+    # A check of a value alone does not know the name of its setting.
     return BadValue((Setting(name), f": {problem}"), field=name)
 
 
 def pairs(values: Any) -> Any:
     """Return the words of `--set key=value` as a dictionary.
 
-    A dictionary, as YAML gives it, is returned as it is.
+    The YAML of --config gives a dictionary, which is returned as it is.
 
     Example:
         >>> pairs(["lr=1e-3", "norm=linf"])
@@ -280,7 +292,7 @@ def scalar(text: str) -> Any:
 def words(values: Any) -> Any:
     """Return `md,latex` as a list of words.
 
-    A list, as YAML gives it, is returned as it is.
+    The YAML of --config gives a list, which is returned as it is.
 
     Example:
         >>> words("md,latex")

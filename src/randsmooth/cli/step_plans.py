@@ -33,10 +33,12 @@ class StepsVerb(Answered, SharedOrSlurm):
 
 def answer_plan(settings: StepsVerb, steps: Iterable[Step]) -> None:
     """Print how long the steps take that are not done."""
+    # Late, as it loads torch, which the help of a verb does not need.
     from randsmooth.launch.step_costs import plan_steps
 
     costs = plan_steps(step for step in steps if not step.is_done())
     workers = settings.workers or 1
+    # `costs` has the seconds of each step; "seconds" are those of all on the workers.
     content = {
         **asdict(costs),
         "seconds": costs.on_workers(workers),
@@ -46,7 +48,7 @@ def answer_plan(settings: StepsVerb, steps: Iterable[Step]) -> None:
 
 
 def plan_lines(costs: StepCosts, workers: int) -> Iterator[str]:
-    """Return a line for each step of a plan, and for all together."""
+    """Yield a line for each step of a plan, and the times of all together."""
     width = max(map(len, costs.steps), default=0)
     for name, seconds in costs.steps.items():
         yield f"{name:{width}}  {clock(seconds)}"
@@ -63,7 +65,7 @@ def plan_lines(costs: StepCosts, workers: int) -> Iterator[str]:
 
 
 def failure_lines(steps: Iterable[Step]) -> Iterator[str]:
-    """Return why steps failed, each with the command that repeats it."""
+    """Yield why each failed step failed, and the command that repeats the step."""
     for step in steps:
         sentence = failure_of(step)
         if sentence:
@@ -74,15 +76,17 @@ def failure_lines(steps: Iterable[Step]) -> Iterator[str]:
 def failure_of(step: Step) -> str:
     """Return why a step failed, in the words of the command that does the same.
 
-    They are empty where it did not fail.
+    It is empty where the step did not fail.
     """
-    from randsmooth.cli.verbs.certify import Certify
-    from randsmooth.cli.verbs.train import Train
-
     failure = step.failure()
     if failure is None:
         return ""
+    # Late, as only a failed step needs the settings of these verbs.
+    from randsmooth.cli.verbs.certify import Certify
+    from randsmooth.cli.verbs.train import Train
+
     settings_of_verb: dict[str, type[Settings]] = {"train": Train, "certify": Certify}
+    # A step that no verb carries out has no options: any settings will do.
     spell = spelling(settings_of_verb.get(step.verb, StepsVerb))
     sentences = [problem.words(spell) for problem in each_problem(failure)]
     return "; ".join(map(printable, sentences))

@@ -1,14 +1,14 @@
-"""Signs in the certificates of a whole run that its model was used wrongly."""
+"""Signs in a table of certificates that its model was used wrongly."""
 
 import numpy as np
 
 from randsmooth.certificates import Certificates
 from randsmooth.noise import Gaussian
 
-# Tables of fewer images are not judged.
+# Fewer images, or fewer certified images, are too few to judge by.
 LEAST_IMAGES = 10
 
-# With fewer samples of an image, even good models are undecided.
+# With fewer samples of an image, images of good models abstain too.
 LEAST_SAMPLES = 100
 
 # Where no label has half of the images, one class has this share of the certified
@@ -17,12 +17,12 @@ SUSPICIOUS_CLASS_SHARE = 3 / 4
 
 
 def suspicions(table: Certificates) -> list[str]:
-    """Return a sentence on a suspicious feature of a table; usually there is none.
+    """Return a sentence on a suspicious table, alone in a list; usually the list is empty.
 
     A table is suspicious where most images abstain, or where (nearly) all certified
-    images get one class. So it is with a model that never saw noise, or whose images
-    are normalised twice or not at all. The sentence speaks of inputs, because a table
-    does not say whether they are images or features.
+    images get one class. A model that never saw noise does this, and so does one whose
+    images are normalised twice or not at all. The sentence speaks of inputs, because a
+    table does not say whether they are images or features.
 
     Example:
         >>> from randsmooth.certificates import from_counts
@@ -32,8 +32,8 @@ def suspicions(table: Certificates) -> list[str]:
         >>> print(suspicions(table)[0].partition(";")[0])
         12 of 12 inputs that are certified (100%) get class 0
     """
-    # Under label-aware certification and sequential rules, images may abstain by intent:
-    # they were given up once the outcome was known.
+    # Label-aware certification and sequential rules give an image up once its outcome
+    # is known: it abstains by intent.
     is_by_intent = table.header.label_aware or table.rule.sequential
     if len(table) < LEAST_IMAGES or is_by_intent:
         return []
@@ -51,8 +51,10 @@ def suspicions(table: Certificates) -> list[str]:
 
 
 def _most_abstain(table: Certificates) -> list[str]:
-    """Return a clause where most images abstain though they were asked often enough."""
+    """Return a clause where most images abstain after enough samples; else no clause."""
+    # A class below 0 is an abstention.
     abstained = int((table.predict < 0).sum())
+    # A log that does not say n is taken to have enough.
     n = table.header.n or LEAST_SAMPLES
     if n < LEAST_SAMPLES or 2 * abstained <= len(table):
         return []
@@ -60,12 +62,13 @@ def _most_abstain(table: Certificates) -> list[str]:
 
 
 def _one_class_prevails(table: Certificates) -> list[str]:
-    """Return a clause where one class has too many of the certified images."""
+    """Return a clause where one class has too many certified images; else no clause."""
     certified = table.predict[table.predict >= 0]
     if len(certified) < LEAST_IMAGES or not table.labelled:
         return []
 
-    images_by_label = np.unique(table.label, return_counts=True)[1]
+    _, images_by_label = np.unique(table.label, return_counts=True)
+    # Images of one label rightly get one class.
     if len(images_by_label) == 1:
         return []
     classes, images_by_class = np.unique(certified, return_counts=True)
@@ -75,6 +78,7 @@ def _one_class_prevails(table: Certificates) -> list[str]:
     if share < 1 and not (share >= SUSPICIOUS_CLASS_SHARE and no_label_prevails):
         return []
     name = table.class_name(classes[images_by_class.argmax()])
+    # Rounded down, so that 100% means all.
     percent = 100 * most // len(certified)
     return [
         f"{most} of {len(certified)} inputs that are certified ({percent}%) get class "

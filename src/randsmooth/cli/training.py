@@ -19,7 +19,7 @@ DATASET = (
 
 
 class Trained(Answered):
-    """What is trained on, where a training runs, what it logs, and how it goes on.
+    """Settings of a verb that trains.
 
     Attributes:
         devices: Devices of each machine that share every batch: GPUs or, with --device
@@ -55,19 +55,22 @@ def train_into(
     trained: str,
     way_on: str,
 ) -> None:
-    """Train into `out`, and say what is there and what can be done with it.
+    """Train into `out`, and print where the result is and what to do next.
 
     Args:
-        out: folder or URL.
+        out: the folder, or its URL.
         train: `training.train` or `training.train_denoiser`.
-        settings: the arguments of `train`.
-        trained: the word for the thing that is trained.
+        settings: the settings of the verb, whose names are the keywords of `train`.
+        trained: the word for the thing that is trained, such as "model".
         way_on: a sentence that says what to do next.
     """
+    # Late, as it loads torch, which the help of a verb does not need.
     from randsmooth.training.devices import leads
 
+    # `out` may be a default, which the settings do not have.
     values = settings.model_dump(exclude={"format", "out"})
     train(**values, out=out, progress=console)
+    # Of the processes that torchrun started, one prints.
     if leads():
         settings.answer([f"{trained} in {out}"], lambda: {trained: str(out)})
         note(way_on)
@@ -79,9 +82,13 @@ def default_folder(
     sigma: float | None,
     noise: Noise | Deviations | None = None,
 ) -> Path:
-    """Return runs/DATASET-TRAINED-SIGMA, or with a noise in place of sigma.
+    """Return the folder runs/DATASET-TRAINED-SIGMA.
 
-    Where neither is given, they are the preset's, and the last part is left out.
+    Args:
+        dataset: the name or path of the data set.
+        trained: the name of what is trained, such as a method.
+        sigma: the sigma; None where it is the preset's, and the folder does not have it.
+        noise: a noise, which the folder has in place of sigma.
     """
     parts = [name_of(dataset), trained]
     if isinstance(noise, Gaussian):

@@ -1,4 +1,7 @@
-"""Labels of data sets on this machine, to check those of logs against; loads no torch."""
+"""The labels of data sets on this machine, against which the labels of logs are checked.
+
+They are read without torch, which takes long to load.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from randsmooth import data
 from randsmooth.certificates import Certificates
 from randsmooth.data.registry import folder_of
 
-# Data sets whose images stand in logs in the order of the copies that are read here.
+# Data sets whose images have the same order in logs and in the files that are read here.
 IN_THE_ORDER_OF_LOGS = ("cifar10", "mnist")
 
-# What a log is of that names no split.
+# The split of a log that names none.
 USUAL_SPLIT = "test"
 
 # The column of a Parquet file that holds the labels.
@@ -44,7 +47,7 @@ def labels_at_hand(
 
 
 def _file_of(name: str, split: str) -> Path | None:
-    """Return the one Parquet file of a split; None where there is none, or several."""
+    """Return the Parquet file of a split; None unless there is exactly one."""
     if not data.is_at_hand(name):
         return None
     files = list(folder_of(name).rglob(f"{split}*.parquet"))
@@ -52,7 +55,8 @@ def _file_of(name: str, split: str) -> Path | None:
 
 
 def _labels_in(file: Path) -> NDArray[np.int64]:
-    """Return the column of labels, without the images beside it."""
+    """Return the column of labels (N,), without the images beside it."""
+    # Late, as few tables need it.
     from pyarrow import parquet
 
     column = parquet.read_table(file, columns=[LABEL_COLUMN])[LABEL_COLUMN]

@@ -46,7 +46,10 @@ OF_THE_MODEL = {"model", "model_arg", "ensemble", "denoiser"}
 
 
 def _alone(models: Any) -> Any:
-    """Return the model of a list of one; several stay a list."""
+    """Return the model of a list of one: without --ensemble a setting is one model.
+
+    A list of several is returned as it is.
+    """
     if isinstance(models, list) and len(models) == 1:
         return models[0]
     return models
@@ -62,9 +65,17 @@ def check_sources(
     dataset: str | None = None,
     backend: str | None = None,
 ) -> None:
-    """Raise Problem where one of these is not there, before torch is loaded."""
+    """Raise Problem where one of these is not there, before torch is loaded.
+
+    Args:
+        model: the source of one model, or those of several.
+        denoiser: the folder of a denoiser, or its URL.
+        dataset: the name or path of a data set.
+        backend: the name of a backend.
+    """
     check_backend(backend)
-    for source in [model] if isinstance(model, str) else model:
+    sources = [model] if isinstance(model, str) else model
+    for source in sources:
         check_source(source)
     if denoiser is not None:
         check_place(fetched(denoiser) if is_url(denoiser) else denoiser)
@@ -73,7 +84,7 @@ def check_sources(
 
 
 def _is_data(place: str) -> bool:
-    """Return whether a data set can be opened at `place`, and no model."""
+    """Return whether a data set can be opened at `place`, and a model cannot."""
     try:
         check_source(place)
     except Problem:
@@ -95,7 +106,7 @@ def base_classifier(
         model: a model, or its name.
         model_args: arguments of what makes or opens the model.
         denoiser: the folder of a denoiser, or None.
-        sigma: standard deviation of the noise, if it is known.
+        sigma: the sigma of Gaussian noise, which a diffusion model must know; or None.
     """
     base: str | models.BaseClassifier = model
     if isinstance(base, str):
@@ -106,7 +117,7 @@ def base_classifier(
 
 
 class ModelAndImages(Identified):
-    """The settings that say which model is certified, and on which images.
+    """Settings that say which model is certified, and on which images.
 
     Attributes:
         split: train, validation or test; of data without a test split the validation
@@ -127,20 +138,27 @@ class ModelAndImages(Identified):
     skip: int | None = None
 
     def check(self, backend: str | None, shard: str | None = None) -> None:
-        """Raise Problem for what cannot be certified, before torch is loaded."""
+        """Raise Problem for settings of no certification, before torch is loaded.
+
+        Args:
+            backend: the name of a backend, or None.
+            shard: the text of a shard, such as "3/16", or None.
+        """
         if shard is not None:
+            # It raises for a text that is no shard; the run parses it again.
             Shard.parse(shard)
         self._check_ensemble()
         check_sources(self.model, self.denoiser, dataset=self.dataset, backend=backend)
 
     def _check_ensemble(self) -> None:
-        """Raise Problem unless there is one model, or a rule for several."""
+        """Raise Problem unless there is one model, or --ensemble for several."""
         if self.ensemble is not None:
             check_known("ensemble", ENSEMBLES, self.ensemble)
         is_one = isinstance(self.model, str)
         if is_one == (self.ensemble is None):
             return
 
+        # Users forget --dataset, and the data set is taken for a second model.
         last = self.model[-1]
         if not is_one and _is_data(last):
             raise BadValue(
@@ -153,21 +171,27 @@ class ModelAndImages(Identified):
         )
 
     def opened(self, sigma: float | None) -> tuple[object, dict[str, Any]]:
-        """Return the model as `randsmooth.certify` takes it, and its `model_args`."""
+        """Return the model as `randsmooth.certify` takes it, and its `model_args`.
+
+        Args:
+            sigma: the sigma of Gaussian noise, which a denoiser may have to know.
+        """
         model: Any = self.model
         if not isinstance(model, str):
             model = self._opened_ensemble()
         if self.denoiser is not None:
+            # The arguments have been used to open the model.
             return base_classifier(model, self.model_arg, self.denoiser, sigma), {}
         return model, self.model_arg
 
     def _opened_ensemble(self) -> models.Ensemble:
-        """Return the ensemble of several models."""
+        """Return the ensemble of several models. Problem where --model-arg is given."""
         if self.model_arg:
             raise BadValue(
                 "--model-arg is for one model: make each of several by a function "
                 "without arguments"
             )
+        # `_check_ensemble` has made sure that it is given.
         rule = ENSEMBLES[str(self.ensemble)]
         return models.Ensemble(self.model, rule, num_classes=self.num_classes)
 
@@ -187,11 +211,12 @@ class WhatToCertify(ModelAndImages, HowToCertify, NoisyInputs):
     def _check_settings(self) -> Self:
         """Raise Problem for settings of no certification, before anything is opened."""
         names = {*CertificationOptions.__optional_keys__}
+        # Made for its checks alone; `spec` makes the settings of the run.
         CertificationSettings(**self.model_dump(include=names))
         return self
 
     def spec(self) -> certification.RunSpec:
-        """Return the run to certify, as any process can carry it out."""
+        """Return the run to certify, as a value that any process can carry out."""
         model, arguments = self.opened(self.gaussian_sigma)
         fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
         return certification.RunSpec.of(
@@ -224,8 +249,13 @@ def default_out(
 ) -> Path:
     """Return the file of a model's certificates: MODEL.parquet, or MODEL+DENOISER.
 
-    For several models it has the names of all, in the folder of the first; for a model
-    at a URL it is in the current folder.
+    The name of an ensemble has the names of all models, in the folder of the first. The
+    file of a model at a URL is in the current folder.
+
+    Args:
+        model: the source of one model, or those of several.
+        denoiser: the folder of a denoiser, or its URL.
+        ending: the end of the file's name.
 
     Example:
         >>> default_out(["runs/a", "runs/b/", "net.onnx"]).as_posix()
@@ -233,10 +263,14 @@ def default_out(
         >>> default_out("zoo.py:net", "runs/d").as_posix()
         'zoo.py-net+d.parquet'
     """
-    models = [model] if isinstance(model, str) else model
-    first, *others = (name.rstrip("/") for name in models)
+    sources = [model] if isinstance(model, str) else model
+    names = [source.rstrip("/") for source in sources]
+    first = names[0]
+    others = names[1:]
     if denoiser is not None:
         others.append(denoiser)
+    # A path keeps its folder.
     beginning = name_of(first) if is_url(first) else first
     stem = "+".join([beginning, *map(name_of, others)])
+    # Code is named zoo.py:net, and Windows allows no colon in the name of a file.
     return Path(stem.replace(":", "-") + ending)

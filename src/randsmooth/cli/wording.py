@@ -24,6 +24,7 @@ def worded_for(settings: type[Settings]) -> Iterator[None]:
     try:
         with spelt_by(spelling_in_notes(settings)):
             yield
+    # It stays a RunFailed, which has an exit code of its own.
     except RunFailed as error:
         raise RunFailed(error.words(spell)) from error
     except Problem as error:
@@ -32,7 +33,7 @@ def worded_for(settings: type[Settings]) -> Iterator[None]:
 
 
 def spelling(settings: type[Settings]) -> Spell:
-    """Return how a verb that takes `settings` spells a setting.
+    """Return a function that spells a setting as a verb with `settings` takes it.
 
     A setting that the verb does not take stays as Python spells it.
 
@@ -48,16 +49,18 @@ def spelling(settings: type[Settings]) -> Spell:
     """
 
     def spell(setting: Setting) -> str:
+        # `of` is the setting that holds this one: model_arg holds layout.
         holder = setting.of or setting.name
         if holder not in settings.model_fields:
             return str(setting)
 
         option = as_given(holder, settings)
         if setting.of is not None:
-            shown = "..." if setting.value is UNSAID else setting.value
-            return f"{option} {setting.name}={shown}"
-        is_on = settings.model_fields[holder].default is True
-        if setting.value is False and is_on:
+            value = "..." if setting.value is UNSAID else setting.value
+            return f"{option} {setting.name}={value}"
+        # A flag that is on by default has a --no- form, which turns it off.
+        is_on_by_default = settings.model_fields[holder].default is True
+        if setting.value is False and is_on_by_default:
             return option_named(f"no_{holder}")
         return _with_value(option, setting.value)
 
@@ -65,10 +68,10 @@ def spelling(settings: type[Settings]) -> Spell:
 
 
 def spelling_in_notes(settings: type[Settings]) -> Spell:
-    """Return how notes at a verb that takes `settings` spell a setting.
+    """Return a function that spells a setting in notes of a verb with `settings`.
 
-    A setting that the verb does not take is one of the run that a note is about, which
-    another verb began.
+    A note may name a setting that the verb does not take. Another verb took it when it
+    began the run, so that it is spelt as an option, too.
 
     Example:
         >>> from randsmooth.cli.verbs.verify import Verify
@@ -86,7 +89,7 @@ def spelling_in_notes(settings: type[Settings]) -> Spell:
 
 
 def _with_value(option: str, value: object) -> str:
-    """Return an option as it is typed with a value, or left out."""
+    """Return an option as it is typed with a value; "without" it for None and False."""
     if value is UNSAID or value is True:
         return option
     if value is None or value is False:

@@ -32,17 +32,20 @@ class Shared(Settings):
         """Return the workers; None for this process alone.
 
         Raises:
-            Problem: there cannot be such workers. This is known before torch is loaded.
+            Problem: two clusters are named, a number of workers is impossible, or the
+                package of the cluster is missing. No torch is loaded for it.
         """
         if self.ray is not None and self.dask is not None:
             raise Conflict("--ray and --dask are two clusters: give one of them")
         if self.ray is not None:
             ray = launch.Ray(self.workers, address=self.ray)
+            # Imported to find out whether it is installed.
             with needs("--ray"):
                 import_module("ray")
             return ray
         if self.dask is not None:
             dask = launch.Dask(self.workers, address=self.dask)
+            # Imported to find out whether it is installed, in the package distributed.
             with needs("--dask"):
                 import_module("distributed")
             return dask
@@ -52,7 +55,7 @@ class Shared(Settings):
 
 
 class SharedOrSlurm(Shared):
-    """Who shares the work, tasks of Slurm too: what these ask of it.
+    """Who shares the work, tasks of Slurm too, and what each task asks Slurm for.
 
     Attributes:
         slurm: Submit to Slurm.
@@ -97,7 +100,8 @@ class SharedOrSlurm(Shared):
                 "--time 2:00:00: one that has not finished by then is queued again "
                 "and goes on"
             )
-        # Each has the name of an option of ours; setup and extra are spelt otherwise.
+        # The options have the names of the fields, but for `setup`, which is a tuple
+        # there, and `extra`, which is --slurm-arg.
         names = {field.name for field in fields(launch.Resources)} - {"setup", "extra"}
         asked = self.model_dump(include=names)
         return launch.Resources(**asked, setup=tuple(self.setup), extra=self.slurm_arg)
