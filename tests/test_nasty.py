@@ -138,7 +138,7 @@ def test_a_page_has_no_element_or_attribute_of_a_strangers(
             if key.startswith("on")
         ]
         assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {
-            "#against-baseline"
+            "#panel-against-baseline"
         }
         assert not [
             tag

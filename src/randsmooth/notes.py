@@ -297,6 +297,11 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         Setting("baseline"),
         ").",
     ),
+    "radii_left_out": (
+        "Some radii are left out to fit the line; name those to print (",
+        Setting("radii"),
+        ").",
+    ),
     "columns_held_fixed": (
         "Radii are about changes of the other columns alone; held fixed: {columns}."
     ),

@@ -5,6 +5,7 @@ Nothing is shown where a library call is no command.
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,21 @@ if TYPE_CHECKING:
 
 # The seconds between two plain lines.
 LINE_EVERY = 10.0
+
+# The fewest columns that an answer is laid out for, and the most that a sentence takes.
+FEWEST_COLUMNS = 40
+MOST_COLUMNS = 100
+
+
+def terminal_width() -> int:
+    """Return the columns that an answer may take: those of the terminal, or 80.
+
+    Example:
+        >>> 40 <= terminal_width() <= 100
+        True
+    """
+    columns = shutil.get_terminal_size().columns
+    return min(max(columns, FEWEST_COLUMNS), MOST_COLUMNS)
 
 
 class Reporter:

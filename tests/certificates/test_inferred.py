@@ -227,9 +227,7 @@ def test_what_a_reader_could_mistake_is_told(tmp_path: Path) -> None:
         "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.777\t1\t0:00:01\n"
     )
     said, trained, unknown = infer(read(path), path).header.notes
-    assert said.endswith(
-        "; method gaussian as all logs there of locuslab/smoothing have it"
-    )
+    assert said.endswith("; method as all logs there of locuslab/smoothing have it")
     assert trained == "trained at sigma 0.25"
     assert (
         unknown.startswith("n and alpha not known")

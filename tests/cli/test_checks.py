@@ -8,6 +8,8 @@ import pytest
 
 from cli.processes import Run
 from randsmooth.cli.true_labels import labels_at_hand
+from randsmooth.report import answer
+from randsmooth.report.checks import HEADING
 
 
 @pytest.fixture
@@ -52,16 +54,26 @@ def test_an_inflated_log_gets_a_cross_and_no_verdict(
     assert "verdict" in on["against"][0]
 
 
-def test_compare_begins_with_the_checks_at_the_terminal_and_on_the_page(
-    folder: Path, tmp_path: Path, cli: Run
+@pytest.mark.parametrize("columns", [60, 80])
+def test_compare_has_three_blocks_at_the_terminal_and_on_the_page(
+    columns: int,
+    folder: Path,
+    tmp_path: Path,
+    cli: Run,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     page = tmp_path / "page.html"
     logs = [str(folder / "gaussian.tsv"), str(folder / "ours.tsv")]
     lines = cli("compare", *logs, "--out", str(page)).out.splitlines()
-    assert lines[0] == "Checks:"
-    assert max(map(len, lines[: lines.index("")])) <= 80
+    headings = [HEADING, answer.HEADING, answer.EVIDENCE_HEADING]
+    assert [line for line in lines if line.removesuffix(":") in headings] == [
+        f"{heading}:" for heading in headings
+    ]
+    assert max(map(len, lines[:-1])) <= columns  # the path of the page may be longer
     text = page.read_text()
-    assert text.index('id="checks"') < text.index('class="lead"')
+    places = [text.index(f'id="{name}"') for name in ("checks", "answer", "evidence")]
+    assert places == sorted(places)
 
 
 def test_labels_of_another_copy_or_none_are_not_read(

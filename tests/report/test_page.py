@@ -96,6 +96,12 @@ def test_the_curve_meets_the_table_and_has_few_points(log: Make) -> None:
     assert len(large.source) - len(large.scripts[1]) < 150_000
 
 
+def accuracy_rows(page: str) -> str:
+    """The rows of the table of certified accuracy and ACR."""
+    panel = page.split('id="panel-accuracy-table"')[1]
+    return panel.split("<tbody>")[1].split("</tbody>")[0]
+
+
 def test_the_table_is_marked(log: Make) -> None:
     """By what is tested: two images show nothing, sixty do; the highest figure of a column is nothing by itself."""
     few = comparison_page(
@@ -103,15 +109,14 @@ def test_the_table_is_marked(log: Make) -> None:
     )
     assert not re.search(
         r"<td( class=\"below\")|<td[^>]*><[bu]>",
-        few.split("<tbody>")[1].split("</tbody>")[0],
+        accuracy_rows(few),
     )
     text = comparison_page(
         [log([1.0] + [0.9] * 59, "gaussian"), log([2.0, 1.9, -1.0] * 20, "b")],
         radii=[0, 1.0],
     )
     cells = re.findall(
-        r"<td( class=\"below\")?[^>]*>(<[bu]>)?([\d.]+)",
-        text.split("<tbody>")[1].split("</tbody>")[0],
+        r"<td( class=\"below\")?[^>]*>(<[bu]>)?([\d.]+)", accuracy_rows(text)
     )
     figures = [(value, mark, bool(grey)) for grey, mark, value in cells]
     gaussian, b = figures[1:5], figures[6:10]  # after the number of images
@@ -172,7 +177,7 @@ def test_ten_methods_that_do_not_differ_have_no_figure_in_bold(make: Make) -> No
         [make("gaussian"), *(make(f"m{i}", seed=i) for i in range(1, 10))],
         radii=[0, 0.25, 0.5],
     )
-    rows = text.split("<tbody>")[1].split("</tbody>")[0]
+    rows = accuracy_rows(text)
     assert rows.count("<tr>") == 10 and "<b>" not in rows and "<u>" not in rows
     assert (
         "images which has the highest ACR (" in text and "is highest under" not in text

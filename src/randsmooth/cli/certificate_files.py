@@ -77,11 +77,14 @@ class Compared(Judged):
     Attributes:
         baseline: Name of the row that the others are compared with. (default: the
             Gaussian one, or the first of two)
+        at: The radius of the answer; name it before you see the tables. (default: one
+            sigma)
         anyway: Judge tables that failed a check, too.
     """
 
     files: Argument[list[Place]] = option(FILES, ...)
     baseline: str | None = None
+    at: float | None = None
     anyway: bool = False
 
     def read_tables(self) -> list[Certificates]:
@@ -102,6 +105,7 @@ class Compared(Judged):
             radii=self.radii,
             format=format,
             baseline=self.baseline,
+            at=self.at,
             # The checks compare them with the labels that logs state.
             labels=labels_at_hand(tables),
             anyway=self.anyway,

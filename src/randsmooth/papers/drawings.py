@@ -7,7 +7,7 @@ from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.objects import Drawing
 from randsmooth.papers.output import Output
 from randsmooth.papers.row_evidence import ObjectEvidence, RowEvidence
-from randsmooth.papers.rows import PaperRow, named
+from randsmooth.papers.rows import named
 from randsmooth.papers.runs import Scale
 from randsmooth.report.grouping import gathered
 
@@ -68,9 +68,7 @@ def notes_on(evidence: Sequence[RowEvidence]) -> list[str]:
         (of_row.row, of_row.found) for of_row in evidence if of_row.found is not None
     ]
     rows_of_note = gathered(
-        (_in_short(note, row), row)
-        for row, found in shown
-        for note in found.table.header.notes
+        (note, row) for row, found in shown for note in found.table.header.notes
     )
     sentences = []
     for note, noted in rows_of_note.items():
@@ -104,9 +102,3 @@ def _short_path(found: CertificateFile, shown: CertificateFile) -> str:
     if found.path.parent == shown.path.parent:
         return found.path.name
     return str(found.path)
-
-
-def _in_short(note: str, row: PaperRow) -> str:
-    """Return the note without what the row's name says: one then serves many rows."""
-    facts = f"sigma {row.sigma:g}, data set {row.dataset}, method {row.method}"
-    return note.replace(f"{facts} as", "sigma, data set and method as")

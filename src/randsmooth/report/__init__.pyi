@@ -16,6 +16,7 @@ from .findings import acr_finding as acr_finding
 from .findings import what_acr_hides as what_acr_hides
 from .formats import FORMATS as FORMATS
 from .formats import render as render
+from .formats import to_short_lines as to_short_lines
 from .gate import check_to_github as check_to_github
 from .gate import check_to_json as check_to_json
 from .gate import check_to_junit as check_to_junit

@@ -139,14 +139,19 @@ def compare_with_baseline(
     tables: Sequence[Certificates],
     radii: Sequence[float],
     doubted: Mapping[str, str] | None = None,
+    further_radii: Sequence[float] = (),
 ) -> BaselineComparisons:
     """Compare every table that can be paired with the baseline, all judged together.
 
     Args:
+        baseline: the row of the baseline.
+        tables: the tables, under distinct names.
+        radii: the radii that each comparison has a point at.
         doubted: why tables are not to be judged, by their names.
+        further_radii: radii that comparisons include beside them.
     """
     pairs, refused = paired_with(baseline, tables, doubted)
-    comparisons = metrics.compare(list(pairs.values()), radii)
+    comparisons = metrics.compare(list(pairs.values()), [*radii, *further_radii])
     against = []
     for (row, pair), comparison in zip(pairs.items(), comparisons, strict=True):
         against.append(_against(row, pair, comparison, radii))

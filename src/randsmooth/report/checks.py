@@ -4,7 +4,6 @@ Each failure has a line. All tables or pairs that passed the same check share on
 a report on many tables stays short.
 """
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,12 +12,10 @@ from typing import Any
 from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
 from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, State
+from randsmooth.report.layouts import INDENT, wrapped
 
 # The heading of the block of checks.
 HEADING = "Checks"
-
-# Letters in a line of the checks on a terminal.
-WIDTH = 80
 
 # The reason why a table is not judged; `kinds` names the failed checks.
 NOT_JUDGED = "not judged, as a check failed ({kinds})"
@@ -199,18 +196,12 @@ def _doubted_by(
 
 
 def as_text(
-    lines: Sequence[CheckLine], sentences: Iterable[str], width: int = WIDTH
+    lines: Sequence[CheckLine], sentences: Iterable[str], width: int
 ) -> list[str]:
-    """Lay out the block of checks for a terminal."""
+    """Lay out the block of checks for a terminal of so many columns."""
     text = [f"{HEADING}:"]
     for line in lines:
-        text += textwrap.wrap(
-            f"{line.mark} {line.sentence}",
-            width,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
-        )
+        text += wrapped(f"{INDENT}{line.mark} {line.sentence}", width, INDENT * 2)
     for sentence in sentences:
-        text += textwrap.wrap(sentence, width, break_on_hyphens=False)
+        text += wrapped(sentence, width)
     return [*map(printable, text)]

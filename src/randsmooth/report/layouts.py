@@ -1,6 +1,70 @@
 """Rows of cells as lines of text: aligned columns, Markdown, LaTeX."""
 
+import textwrap
 from collections.abc import Sequence
+
+# The columns of a terminal before a line that goes on with the one above.
+INDENT = "  "
+
+
+def wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
+    """Break a sentence into lines of at most `width` letters, at spaces where it can.
+
+    Args:
+        sentence: the text, on one line.
+        width: the most letters of a line.
+        indent: the letters before each line but the first.
+
+    Example:
+        >>> wrapped("one two three", 9, "  ")
+        ['one two', '  three']
+    """
+    return textwrap.wrap(
+        sentence, width, subsequent_indent=indent, break_on_hyphens=False
+    )
+
+
+def fitted(
+    rows: Sequence[Sequence[str]], width: int, figures: Sequence[bool] = ()
+) -> list[str]:
+    """Align the cells of each column, in lines of at most `width` letters where they can.
+
+    Where the rows are too long, the first cell of each takes a line of its own. Where
+    they are too long even so, the table is turned: a block for each row, with a line for
+    each of its cells.
+
+    Args:
+        rows: the cells of each row; the first row is the head.
+        width: the most letters of a line.
+        figures: as in `aligned`.
+
+    Example:
+        >>> rows = [["name", "share"], ["a-long-name", "50.0"]]
+        >>> fitted(rows, 20, [False, True])
+        ['name        share', 'a-long-name  50.0']
+        >>> fitted(rows, 12, [False, True])
+        ['  share', 'a-long-name', '   50.0']
+    """
+    lines = aligned(rows, figures)
+    if _widest(lines) <= width:
+        return lines
+    head, *body = rows
+    below_names = aligned([row[1:] for row in rows], figures[1:])
+    if _widest(below_names) + len(INDENT) <= width:
+        lines = [INDENT + below_names[0]]
+        for row, cells in zip(body, below_names[1:], strict=True):
+            lines += [row[0], INDENT + cells]
+        return lines
+    lines = []
+    for row in body:
+        turned = [*zip(head[1:], row[1:], strict=True)]
+        lines.append(row[0])
+        lines += [INDENT + line for line in aligned(turned)]
+    return lines
+
+
+def _widest(lines: Sequence[str]) -> int:
+    return max(map(len, lines), default=0)
 
 
 def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list[str]:

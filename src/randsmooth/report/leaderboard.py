@@ -17,13 +17,13 @@ from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, SHARE_UNIT, Entry
 from randsmooth.report.grouping import gathered
 from randsmooth.report.ranking import (
     FURTHER_LEVELS,
-    LEVEL_BESIDE,
     MOST_COMPARED,
     BoardRow,
     RadiiOfNorm,
     RankedSetting,
     by_setting,
 )
+from randsmooth.report.ranking_radius import LEVEL_BESIDE
 from randsmooth.report.remarks import sure_of
 
 # The title of the page, unless another is given.

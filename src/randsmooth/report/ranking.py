@@ -15,6 +15,7 @@ from randsmooth.report.baseline import find_gaussian, paired_with
 from randsmooth.report.entries import Entry
 from randsmooth.report.grouping import gathered
 from randsmooth.report.ranking_radius import (
+    LEVEL_BESIDE,
     NOT_RANKED,
     RankingRadius,
     ranking_radius,
@@ -34,8 +35,6 @@ MOST_COMPARED = 40
 # Decimals of a printed ACR.
 ACR_DECIMALS = 3
 
-# The share of p_A that stands beside certified accuracy: the far end of the curve.
-LEVEL_BESIDE = 0.9
 # That above 1/2 is accuracy at radius 0, which has a column of its own.
 FURTHER_LEVELS = tuple(x for x in P_A_LEVELS if x not in (0.5, LEVEL_BESIDE))
 

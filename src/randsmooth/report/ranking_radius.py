@@ -15,6 +15,9 @@ from randsmooth.rules.fixed import BOUNDS_OF_ALL_CLASSES
 # minus this probability certifies. Under Gaussian noise that radius is sigma.
 TAIL_BEYOND_ONE_SIGMA = float(Gaussian(1.0).tail(1.0))
 
+# The share of p_A that stands beside certified accuracy: the far end of the curve.
+LEVEL_BESIDE = 0.9
+
 # Significant digits of a radius that nobody named: as many as are printed.
 RADIUS_DIGITS = 6
 

@@ -11,6 +11,7 @@ from randsmooth.errors import UNSAID, Setting
 from randsmooth.escape import LONG, shortened
 from randsmooth.noise import NORMS
 from randsmooth.notes import Note
+from randsmooth.progress import HasWords
 from randsmooth.report.grouping import gathered
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
@@ -55,7 +56,7 @@ def remarks(tables: Sequence[Certificates]) -> list[Note]:
     ]
 
 
-def in_print(remark: Note) -> str:
+def in_print(remark: HasWords) -> str:
     """Return a remark for a page or a file; its reader may type settings anywhere.
 
     Example:

@@ -14,7 +14,6 @@ from randsmooth.certificates import (
     NO_LABEL,
     Certificates,
     Header,
-    name_images,
     require_reachable,
 )
 from randsmooth.errors import MissingValue, WrongTable
@@ -24,6 +23,7 @@ from randsmooth.metrics.checks import Check, check_tables
 from randsmooth.noise import NORMS, Norm
 from randsmooth.notes import Note
 from randsmooth.progress import worded
+from randsmooth.report.answer import Answer, answer, answer_radius
 from randsmooth.report.baseline import (
     BaselineComparisons,
     compare_with_baseline,
@@ -38,13 +38,10 @@ from randsmooth.report.checks import (
     worth_printing,
 )
 from randsmooth.report.grouping import gathered
+from randsmooth.report.printed import ROUNDING, UNKNOWN_FIGURE
+from randsmooth.report.ranking_radius import RankingRadius
 from randsmooth.report.remarks import remarks
 
-# Added before a figure is printed: floats hold 0.6465 a little below it, which shall
-# read 64.7%.
-ROUNDING = 1e-9
-# Printed in place of a figure that a table does not give.
-UNKNOWN_FIGURE = "–"
 # The last words for a setting that neither the table nor its header gives.
 NOT_KNOWN = "not known"
 
@@ -120,6 +117,8 @@ class Sheet:
             `settings`.
         remarks: the warnings that a reader needs before comparing the rows.
         checks: the checks of the tables, each with its facts.
+        at: the radius of the answer; None where none was named and none follows.
+        radii_asked: whether somebody named the radii, so that none is left out.
         anyway: whether tables that failed a check are judged, too.
     """
 
@@ -136,6 +135,8 @@ class Sheet:
     shared: str
     remarks: list[Note]
     checks: list[Check]
+    at: RankingRadius | None = None
+    radii_asked: bool = False
     anyway: bool = False
 
     @property
@@ -156,11 +157,11 @@ class Sheet:
             notes.append(Note("verdict_off", names=listed(list(failed))))
         return notes
 
-    def check_text(self) -> list[str]:
+    def check_text(self, width: int) -> list[str]:
         """Return the block of checks as lines for a terminal; none without checks."""
         if not self.check_lines:
             return []
-        return as_text(self.check_lines, map(worded, self.check_notes))
+        return as_text(self.check_lines, map(worded, self.check_notes), width)
 
     @property
     def check_facts(self) -> list[dict[str, Any]]:
@@ -222,8 +223,21 @@ class Sheet:
         """Compare every other table with the baseline; empty without a baseline."""
         if self.baseline is None:
             return BaselineComparisons(against=[], refused={})
+        further_radii = [] if self.at is None else [self.at.radius]
         return compare_with_baseline(
-            self.baseline, self.tables, self.radii, self.doubted
+            self.baseline, self.tables, self.radii, self.doubted, further_radii
+        )
+
+    @cached_property
+    def answer(self) -> Answer:
+        """Answer which of the tables certifies most images at the radius `at`."""
+        return answer(
+            self.tables,
+            self.titles,
+            self.baseline,
+            self.at,
+            self.compared,
+            self.doubted,
         )
 
     @property
@@ -231,15 +245,25 @@ class Sheet:
         """Return the sign that is shown of each figure, at [row][column].
 
         It is 1 or -1 where the figure is above or below the baseline's, else 0.
-        Abstention is not judged.
+        Abstention is not judged. Nor is a row about other images than the baseline: its
+        figures are not those that were compared.
         """
         shown = [[0] * len(self.columns) for _ in self.tables]
         for compared in self.compared.against:
+            if not self._is_about_images_of_baseline(compared.row):
+                continue
             at_radii = [
                 0 if point is None else point.shown for point in compared.points
             ]
             shown[compared.row] = [compared.comparison.acr_shown, *at_radii, 0]
         return shown
+
+    def _is_about_images_of_baseline(self, row: int) -> bool:
+        """Return whether a table and the baseline are about the same images."""
+        if self.baseline is None:
+            return False
+        own = self.tables[row].idx
+        return np.array_equal(np.sort(own), np.sort(self.tables[self.baseline].idx))
 
 
 def build_sheet(
@@ -247,6 +271,7 @@ def build_sheet(
     radii: Sequence[float] | None = None,
     baseline: str | None = None,
     *,
+    at: float | None = None,
     labels: Mapping[str, NDArray[np.int64]] | None = None,
     anyway: bool = False,
 ) -> Sheet:
@@ -256,13 +281,14 @@ def build_sheet(
         radii: the radii of the certified accuracies; None for the usual ones.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
+        at: the radius of the answer; None for one sigma of the baseline.
         labels: the labels of data sets that are at hand, as for `check_tables`.
         anyway: whether to judge tables that failed a check, too.
 
     Raises:
         Problem: no table, a radius below 0 or not a number, an unknown baseline, or
-            a table without images, with an image twice, or with radii that its noise, n
-            and alpha cannot certify; radii in different norms.
+            a table without images, or with radii that its noise, n and alpha cannot
+            certify; radii in different norms.
     """
     named = with_distinct_names(tables)
     _require_sound(named)
@@ -304,6 +330,8 @@ def build_sheet(
         shared=shared,
         remarks=remarks(named),
         checks=check_tables(named, labels),
+        at=answer_radius(named, baseline_row, at),
+        radii_asked=radii is not None,
         anyway=anyway,
     )
 
@@ -344,20 +372,13 @@ def with_distinct_names(tables: Sequence[Certificates]) -> list[Certificates]:
 def _require_sound(tables: Sequence[Certificates]) -> None:
     """Raise Problem for a table that cannot be reported on.
 
-    It has no images, one of them twice, or radii beyond its noise, n and alpha.
+    It has no images, or radii beyond its noise, n and alpha.
     """
     for table in tables:
         if len(table) == 0:
             raise WrongTable(
                 f"{table.name} holds no image, so there is nothing to report: "
                 "leave it out"
-            )
-        images, rows = np.unique(table.idx, return_counts=True)
-        repeated = images[rows > 1]
-        if len(repeated):
-            raise WrongTable(
-                f"{table.name} has more than one row for {name_images(repeated)}; "
-                "keep one row an image"
             )
         require_reachable(table)
 

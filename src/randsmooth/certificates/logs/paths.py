@@ -78,7 +78,7 @@ class PathFacts:
 
     Example:
         >>> print(path_facts(Path("cifar10-sigma0.5/macer.tsv")).in_words())
-        sigma 0.5, data set cifar10, method macer as the path says
+        sigma, data set and method as the path says
     """
 
     sigma: float | None = None
@@ -113,9 +113,10 @@ class PathFacts:
         }
 
     def in_words(self) -> str:
-        """Return the facts in one phrase; empty without any.
+        """Return the names of the facts in one phrase; empty without any.
 
-        It is like `sigma 0.5, data set cifar10 as the path says`.
+        It is like `sigma and data set as the path says`. The facts themselves stand in a
+        header, so that logs of one folder share the phrase.
         """
         by_path = [name for name in PHRASES if name not in self.by_repository]
         shared = [name for name in PHRASES if name in self.by_repository]
@@ -126,22 +127,15 @@ class PathFacts:
         return "; ".join(phrase for phrase in phrases if phrase)
 
     def _phrase(self, names: Iterable[str], source: str) -> str:
-        """Return these facts in words, and their `source`; empty if none is known."""
-        values = {name: getattr(self, name) for name in names}
-        words = [
-            f"{PHRASES[name]} {_fact_in_words(value)}"
-            for name, value in values.items()
-            if value not in (None, "")
+        """Return the names of known facts, and their `source`; empty if none is known."""
+        told = [
+            PHRASES[name] for name in names if getattr(self, name) not in (None, "")
         ]
-        return f"{', '.join(words)} {source}" if words else ""
-
-
-def _fact_in_words(value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:g}"
+        if not told:
+            return ""
+        *first, last = told
+        listed = f"{', '.join(first)} and {last}" if first else last
+        return f"{listed} {source}"
 
 
 def stem_of(path: Path) -> str:

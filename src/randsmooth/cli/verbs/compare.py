@@ -86,6 +86,7 @@ def run(settings: Compare) -> None:
             tables,
             radii=settings.radii,
             baseline=settings.baseline,
+            at=settings.at,
             pictures=_pictures_if_at_hand(tables) if settings.pictures else None,
             command=as_typed(words_of("compare", settings)),
             labels=labels_at_hand(tables),
@@ -104,13 +105,12 @@ def run(settings: Compare) -> None:
             except Problem as reason:
                 note(f"no {path.name}: {reason}")
 
-    checks = content.sheet.check_text()
-    if checks:
-        checks.append("")
+    sheet = content.sheet
     settings.answer(
-        [*checks, *summary, *written],
+        report.to_short_lines(sheet, [*summary, *written]),
         lambda: {
-            "checks": content.sheet.check_facts,
+            "checks": sheet.check_facts,
+            "answer": sheet.answer.content,
             "summary": summary,
             "written": written,
         },

@@ -10,6 +10,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.report.formats.latex import to_latex
 from randsmooth.report.formats.markdown import to_markdown
 from randsmooth.report.formats.programs import to_csv, to_json
+from randsmooth.report.formats.terminal import to_short_lines as to_short_lines
 from randsmooth.report.formats.terminal import to_text
 from randsmooth.report.sheet import Sheet, build_sheet
 
@@ -29,12 +30,15 @@ def render(
     radii: Sequence[float] | None = None,
     format: str = "text",
     baseline: str | None = None,
+    at: float | None = None,
     labels: Mapping[str, NDArray[np.int64]] | None = None,
     anyway: bool = False,
 ) -> str:
-    """Return one row a table: images, ACR, certified accuracy at `radii`, abstention.
+    """Return three blocks on the tables: checks, answer, evidence.
 
-    All have their 95% intervals.
+    The answer is certified accuracy at the radius `at`. The evidence has one row a
+    table: images, ACR, certified accuracy at `radii`, abstention. All have their 95%
+    intervals.
 
     Args:
         radii: the radii of the certified accuracies, in the tables' norm; None for 0,
@@ -42,6 +46,7 @@ def render(
         format: the format of the result: text, md, latex, csv or json.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
+        at: the radius of the answer; None for one sigma of the baseline.
         labels: true labels of the data sets that are at hand, such as "cifar10 test" ->
             (N,); those of the tables are checked against them.
         anyway: judge tables that failed a check, too.
@@ -66,5 +71,5 @@ def render(
     """
     if format not in FORMATS:
         raise errors.unknown("format", format, FORMATS)
-    sheet = build_sheet(tables, radii, baseline, labels=labels, anyway=anyway)
+    sheet = build_sheet(tables, radii, baseline, at=at, labels=labels, anyway=anyway)
     return FORMATS[format](sheet)

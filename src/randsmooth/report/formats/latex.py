@@ -3,7 +3,8 @@
 from randsmooth import escape
 from randsmooth.report.formats.legends import figure_sides, legend, marked_rows
 from randsmooth.report.layouts import tabular
-from randsmooth.report.sheet import UNKNOWN_FIGURE, Sheet
+from randsmooth.report.printed import UNKNOWN_FIGURE
+from randsmooth.report.sheet import Sheet
 
 
 def to_latex(sheet: Sheet) -> str:
@@ -25,7 +26,9 @@ def to_latex(sheet: Sheet) -> str:
         # A template: {{ stands for {, and {} for the ends of the interval.
         interval=r" {{\scriptsize [{}]}}",
     )
-    legend_lines = [escape.latex(sentence) for sentence in legend(sheet, "gray")]
+    legend_lines = [
+        escape.latex(sentence) for sentence in legend(sheet, "gray", provenance=False)
+    ]
     lines = [
         r"% needs \usepackage{xcolor}",
         *tabular([titles, *rows], figure_sides(titles)),

@@ -28,14 +28,24 @@ def without_p_a_sentences(
     ]
 
 
+# The notes on tables that belong to their provenance, and in no paper.
+OF_PROVENANCE = ("noted_of_tables",)
+
+
 def legend(
-    sheet: Sheet, below: str, escaped: Callable[[str], str] = printable
+    sheet: Sheet,
+    below: str,
+    escaped: Callable[[str], str] = printable,
+    *,
+    provenance: bool = True,
 ) -> Iterator[str]:
     """Explain the figures and marks, and warn before they are compared.
 
     Args:
+        sheet: the tables and their figures.
         below: the mark of a figure that is shown to be below the baseline.
         escaped: makes a name from a file safe in the format.
+        provenance: whether to tell what was inferred about the tables, too.
     """
     unit = sheet.norm.title
     yield (
@@ -47,7 +57,11 @@ def legend(
         yield _marks_legend(sheet, below, escaped)
     if sheet.p_a_columns:
         yield P_A_LEGEND
-    remarks = map(in_print, sheet.remarks)
+    remarks = [
+        in_print(remark)
+        for remark in sheet.remarks
+        if provenance or remark.kind not in OF_PROVENANCE
+    ]
     for sentence in (*remarks, *without_p_a_sentences(sheet)):
         yield escaped(sentence)
 

@@ -1,7 +1,13 @@
-"""The table of a comparison in Markdown."""
+"""A comparison in Markdown: checks, answer, evidence."""
 
 from randsmooth import escape
-from randsmooth.report.checks import HEADING
+from randsmooth.report.answer import (
+    DIFFERENCE_COLUMN,
+    EVIDENCE_HEADING,
+    HEADING,
+    Answer,
+)
+from randsmooth.report.checks import HEADING as CHECKS_HEADING
 from randsmooth.report.formats.legends import figure_sides, legend, marked_rows
 from randsmooth.report.layouts import pipes
 from randsmooth.report.remarks import in_print
@@ -9,7 +15,7 @@ from randsmooth.report.sheet import Sheet
 
 
 def to_markdown(sheet: Sheet) -> str:
-    """Return a pipe table, and a legend of its marks.
+    """Return the checks, the answer, and as evidence a pipe table with a legend.
 
     Figures that are shown to be above the baseline are bold, those below it italic.
     """
@@ -23,14 +29,42 @@ def to_markdown(sheet: Sheet) -> str:
     )
     lines = pipes([titles, *rows], figure_sides(titles))
     legend_line = " ".join(legend(sheet, "italic", escape.markdown))
-    return "\n".join([*_check_lines(sheet), *lines, "", legend_line]) + "\n"
+    blocks = [
+        *_check_lines(sheet),
+        *_answer_lines(sheet.answer),
+        f"{EVIDENCE_HEADING}:",
+        "",
+        *lines,
+        "",
+        legend_line,
+    ]
+    return "\n".join(blocks) + "\n"
+
+
+def _answer_lines(answer: Answer) -> list[str]:
+    """Print the sentence and the narrow table of the answer."""
+    rows = [[*map(escape.markdown, cells)] for cells in answer.cells]
+    for cells, row in zip(rows, answer.rows, strict=True):
+        cells[DIFFERENCE_COLUMN] = _marked(cells[DIFFERENCE_COLUMN], row.shown)
+    head = [*map(escape.markdown, answer.head)]
+    below = " ".join([answer.legend, *answer.limits])
+    return [
+        f"{HEADING}:",
+        "",
+        escape.markdown(in_print(answer)),
+        "",
+        *pipes([head, *rows], figure_sides(head)),
+        "",
+        escape.markdown(below),
+        "",
+    ]
 
 
 def _check_lines(sheet: Sheet) -> list[str]:
     """Print the checks as a list, and below them what they do not see."""
     if not sheet.check_lines:
         return []
-    lines = [f"{HEADING}:", ""]
+    lines = [f"{CHECKS_HEADING}:", ""]
     for line in sheet.check_lines:
         lines.append(f"- {line.mark} {escape.markdown(line.sentence)}")
     below = " ".join(map(in_print, sheet.check_notes))

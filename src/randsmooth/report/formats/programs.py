@@ -62,7 +62,8 @@ def _estimates(summary: Summary) -> list[Estimate | None]:
 def to_json(sheet: Sheet) -> str:
     """Print one object.
 
-    Its keys are `checks` (each with its kind, state, facts and sentence), `tables`
+    Its keys are `checks` (each with its kind, state, facts and sentence), `answer` (its
+    kind and sentence, the radius, and the figures there of each table), `tables`
     (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
     `norm` is that of the radii, and a table's `proved_in` that from whose radii they
@@ -90,6 +91,7 @@ def to_json(sheet: Sheet) -> str:
         "radii": sheet.radii,
         "baseline": baseline,
         "checks": sheet.check_facts,
+        "answer": sheet.answer.content,
         "judged_anyway": sheet.anyway,
         "remarks": [str(remark) for remark in sheet.remarks],
         "tables": [

@@ -1,51 +1,127 @@
-"""The table of a comparison as text for a terminal."""
+"""A comparison as text for a terminal: checks, answer, evidence."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from randsmooth.escape import LONG, printable, shortened
 from randsmooth.notes import Note
-from randsmooth.progress import worded
+from randsmooth.progress import terminal_width, worded
+from randsmooth.report.answer import EVIDENCE_HEADING, HEADING, Answer
 from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
-from randsmooth.report.layouts import aligned
+from randsmooth.report.layouts import INDENT, aligned, fitted, wrapped
 from randsmooth.report.sheet import Sheet, SheetColumn
 
-# Letters in a line of the sentence below the verdicts.
-SENTENCE_WIDTH = 110
 LEGEND = "ACR and certified accuracy (%) at each {}; 95% intervals below the figures."
 OUT_OF_REACH = (
     "A dash at a radius: the table's rule, noise, n and alpha certify no image there, "
     "whatever the classifier."
 )
 
+# Letters of a name, from which on it takes a line of its own above its figures.
+LONG_NAME = 20
+
 
 def to_text(sheet: Sheet) -> str:
-    """Return the sheet as text: the checks, the verdicts, and two lines a table.
+    """Return the sheet as text, in three blocks: checks, answer, evidence.
 
-    The lines of a table are its figures and their intervals. A second grid does the
-    same for p_A. A legend stands above the first grid, and remarks stand below it.
+    The evidence has the verdicts, two lines of figures and intervals for each table, the
+    same for p_A, and remarks. All fits the terminal, with fewer radii where need be.
     """
-    images = ["images"]
-    for table in sheet.tables:
-        images += [f"{len(table):,}", ""]
-    lines = sheet.check_text()
+    width = terminal_width()
+    lines = _blocks_before_evidence(sheet, width)
+    lines += [f"{EVIDENCE_HEADING}:", *_verdict_lines(sheet, width)]
+    lines += _figure_lines(sheet, width)
+
+    if sheet.p_a_columns:
+        lines += ["", *wrapped(P_A_LEGEND, width), ""]
+        lines += _grid(sheet.titles, sheet.p_a_columns)
+    for sentence in without_p_a_sentences(sheet, worded):
+        lines += wrapped(printable(sentence), width)
+    return "\n".join(lines) + "\n"
+
+
+def to_short_lines(sheet: Sheet, evidence: Sequence[str]) -> list[str]:
+    """Return the lines of checks and answer, and as evidence a few sentences.
+
+    Args:
+        sheet: the tables and their figures.
+        evidence: the sentences of the last block, such as where the rest is written.
+    """
+    width = terminal_width()
+    lines = _blocks_before_evidence(sheet, width)
+    lines.append(f"{EVIDENCE_HEADING}:")
+    for sentence in evidence:
+        lines += wrapped(sentence, width)
+    return lines
+
+
+def _blocks_before_evidence(sheet: Sheet, width: int) -> list[str]:
+    """Return the blocks of checks and answer, each with an empty line below."""
+    lines = sheet.check_text(width)
     if lines:
         lines.append("")
-    lines += _verdict_lines(sheet)
-    lines += [LEGEND.format(sheet.norm.title), ""]
-    lines += _grid(sheet.titles, sheet.columns, images)
+    return [*lines, *answer_lines(sheet.answer, width), ""]
 
+
+def answer_lines(answer: Answer, width: int) -> list[str]:
+    """Return the block of the answer: its sentence, and its narrow table."""
+    lines = [f"{HEADING}:", *wrapped(worded(answer), width), ""]
+    rows = [answer.head, *answer.cells]
+    holds_figures = [False, *(True for _ in answer.head[1:])]
+    lines += fitted(rows, width, holds_figures)
+    lines.append("")
+    for sentence in (answer.legend, *answer.limits):
+        lines += wrapped(printable(sentence), width)
+    return lines
+
+
+def _figure_lines(sheet: Sheet, width: int) -> list[str]:
+    """Return the figures of all tables at the radii that fit, and remarks on them."""
+    lines = [*wrapped(LEGEND.format(sheet.norm.title), width), ""]
+    grid, left_out = _fitted_grid(sheet, width)
+    lines += grid
     remarks = []
+    if left_out:
+        remarks.append(worded(Note("radii_left_out")))
     if any(column.out_of_reach for column in sheet.accuracy):
         remarks.append(OUT_OF_REACH)
     remarks += [shortened(worded(remark), LONG) for remark in sheet.remarks]
     if remarks:
-        lines += ["", *remarks]
+        lines.append("")
+    for remark in remarks:
+        lines += wrapped(remark, width)
+    return lines
 
-    if sheet.p_a_columns:
-        lines += ["", P_A_LEGEND, "", *_grid(sheet.titles, sheet.p_a_columns)]
-    lines += map(printable, without_p_a_sentences(sheet, worded))
-    return "\n".join(lines) + "\n"
+
+def _fitted_grid(sheet: Sheet, width: int) -> tuple[list[str], bool]:
+    """Return the figures of all tables in lines that fit, and whether radii are left out.
+
+    Where the usual radii do not fit, every second or third is printed. Radii that
+    somebody named are all printed, in several grids below each other.
+    """
+    images = ["images"]
+    for table in sheet.tables:
+        images += [f"{len(table):,}", ""]
+
+    number = len(sheet.accuracy)
+    for step in range(1, number + 1):
+        accuracy = sheet.accuracy[::step]
+        columns = [sheet.acr, *accuracy, sheet.abstention]
+        grid = _grid(sheet.titles, columns, images)
+        if _fits(grid, width) or len(accuracy) == 1:
+            break
+    if step == 1 or not sheet.radii_asked:
+        return grid, step > 1
+
+    per_grid = len(accuracy)
+    lines = _grid(sheet.titles, [sheet.acr, sheet.abstention], images)
+    for first in range(0, number, per_grid):
+        columns = sheet.accuracy[first : first + per_grid]
+        lines += ["", *_grid(sheet.titles, columns)]
+    return lines, False
+
+
+def _fits(lines: Sequence[str], width: int) -> bool:
+    return max(map(len, lines)) <= width
 
 
 def _grid(
@@ -53,30 +129,43 @@ def _grid(
 ) -> list[str]:
     """Align the columns: a line of heads, then two lines for each title.
 
-    The first line of a title has its figures, the second their intervals.
+    The first line of a title has its figures, the second their intervals. Long titles
+    stand above both.
 
     Args:
+        titles: the name of each table, with its settings.
+        columns: the figures of all tables.
         leading: columns of cells, heads included, that stand between the names and
             the `columns`.
     """
-    names = ["name"]
-    for title in titles:
-        names += [title, ""]
-    columns_of_cells = [names, *leading]
+    columns_of_cells = [*leading]
     for column in columns:
         cells = [column.title]
         for figure, ends in zip(column.figures, column.ends, strict=True):
             cells += [figure, "-".join(ends)]
         columns_of_cells.append(cells)
 
+    has_long_names = max(map(len, titles)) > LONG_NAME
+    if not has_long_names:
+        names = ["name"]
+        for title in titles:
+            names += [title, ""]
+        columns_of_cells.insert(0, names)
+
     # The names stand to the left, all figures to the right.
     holds_figures = [True] * len(columns_of_cells)
-    holds_figures[0] = False
-    rows = list(zip(*columns_of_cells, strict=True))
-    return aligned(rows, holds_figures)
+    holds_figures[0] = has_long_names
+    lines = aligned(list(zip(*columns_of_cells, strict=True)), holds_figures)
+    if not has_long_names:
+        return lines
+    head, *body = [INDENT + line for line in lines]
+    with_names = [head]
+    for place, title in enumerate(titles):
+        with_names += [title, *body[2 * place : 2 * place + 2]]
+    return with_names
 
 
-def _verdict_lines(sheet: Sheet) -> Iterator[str]:
+def _verdict_lines(sheet: Sheet, width: int) -> Iterator[str]:
     """Yield a line for each other table: better or worse than the baseline, or neither.
 
     A table that cannot be compared has the reason in its line. Where several tables
@@ -84,7 +173,7 @@ def _verdict_lines(sheet: Sheet) -> Iterator[str]:
     """
     if sheet.baseline is None:
         if len(sheet.tables) > 1:
-            yield worded(Note("no_baseline"))
+            yield from wrapped(worded(Note("no_baseline")), width)
             yield ""
         return
 
@@ -95,13 +184,14 @@ def _verdict_lines(sheet: Sheet) -> Iterator[str]:
     if not verdicts:
         return
 
-    yield f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
+    name = sheet.tables[sheet.baseline].name
+    yield from wrapped(f"Certified accuracy against {name}:", width)
     # The space behind a name makes the gap between the two columns two spaces wide.
     cells = [[f"{name} ", verdict] for name, verdict in verdicts.items()]
     for line in aligned(cells):
-        yield f"  {line}"
+        yield from wrapped(f"{INDENT}{line}", width, INDENT * 2)
 
     scope = sheet.compared.scope
     if scope is not None:
-        yield from textwrap.wrap(str(scope), SENTENCE_WIDTH)
+        yield from wrapped(str(scope), width)
     yield ""

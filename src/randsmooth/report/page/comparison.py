@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from randsmooth import metrics
@@ -13,12 +15,13 @@ from randsmooth.errors import WrongTable
 from randsmooth.notes import Note
 from randsmooth.progress import worded
 from randsmooth.report import charts, curves, web
+from randsmooth.report.answer import EVIDENCE_HEADING
 from randsmooth.report.baseline import paired_with
 from randsmooth.report.page.panel import PageContent, PanelView, Pictures
-from randsmooth.report.page.panels.registry import PANELS
+from randsmooth.report.page.panels.registry import FIRST, LAST, PANELS
 from randsmooth.report.page.summary import sentences
 from randsmooth.report.plotly_charts import plot
-from randsmooth.report.remarks import held_columns, in_print, sure_of
+from randsmooth.report.remarks import held_columns, sure_of
 from randsmooth.report.sheet import Sheet, build_sheet
 
 # The title of the page, unless another is given.
@@ -31,6 +34,7 @@ def comparison_page(
     title: str | None = None,
     radii: Sequence[float] | None = None,
     baseline: str | None = None,
+    at: float | None = None,
     command: str | None = None,
     pictures: Pictures | None = None,
     labels: Mapping[str, NDArray[np.int64]] | None = None,
@@ -38,11 +42,12 @@ def comparison_page(
 ) -> str:
     """Return the report on `tables` as HTML with everything inlined.
 
-    First come the sentences that say what was found, then the panels in their order.
+    First come the checks, then the answer, then the evidence: the panels in their order,
+    folded, below a list of contents.
 
     Args:
         title: the title of the page; None for the usual one.
-        radii, baseline, command, pictures, labels, anyway: the arguments of
+        radii, baseline, at, command, pictures, labels, anyway: the arguments of
             `page_content`, which also lists the errors.
 
     Example:
@@ -62,12 +67,13 @@ def comparison_page(
         tables,
         radii=radii,
         baseline=baseline,
+        at=at,
         command=command,
         pictures=pictures,
         labels=labels,
         anyway=anyway,
     )
-    return _page(content, sentences(content.sheet), title)
+    return _page(content, title)
 
 
 def write_comparison(
@@ -77,6 +83,7 @@ def write_comparison(
     title: str | None = None,
     radii: Sequence[float] | None = None,
     baseline: str | None = None,
+    at: float | None = None,
     command: str | None = None,
     pictures: Pictures | None = None,
     labels: Mapping[str, NDArray[np.int64]] | None = None,
@@ -87,8 +94,7 @@ def write_comparison(
     The arguments and errors are those of `comparison_page`.
 
     Returns:
-        The sentences at the head of the page, which say what was found, with settings
-        as Python spells them.
+        The findings of the page in sentences, with settings as Python spells them.
 
     Example:
         >>> import tempfile
@@ -109,6 +115,7 @@ def write_comparison(
         tables,
         radii=radii,
         baseline=baseline,
+        at=at,
         command=command,
         pictures=pictures,
         labels=labels,
@@ -134,11 +141,10 @@ def write_page(
         ...     Path(folder, "page.html").is_file()
         True
     """
-    summary = sentences(content.sheet)
-    write_atomically(Path(path), _page(content, summary, title).encode())
+    write_atomically(Path(path), _page(content, title).encode())
     return [
         worded(sentence) if isinstance(sentence, Note) else sentence
-        for sentence in summary
+        for sentence in content.summary
     ]
 
 
@@ -147,6 +153,7 @@ def page_content(
     *,
     radii: Sequence[float] | None = None,
     baseline: str | None = None,
+    at: float | None = None,
     command: str | None = None,
     pictures: Pictures | None = None,
     labels: Mapping[str, NDArray[np.int64]] | None = None,
@@ -159,6 +166,7 @@ def page_content(
             usual ones.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
+        at: the radius of the answer; None for one sigma of the baseline.
         command: the command that makes the page, to be shown on it.
         pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show
             some that were given up.
@@ -183,7 +191,7 @@ def page_content(
         >>> PANELS["accuracy_table"].view(content).content["columns"][0].figures
         ['0.189']
     """
-    sheet = build_sheet(tables, radii, baseline, labels=labels, anyway=anyway)
+    sheet = build_sheet(tables, radii, baseline, at=at, labels=labels, anyway=anyway)
     looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
     _require_shared_images(sheet)
@@ -199,6 +207,7 @@ def page_content(
         p_a_chart=p_a_chart,
         pictures=pictures,
         command=command,
+        summary=sentences(sheet),
     )
 
 
@@ -218,25 +227,19 @@ def _require_shared_images(sheet: Sheet) -> None:
             raise WrongTable(refused[table.name])
 
 
-def _page(
-    content: PageContent, summary: Sequence[str | Note], title: str | None
-) -> str:
+def _page(content: PageContent, title: str | None) -> str:
     sheet = content.sheet
-    found = [
-        in_print(sentence) if isinstance(sentence, Note) else sentence
-        for sentence in summary
-    ]
     views: dict[str, PanelView] = {}
     for name, panel in PANELS.items():
         view = panel.view(content)
         if view is not None:
             views[name] = view
 
-    panels: dict[str, str] = {}
+    markup: dict[str, Markup] = {}
     plots = {}
     scripts = [web.asset(__package__, "page.js")]
     for name, view in views.items():
-        panels[name] = web.panel_markup(
+        markup[name] = web.panel_markup(
             PANELS[name],
             __package__,
             sheet=sheet,
@@ -247,6 +250,7 @@ def _page(
         for place, chart in view.charts.items():
             plots[place] = plot(chart)
 
+    folded = [_folded(name, views[name], markup[name]) for name in _evidence(views)]
     return web.page(
         __package__,
         "page.html.j2",
@@ -257,10 +261,10 @@ def _page(
         scripts=["".join(scripts)],
         plots=True,
         title=title or TITLE,
-        summary=found,
-        # What was checked stands before what was found.
-        checks=panels.pop("checks", ""),
-        panels=list(panels.values()),
+        first=[markup[name] for name in FIRST if name in markup],
+        evidence_heading=EVIDENCE_HEADING,
+        panels=[panel for panel in folded if panel["name"] != LAST],
+        last=[panel for panel in folded if panel["name"] == LAST],
         norm=sheet.norm,
         held=held_columns(sheet.tables),
         sure=sure_of(sheet.tables),
@@ -269,3 +273,19 @@ def _page(
             "panels": {name: view.data for name, view in views.items()},
         },
     )
+
+
+def _evidence(views: Mapping[str, PanelView]) -> list[str]:
+    """Return the names of the panels that are folded, in their order."""
+    return [name for name in views if name not in FIRST]
+
+
+def _folded(name: str, view: PanelView, markup: Markup) -> dict[str, Any]:
+    """Return what the page unfolds: a panel, its heading and the name that links have."""
+    words = name.replace("_", " ")
+    return {
+        "name": name,
+        "slug": name.replace("_", "-"),
+        "title": view.title or words.capitalize(),
+        "markup": markup,
+    }

@@ -44,6 +44,26 @@ const report = (function () {
   buttons.forEach((button) => button.addEventListener("click", () => toggle(button.dataset.row)));
   document.querySelectorAll(".js").forEach((element) => element.classList.remove("js"));
 
+  // A folded chart has no width, so it is laid out when its panel is unfolded.
+  const panels = [...document.querySelectorAll("details.panel")];
+  function layOut(panel) {
+    for (const id of drawn) {
+      if (panel.open && panel.contains(document.getElementById(id))) Plotly.Plots.resize(id);
+    }
+  }
+  panels.forEach((panel) => panel.addEventListener("toggle", () => layOut(panel)));
+  // A link unfolds what it leads to.
+  function unfold() {
+    const panel = document.getElementById(location.hash.slice(1));
+    if (panels.includes(panel)) {
+      panel.open = true;
+      panel.scrollIntoView();
+    }
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
+  document.getElementById("unfold").addEventListener("click", () => panels.forEach((panel) => { panel.open = true; }));
+
   return {
     data,
     css,

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth.notes import Note
 from randsmooth.report.baseline import AgainstBaseline
 from randsmooth.report.charts import Axes, Look
 from randsmooth.report.sheet import Sheet
@@ -46,6 +47,7 @@ class PageContent:
         p_a_chart: the share of images by p_A; None where no table knows it.
         pictures: finds the images themselves; None where they cannot be had.
         command: the command that makes the page; None where it is not known.
+        summary: the findings in sentences.
 
     Example:
         >>> import numpy as np
@@ -70,6 +72,7 @@ class PageContent:
     p_a_chart: Axes | None
     pictures: Pictures | None = None
     command: str | None = None
+    summary: Sequence[str | Note] = ()
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,8 @@ class PanelView:
         charts: the charts, by the id of the template's element that each is drawn in.
         data: the values that the panel's script reads as `report.data.panels.NAME`:
             anything that JSON can hold.
+        title: the heading that the panel is unfolded at; without one it is the name of
+            the panel, and its template may have a heading of its own.
 
     Example:
         >>> PanelView({"share": "90.0%"}).charts
@@ -90,6 +95,7 @@ class PanelView:
     content: Mapping[str, Any] = field(default_factory=dict)
     charts: Mapping[str, Axes] = field(default_factory=dict)
     data: Any = None
+    title: str = ""
 
 
 class Panel(Protocol):

@@ -38,6 +38,7 @@ def view(content: PageContent) -> PanelView | None:
         {"p_a_of": p_a_of},
         {"radius": content.radius_chart},
         slider_stops(tables, farthest),
+        title="Certified accuracy by radius",
     )
 
 

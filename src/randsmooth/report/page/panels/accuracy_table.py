@@ -18,5 +18,6 @@ def view(content: PageContent) -> PanelView:
             "columns": content.sheet.columns,
             "shown": content.sheet.shown,
             "compared": bool(content.against),
-        }
+        },
+        title="Certified accuracy and ACR",
     )

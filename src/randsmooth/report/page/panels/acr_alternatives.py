@@ -7,7 +7,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
 from randsmooth.report.page.panel import PageContent, PanelView
-from randsmooth.report.sheet import UNKNOWN_FIGURE
+from randsmooth.report.printed import UNKNOWN_FIGURE
 
 # Shares of the images at which quantiles of p_A are printed.
 QUARTILES = (0.25, 0.5, 0.75)
@@ -25,7 +25,8 @@ def view(content: PageContent) -> PanelView:
         {
             "cells": [cells(table, end) for table in sheet.tables],
             "end": f"{end:g}",
-        }
+        },
+        title="In ACR's place",
     )
 
 

@@ -28,15 +28,16 @@ def view(content: PageContent) -> PanelView | None:
         "difference": difference_chart(content),
         "waterfall": waterfall_chart(content),
     }
+    reference = content.sheet.tables[content.sheet.baseline or 0]
     printed = {
-        "reference": content.sheet.tables[content.sheet.baseline or 0],
+        "reference": reference,
         "against": content.against,
         "allowed": metrics.in_points(metrics.DELTA),
         "together": str(content.sheet.compared.scope),
         "charts": charts,
     }
     drawn = {name: chart for name, chart in charts.items() if chart is not None}
-    return PanelView(printed, drawn)
+    return PanelView(printed, drawn, title=f"Against {reference.name}")
 
 
 def difference_chart(content: PageContent) -> Axes | None:

@@ -31,4 +31,4 @@ def view(content: PageContent) -> PanelView | None:
     if not lines:
         return None
     chart = Axes("", "samples per image, n", "ACR", lines, log_x=True, hover=",d")
-    return PanelView(charts={"budget": chart})
+    return PanelView(charts={"budget": chart}, title="ACR and the budget")

@@ -39,7 +39,8 @@ def view(content: PageContent) -> PanelView | None:
         "opened": opened,
     }
     titles = [column.title for column in sheet.accuracy]
-    return PanelView(printed, data={"radii": titles, "cells": cells})
+    data = {"radii": titles, "cells": cells}
+    return PanelView(printed, data=data, title="Class by class")
 
 
 def _cells_at(

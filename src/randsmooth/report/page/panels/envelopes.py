@@ -35,4 +35,5 @@ def view(content: PageContent) -> PanelView | None:
     return PanelView(
         {"names": names, "warning": NO_ONE_CLASSIFIER},
         {"envelopes": page_axes(shares.x, shares.y, lines)},
+        title="The best at each radius",
     )

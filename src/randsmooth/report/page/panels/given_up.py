@@ -40,7 +40,7 @@ def view(content: PageContent) -> PanelView | None:
         "gallery": gallery(content, reference),
         "scope": content.against[0].comparison.scope,
     }
-    return PanelView(printed)
+    return PanelView(printed, title="Who was given up")
 
 
 def _change(class_names: Mapping[int, str], at: GivenUp) -> tuple[int, int, str]:

@@ -19,4 +19,5 @@ def view(content: PageContent) -> PanelView:
         "drawn": chart is not None,
         "own": len(noises) > 1,
     }
-    return PanelView(printed, {} if chart is None else {"p_a": chart})
+    charts = {} if chart is None else {"p_a": chart}
+    return PanelView(printed, charts, title="Share of images by p_A")

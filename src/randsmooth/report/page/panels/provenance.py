@@ -111,7 +111,8 @@ def view(content: PageContent) -> PanelView:
             "differing": differing,
             "unrecorded": unrecorded,
             "command": content.command,
-        }
+        },
+        title="What was compared, and how",
     )
 
 

@@ -7,21 +7,29 @@ from randsmooth.report.page.panels import (
     accuracy_table,
     acr_alternatives,
     against_baseline,
+    answer,
     budget_curve,
     checks,
     classes,
     envelopes,
+    findings,
     given_up,
     p_a_shares,
     provenance,
 )
 
-# In the order of the page. Those of other packages come after ours.
+# The first two stand above the evidence, in the order of which the others follow. Those
+# of other packages come after ours, and provenance stands last.
+FIRST = ("checks", "answer")
+LAST = "provenance"
+
 PANELS: Registry[Panel] = Registry(
     "panel",
     "randsmooth.panels",
     {
         "checks": checks,
+        "answer": answer,
+        "findings": findings,
         "accuracy_table": accuracy_table,
         "p_a_shares": p_a_shares,
         "accuracy_curves": accuracy_curves,

@@ -1,0 +1,437 @@
+"""The answer of a report: one sentence at one radius, and one narrow table.
+
+Everything else that was measured is evidence for it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.certificates.logs.budgets import possible_budgets
+from randsmooth.errors import Setting, Spell, spelt
+from randsmooth.escape import printable
+from randsmooth.metrics import Comparison, Estimate
+from randsmooth.metrics.checks import USUAL_SIGMAS
+from randsmooth.report.baseline import BaselineComparisons
+from randsmooth.report.printed import (
+    UNKNOWN_FIGURE,
+    percent,
+    percent_ends,
+    percent_with_ends,
+    points,
+    points_ends,
+    points_with_ends,
+)
+from randsmooth.report.ranking_radius import (
+    LEVEL_BESIDE,
+    RankingRadius,
+    ranking_radius,
+)
+
+# The headings of the three blocks of a report, the first of which is that of checks.
+HEADING = "Answer"
+EVIDENCE_HEADING = "Evidence"
+
+# The place of the column of differences in the narrow table.
+DIFFERENCE_COLUMN = 2
+
+# The cell of the baseline in the column of differences.
+BASELINE_CELL = "baseline"
+
+# The sentence for each kind of answer: at most 25 words, with names of one word.
+WORDING: dict[str, tuple[str | Setting, ...]] = {
+    "no_radius": (
+        "No radius was named, and the tables do not say their sigma: give ",
+        Setting("at", 0.5),
+        ".",
+    ),
+    "no_labels": ("No table has labels, so it is unknown which answers are right.",),
+    "out_of_reach": (
+        "At {where}, no table can certify any image with its n and alpha: name a "
+        "smaller radius.",
+    ),
+    "all_doubted": ("No verdict at {where}: each table failed a check.",),
+    "one": (
+        "At {where}, {name} certifies {share} of {images:,} images ({low} to {high}).",
+    ),
+    "no_baseline": (
+        "At {where}, {best} certifies most here, {share}; without a baseline no "
+        "difference is judged.",
+    ),
+    "ahead": (
+        "At {where}, {name} is ahead of {baseline}: it certifies {share} of the images, "
+        "{points} points ({low} to {high}).",
+    ),
+    "behind": (
+        "At {where}, {name} is behind {baseline}: it certifies {share} of the images, "
+        "{points} points ({low} to {high}).",
+    ),
+    "undecided": (
+        "At {where}, no difference between {name} and {baseline} is shown: {points} "
+        "points ({low} to {high}).",
+    ),
+    "not_judged": ("No verdict at {where}: {name} is not compared with {baseline}.",),
+    "several": (
+        "At {where}, {ahead} of {number} methods are shown ahead of {baseline}, "
+        "{behind} behind; {best} certifies most here, {share}.",
+    ),
+    "none_judged": ("No verdict at {where}: no method is compared with {baseline}.",),
+}
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """The figures of one table in the answer.
+
+    Attributes:
+        row: the row of the table in the sheet.
+        name: the name of the table.
+        title: the name, with the settings in which the tables differ.
+        images: the number of images that its figures are of: those that it shares with
+            the baseline where it is compared, else its own.
+        accuracy: certified accuracy at the radius of the answer; None where it is not
+            known, or where the table can certify no image so far.
+        baseline_accuracy: that of the baseline on the same images, where these are not
+            all of the baseline's; else None.
+        difference: the paired difference to the baseline, with the ends of the band that
+            holds for all tables and radii at once; None where it is not judged.
+        shown: 1 or -1 where the table is shown to be above or below the baseline.
+        is_baseline: whether the table is the baseline.
+        share_beside: the share of images with p_A of at least LEVEL_BESIDE.
+        at_zero: accuracy at radius 0.
+        acr: the average certified radius.
+    """
+
+    row: int
+    name: str
+    title: str
+    images: int
+    accuracy: Estimate | None
+    baseline_accuracy: Estimate | None
+    difference: Estimate | None
+    shown: int
+    is_baseline: bool
+    share_beside: Estimate | None
+    at_zero: Estimate | None
+    acr: Estimate | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a report says first of its tables, once they were checked.
+
+    Attributes:
+        kind: the kind of the sentence, one of `WORDING`.
+        facts: the facts that the sentence tells, by name.
+        at: the radius of the answer; None where none was named and none follows.
+        rows: a row for each table, in the order of the sheet.
+    """
+
+    kind: str
+    facts: Mapping[str, Any]
+    at: RankingRadius | None
+    rows: list[AnswerRow]
+
+    def words(self, spell: Spell = str) -> str:
+        """Return the sentence, in which `spell` writes the settings."""
+        parts = tuple(
+            part.format_map(self.facts) if isinstance(part, str) else part
+            for part in WORDING[self.kind]
+        )
+        return printable(spelt(parts, spell))
+
+    def __str__(self) -> str:
+        return self.words()
+
+    @property
+    def head(self) -> list[str]:
+        """Return the heads of the columns of the narrow table."""
+        at = "" if self.at is None else f" at {self.at.radius:g}"
+        return [
+            "name",
+            f"certified{at}",
+            "difference",
+            f"p_A>={LEVEL_BESIDE:g}",
+            "at 0",
+            "ACR",
+        ]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """Return the cells of the narrow table as printed, a row for each table."""
+        return [
+            [
+                row.title,
+                percent_with_ends(row.accuracy),
+                BASELINE_CELL if row.is_baseline else points_with_ends(row.difference),
+                percent(row.share_beside),
+                percent(row.at_zero),
+                UNKNOWN_FIGURE if row.acr is None else f"{row.acr.value:.3f}",
+            ]
+            for row in self.rows
+        ]
+
+    @property
+    def legend(self) -> str:
+        """Return what the columns of the narrow table are."""
+        sentence = "In % of the images, with 95% intervals"
+        if any(row.difference is not None for row in self.rows):
+            sentence += (
+                "; differences to the baseline are in points, on the same images, and "
+                "hold at once for all methods and radii"
+            )
+        return f"{sentence}."
+
+    @property
+    def limits(self) -> list[str]:
+        """Return a sentence for each row whose figures are of fewer images."""
+        sentences = []
+        for row in self.rows:
+            if row.baseline_accuracy is None:
+                continue
+            share = percent(row.baseline_accuracy)
+            sentences.append(
+                f"{row.name}: on the {row.images:,} images that both have, of which the "
+                f"baseline certifies {share}%."
+            )
+        return sentences
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Return the answer for programs: kind, sentence, radius and figures."""
+        return {
+            "kind": self.kind,
+            "sentence": str(self),
+            "at": None if self.at is None else _radius_facts(self.at),
+            "rows": [_row_facts(row) for row in self.rows],
+        }
+
+
+def _radius_facts(at: RankingRadius) -> dict[str, Any]:
+    return {
+        "radius": at.radius,
+        "named": at.is_named,
+        "one_sigma": at.is_sigma,
+        "least_p_A": at.least_p_a,
+    }
+
+
+def _row_facts(row: AnswerRow) -> dict[str, Any]:
+    estimates = {
+        "certified_accuracy": row.accuracy,
+        "baseline_certified_accuracy": row.baseline_accuracy,
+        "difference": row.difference,
+        f"p_A>={LEVEL_BESIDE:g}": row.share_beside,
+        "accuracy_at_0": row.at_zero,
+        "acr": row.acr,
+    }
+    figures = {name: _estimate_facts(estimate) for name, estimate in estimates.items()}
+    return {
+        "name": row.name,
+        "images": row.images,
+        "baseline": row.is_baseline,
+        "shown": row.shown,
+        **figures,
+    }
+
+
+def _estimate_facts(estimate: Estimate | None) -> dict[str, Any] | None:
+    if estimate is None:
+        return None
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def answer_radius(
+    tables: Sequence[Certificates], baseline: int | None, named: float | None
+) -> RankingRadius | None:
+    """Return the radius of the answer: the named one, or one sigma of the baseline.
+
+    Logs that do not say their sigma have one all the same where the largest radii of all
+    are those of one usual sigma.
+
+    Raises:
+        Problem: a radius that makes no sense.
+    """
+    if named is not None:
+        metrics.check_radius(named)
+    reference = tables[baseline or 0]
+    others = [table for table in tables if table is not reference]
+    ordered = [reference, *others]
+    if named is None and reference.header.noise is None:
+        sigmas = {_implied_sigma(table) for table in tables}
+        if len(sigmas) > 1 or None in sigmas:
+            return None
+        (sigma,) = sigmas
+        ordered = [table.assuming(sigma=sigma) for table in ordered]
+    return ranking_radius(ordered, named)
+
+
+def _implied_sigma(table: Certificates) -> float | None:
+    """Return the one usual sigma whose largest radii are those of a log, if there is one."""
+    header = table.header
+    if not table.is_log or table.converted is not None or table.sigmas is not None:
+        return None
+    if header.sigma is not None:
+        return header.sigma
+    implied = [
+        sigma
+        for sigma in USUAL_SIGMAS
+        if possible_budgets(table.radius, sigma, header.n, header.alpha)
+    ]
+    return implied[0] if len(implied) == 1 else None
+
+
+def answer(
+    tables: Sequence[Certificates],
+    titles: Sequence[str],
+    baseline: int | None,
+    at: RankingRadius | None,
+    compared: BaselineComparisons,
+    doubted: Mapping[str, str],
+) -> Answer:
+    """Answer which of the tables certifies most images at a radius.
+
+    Args:
+        tables: the certificates, under distinct names.
+        titles: their names, with the settings in which they differ.
+        baseline: the row that the others are compared with; None if there is none.
+        at: the radius of the answer.
+        compared: the comparisons with the baseline, at that radius, too.
+        doubted: why tables are not judged, by their names.
+    """
+    comparisons = {one.row: one.comparison for one in compared.against}
+    rows = [
+        _answer_row(tables, row, title, baseline, at, comparisons.get(row))
+        for row, title in enumerate(titles)
+    ]
+    kind, facts = _sentence(rows, at, doubted)
+    return Answer(kind, facts, at, rows)
+
+
+def _answer_row(
+    tables: Sequence[Certificates],
+    row: int,
+    title: str,
+    baseline: int | None,
+    at: RankingRadius | None,
+    comparison: Comparison | None,
+) -> AnswerRow:
+    """Measure one table: on the images of the comparison, where there is one."""
+    table = tables[row]
+    measured = table
+    reference = None
+    if comparison is not None and baseline is not None:
+        measured, shared = metrics.pair(table, tables[baseline])
+        # The baseline's own row is about other images.
+        reference = shared if len(shared) < len(tables[baseline]) else None
+    point = None
+    if comparison is not None and at is not None:
+        point = comparison.at(at.radius)
+    share_beside = None
+    if metrics.knows_p_a(measured):
+        share_beside = metrics.p_a(measured).share(LEVEL_BESIDE)
+    return AnswerRow(
+        row=row,
+        name=table.name,
+        title=title,
+        images=len(measured),
+        accuracy=_accuracy(measured, at),
+        baseline_accuracy=None if reference is None else _accuracy(reference, at),
+        difference=None if point is None else point.difference,
+        shown=0 if point is None else point.shown,
+        is_baseline=row == baseline,
+        share_beside=share_beside,
+        at_zero=metrics.certified_accuracy(measured, 0.0) if table.labelled else None,
+        acr=metrics.acr(measured) if table.labelled else None,
+    )
+
+
+def _accuracy(table: Certificates, at: RankingRadius | None) -> Estimate | None:
+    """Return certified accuracy at a radius; None where the table does not tell it."""
+    if at is None or not table.labelled or not metrics.can_certify(table, at.radius):
+        return None
+    return metrics.certified_accuracy(table, at.radius)
+
+
+def _sentence(
+    rows: Sequence[AnswerRow],
+    at: RankingRadius | None,
+    doubted: Mapping[str, str],
+) -> tuple[str, dict[str, Any]]:
+    """Return the kind of the sentence, and its facts."""
+    if all(row.at_zero is None for row in rows):
+        return "no_labels", {}
+    if at is None:
+        return "no_radius", {}
+    facts: dict[str, Any] = {"where": _where(at)}
+    if all(row.accuracy is None for row in rows):
+        return "out_of_reach", facts
+    if len(rows) == 1:
+        return "one", facts | _facts_of(rows[0], rows[0].accuracy)
+
+    trusted = [row for row in rows if row.accuracy and row.name not in doubted]
+    if not trusted:
+        return "all_doubted", facts
+    best = max(trusted, key=_value_of_accuracy)
+    facts |= {"best": best.name, "share": f"{percent(best.accuracy)}%"}
+    names_of_baseline = [row.name for row in rows if row.is_baseline]
+    if not names_of_baseline:
+        return "no_baseline", facts
+    facts["baseline"] = names_of_baseline[0]
+    others = [row for row in rows if not row.is_baseline]
+    if len(others) == 1:
+        return _sentence_of_two(others[0], facts)
+    return _sentence_of_several(others, facts)
+
+
+def _where(at: RankingRadius) -> str:
+    """Say at which radius the answer is."""
+    note = " (one sigma)" if at.is_sigma else ""
+    return f"r = {at.radius:g}{note}"
+
+
+def _value_of_accuracy(row: AnswerRow) -> float:
+    return -1.0 if row.accuracy is None else row.accuracy.value
+
+
+def _facts_of(row: AnswerRow, share: Estimate | None) -> dict[str, Any]:
+    """Return the name of a table, its images and an estimate of it in percent."""
+    assert share is not None, "it is measured where a sentence tells it"
+    low, high = percent_ends(share)
+    return {
+        "name": row.name,
+        "images": row.images,
+        "share": f"{percent(share)}%",
+        "low": low,
+        "high": high,
+    }
+
+
+def _sentence_of_two(
+    row: AnswerRow, facts: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return the sentence about one table and the baseline."""
+    facts["name"] = row.name
+    if row.difference is None:
+        return "not_judged", facts
+    facts |= {"share": f"{percent(row.accuracy)}%", "points": points(row.difference)}
+    facts["low"], facts["high"] = points_ends(row.difference)
+    kinds = {1: "ahead", -1: "behind", 0: "undecided"}
+    return kinds[row.shown], facts
+
+
+def _sentence_of_several(
+    rows: Sequence[AnswerRow], facts: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return the sentence about several tables and the baseline."""
+    judged = [row for row in rows if row.difference is not None]
+    if not judged:
+        return "none_judged", facts
+    facts |= {
+        "number": len(judged),
+        "ahead": sum(row.shown > 0 for row in judged),
+        "behind": sum(row.shown < 0 for row in judged),
+    }
+    return "several", facts

@@ -1,0 +1,72 @@
+"""Estimates as reports print them: shares in percent, and differences of shares in points."""
+
+from randsmooth.metrics import Estimate
+
+# Added before a figure is printed: floats hold 0.6465 a little below it, which shall
+# read 64.7%.
+ROUNDING = 1e-9
+
+# Printed in place of a figure that a table does not give.
+UNKNOWN_FIGURE = "–"
+
+
+def percent(share: Estimate | None) -> str:
+    """Print a share in percent; a dash where it is not known.
+
+    Example:
+        >>> percent(Estimate(6_465 / 10_000, 0.637, 0.656, 10_000)), percent(None)
+        ('64.7', '–')
+    """
+    if share is None:
+        return UNKNOWN_FIGURE
+    return f"{100.0 * share.value + ROUNDING:.1f}"
+
+
+def percent_ends(share: Estimate) -> tuple[str, str]:
+    """Print both ends of the interval of a share in percent."""
+    return f"{100.0 * share.low:.1f}", f"{100.0 * share.high:.1f}"
+
+
+def percent_with_ends(share: Estimate | None) -> str:
+    """Print a share in percent with its interval; a dash where it is not known.
+
+    Example:
+        >>> percent_with_ends(Estimate(0.5, 0.4, 0.6, 100))
+        '50.0 (40.0-60.0)'
+    """
+    if share is None:
+        return UNKNOWN_FIGURE
+    return f"{percent(share)} ({'-'.join(percent_ends(share))})"
+
+
+def points(difference: Estimate) -> str:
+    """Print a difference of shares in percentage points, with its sign.
+
+    Example:
+        >>> points(Estimate(0.034, 0.02, 0.048, 100)), points(Estimate(-0.0001, -0.1, 0.1, 9))
+        ('+3.4', '0.0')
+    """
+    return _signed(100.0 * difference.value)
+
+
+def points_ends(difference: Estimate) -> tuple[str, str]:
+    """Print both ends of the interval of a difference in percentage points."""
+    return _signed(100.0 * difference.low), _signed(100.0 * difference.high)
+
+
+def points_with_ends(difference: Estimate | None) -> str:
+    """Print a difference in percentage points with its interval; a dash where not known.
+
+    Example:
+        >>> points_with_ends(Estimate(0.034, 0.02, 0.048, 100))
+        '+3.4 (+2.0 to +4.8)'
+    """
+    if difference is None:
+        return UNKNOWN_FIGURE
+    return f"{points(difference)} ({' to '.join(points_ends(difference))})"
+
+
+def _signed(value: float) -> str:
+    """Print a number with one decimal, and with a sign unless it prints as 0."""
+    printed = f"{value:+.1f}"
+    return "0.0" if printed in ("+0.0", "-0.0") else printed
