@@ -11,6 +11,7 @@ from pathlib import Path
 
 from randsmooth.extras import versions
 from randsmooth.papers import survey
+from randsmooth.papers.cell_comparison import OTHER_RUNS
 from randsmooth.papers.output import write_cells
 
 RESULTS = Path(__file__).parents[2] / "results" / "papers"
@@ -22,7 +23,7 @@ def main(logs: str) -> None:
     write_cells(cells[cells["here"].notna()], RESULTS / "cells.csv")
     tables = {}
     for table in found.drawn:
-        others = table.lacking.get("only logs of other runs", [])
+        others = table.lacking.get(OTHER_RUNS, [])
         rows = {"rows": table.cells.rows, "filled": table.filled, "other_runs": others}
         cells_of = {"compared": table.compared, "explained": table.explained}
         tables[table.object.name] = {

@@ -10,7 +10,7 @@ from models.refusing import check_refusals
 from randsmooth.errors import UnknownName
 from randsmooth.noise import Gaussian
 from randsmooth.papers import published
-from randsmooth.papers.objects import OBJECTS, TEXTS
+from randsmooth.papers.objects import EDITIONS, OBJECTS
 from randsmooth.papers.published_values import ACCURACY, cells
 from values import Refusal
 
@@ -59,8 +59,8 @@ def test_the_text_that_is_named_is_the_one_that_all_cells_were_read_in() -> None
     for (paper, _), words in zip(
         sorted(versions), ("arXiv v1", "submission", "ICLR"), strict=True
     ):
-        assert words in TEXTS[paper]
-    assert {thing.text for thing in OBJECTS} == set(TEXTS.values())
+        assert words in EDITIONS[paper]
+    assert {thing.edition for thing in OBJECTS} == set(EDITIONS.values())
 
 
 def test_cells_typed_again() -> None:

@@ -194,12 +194,18 @@ def _is_rounded_into(interval: tuple[float, float], row: PaperRow, metric: str) 
     return max(low - printed, printed - high) <= rounding(row, metric) + FLOAT_TOLERANCE
 
 
+# Why certificates are not enough to fill a row; rows of the first lack the least.
+OTHER_RUNS = "only logs of other runs"
+NOTHING_AT_HAND = "nothing at hand"
+LACKS = (OTHER_RUNS, NOTHING_AT_HAND)
+
+
 def lack(agreement: CellAgreement | None) -> str:
-    """Say why certificates are not enough to fill a row; empty where they are."""
+    """Return which of LACKS keeps a row from being filled; empty where none does."""
     if agreement is None:
-        return "nothing at hand"
+        return NOTHING_AT_HAND
     if agreement.another_run:
-        return "only logs of other runs"
+        return OTHER_RUNS
     return ""
 
 

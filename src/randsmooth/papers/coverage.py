@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from randsmooth.certificates.files import names_of
-from randsmooth.papers.cell_comparison import CellComparison, lack, tidy
+from randsmooth.papers.cell_comparison import LACKS, CellComparison, lack, tidy
 from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
 from randsmooth.papers.objects import OBJECTS, PaperObject
 from randsmooth.papers.row_evidence import compared, evidence_of
@@ -49,18 +49,16 @@ class TableCoverage:
 
     @property
     def lacking(self) -> dict[str, list[PaperRow]]:
-        """Return the other rows by the evidence at hand for them, in words.
-
-        That is nothing, or only logs of other runs.
-        """
+        """Return each of LACKS, in that order -> the rows that it keeps unfilled."""
         rows_of_lack = gathered(
             (lack(agreement), row)
             for row, agreement in zip(
                 self.cells.rows, self.cells.agreements, strict=True
             )
         )
-        rows_of_lack.pop("", None)
-        return rows_of_lack
+        return {
+            reason: rows_of_lack[reason] for reason in LACKS if reason in rows_of_lack
+        }
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from enum import Enum, auto
 from randsmooth.errors import BadValue, check_known
 from randsmooth.papers.rows import PaperRow, preset_of, rows_of
 
-# The text by which each paper's objects are numbered, and whose figures are shown.
-TEXTS = {
+# Paper -> the edition that numbers its tables and figures, and whose values are shown.
+EDITIONS = {
     "acr": (
         "the first version of the text (arXiv v1, October 2024); "
         "ICML 2025 numbers its tables otherwise"
@@ -93,9 +93,9 @@ class PaperObject:
         return self.name.replace("/", "-")
 
     @property
-    def text(self) -> str:
-        """Return the text that numbers it, and whose figures are shown."""
-        return TEXTS[self.paper]
+    def edition(self) -> str:
+        """Return the edition of the paper that numbers it, and whose values are shown."""
+        return EDITIONS[self.paper]
 
     @property
     def needs_p_a(self) -> bool:

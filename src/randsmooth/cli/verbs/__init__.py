@@ -32,7 +32,7 @@ class Verb:
         return run
 
 
-# In the order in which a beginner meets them.
+# In the order in which a beginner meets them; help lists them in this order.
 VERBS = (
     Verb(
         "quickstart",

@@ -36,7 +36,7 @@ class Accuracy(Answered, Shared, Smoothed, ModelAndImages):
         overwrite: Discard what is in these files.
     """
 
-    # A text for noise in standard deviations of features.
+    # `Smoothed` has a float for images. Of features it may be a text, such as 0.25std.
     sigma: SigmaNamed = NoisyInputs.model_fields["sigma"]  # type: ignore[assignment]
     radius: float
     within: float = 0.01
@@ -66,16 +66,18 @@ def run(settings: Accuracy) -> None:
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
     model, arguments = settings.opened(settings.gaussian_sigma)
 
-    elsewhere = {*OF_THE_MODEL, *Shared.model_fields, "dataset", "out", "format"}
+    # These are given below by themselves; the format is the command's own.
+    excluded = {*OF_THE_MODEL, *Shared.model_fields, "dataset", "out", "format"}
     measured = certification.measure_accuracy(
         model,
         settings.dataset,
-        **settings.model_dump(exclude=elsewhere),
+        **settings.model_dump(exclude=excluded),
         workers=workers,
         model_args=arguments,
         out=out,
         progress=console,
     )
+    # The table of the first pass says the norm of the noise, which may be the model's.
     norm = certificates.read(out).norm
     settings.answer(
         [*_lines(measured, norm), f"certificates in {out}"],
@@ -84,11 +86,18 @@ def run(settings: Accuracy) -> None:
 
 
 def _lines(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
-    """Return the measured accuracies in sentences, of radii in this norm."""
+    """Return the measured accuracy in sentences.
+
+    Args:
+        measured: the accuracy and what it took.
+        norm: the name of the norm of its radius.
+    """
     level = f"{measured.level:.0%}"
     assured = round_down(measured.assured, 3)
     samples_each = measured.samples / measured.images
-    one = article(measured.inputs.removesuffix("s"))
+    # "an image", or "a row" where the inputs are features.
+    an_input = article(measured.inputs.removesuffix("s"))
+    # All are left open where there was no first pass.
     if measured.left_open == measured.images:
         certified = (
             f"{measured.resolved:,} of the {measured.inputs}, chosen by chance, were "
@@ -104,5 +113,5 @@ def _lines(measured: metrics.MeasuredAccuracy, norm: str) -> list[str]:
         f"r is the {NORMS[norm].title}",
         f"with {level} confidence at least {assured} of the {measured.inputs} are "
         "right and robust at that radius",
-        f"{measured.samples:,} samples, {samples_each:,.0f} {one}; {certified}",
+        f"{measured.samples:,} samples, {samples_each:,.0f} {an_input}; {certified}",
     ]

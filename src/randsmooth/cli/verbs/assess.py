@@ -1,4 +1,4 @@
-"""`randsmooth assess`: what a model that is there can do, in one go, as a page."""
+"""`randsmooth assess`: clean, noisy, certified and attacked accuracy, on one page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ from randsmooth.progress import console
 
 
 def _sigmas(given: Any) -> Any:
-    """Return numbers, and numbers of standard deviations, such as 0.25std, as texts."""
+    """Return the sigmas as numbers; those in standard deviations stay texts, 0.25std.
+
+    Args:
+        given: a word with commas, as typed, or the list of --config.
+    """
     listed = words(given)
     if not isinstance(listed, list):
         return listed
@@ -72,7 +76,8 @@ class Assess(Answered, Identified):
     overwrite: bool = False
 
 
-# Settings that `app.assess` takes under other names, and those of the command alone.
+# Settings that `app.assess` takes under other names or by place, and those of the
+# command alone.
 NOT_OF_THE_APP = {
     "model",
     "model_arg",
@@ -106,6 +111,7 @@ def run(settings: Assess) -> None:
     Example: randsmooth assess model.py:make photos
     """
     check_sources(settings.model, settings.denoiser, dataset=settings.data)
+    # Late, as it loads torch: sources that are not there are refused before.
     from randsmooth.app.assessment_page import FILES, TABLE
 
     out = settings.out
@@ -114,8 +120,9 @@ def run(settings: Assess) -> None:
     files = [out / name for name in FILES]
     table_file = out / TABLE
 
+    # `app.assess` calls it once the certificates are there, before the attack.
     def keep(table: certificates.Certificates) -> None:
-        # Of an assessment that this one replaces.
+        # Remove the files of an assessment that this one replaces.
         for file in files:
             file.unlink(missing_ok=True)
         certificates.write_parquet(table, table_file)
@@ -154,10 +161,10 @@ def run(settings: Assess) -> None:
 
 
 def _opened(settings: Assess) -> tuple[Any, dict[str, Any]]:
-    """Return the model as `app.assess` takes it, and what makes it, as keywords."""
+    """Return the model as `app.assess` takes it, and `model_args` if it is a name."""
     if settings.denoiser is None:
         return settings.model, {"model_args": settings.model_arg}
-    # A diffusion model must know one of the sigmas.
+    # A diffusion model must know the sigma: it is told the first of those asked for.
     sigmas = [sigma for sigma in settings.sigma or () if isinstance(sigma, float)]
     sigma = sigmas[0] if sigmas else None
     model = base_classifier(
@@ -172,20 +179,20 @@ def _command(settings: Assess) -> str:
 
 
 def _command_to_predict(settings: Assess, table: Path) -> str:
-    """Return a command that certifies another image as these were, for the page."""
+    """Return a command that certifies another image like these, for the page."""
     others = {*Assess.model_fields} - OF_THE_CLASSIFIER
-    verb, *words = words_of("predict", settings, without=others)
-    # The image follows the model, which is the first word.
-    words.insert(1, "new.png")
+    words = words_of("predict", settings, without=others)
+    # The image follows the verb and the model.
+    words.insert(2, "new.png")
     words += ["--like", str(table)]
     if settings.data:
         words += ["--dataset", settings.data]
-    return as_typed([verb, *words])
+    return as_typed(words)
 
 
 def lines(assessment: app.Assessment) -> Iterator[str]:
-    """Return the figures for a person to read."""
-    # It needs torch.
+    """Yield the figures for a person to read."""
+    # Late, as it loads SciPy, which help does not need.
     from randsmooth.app.wording import noise_words
 
     yield f"clean         {assessment.clean}"
@@ -196,6 +203,7 @@ def lines(assessment: app.Assessment) -> Iterator[str]:
             line += " <- taken"
         yield line
 
+    # The largest radius that so many samples can prove.
     farthest = assessment.chosen.farthest
     for radius, accuracy in assessment.certified.items():
         result = str(accuracy)
@@ -207,6 +215,7 @@ def lines(assessment: app.Assessment) -> Iterator[str]:
     if assessment.held:
         yield f"  held fixed  {', '.join(assessment.held)}"
 
+    # `changed` has all images with another answer, `failed` those within their radius.
     inside = len(assessment.failed)
     beyond = len(assessment.changed) - inside
     verdict = ", so their certificates are WRONG" if inside else ""

@@ -20,7 +20,8 @@ from randsmooth.urls import Place
 if TYPE_CHECKING:
     from randsmooth.certification import Attacks
 
-# Verdicts on a certified image.
+# The verdicts on a certified image: no other answer was found; PREDICT abstains at the
+# point found; it answers otherwise outside of the certified radius; and within it.
 HELD = "held"
 ABSTAINED = "abstained"
 OUTSIDE = "changed outside"
@@ -79,8 +80,8 @@ def run(settings: Attack) -> None:
     base = base_classifier(
         settings.model, settings.model_arg, settings.denoiser, table.header.sigma
     )
-    # The model, the table and the data are arguments of their own; the format is ours.
-    no_options_of_the_search = {
+    # The model, the table and the data are given by place; the format is the command's.
+    excluded = {
         "model",
         "model_arg",
         "denoiser",
@@ -92,7 +93,7 @@ def run(settings: Attack) -> None:
         base,
         table,
         settings.dataset,
-        **settings.model_dump(exclude=no_options_of_the_search),
+        **settings.model_dump(exclude=excluded),
         progress=console,
     )
     answers = answers_of(attacks, table)
@@ -105,12 +106,14 @@ def run(settings: Attack) -> None:
 
 
 def answers_of(attacks: Attacks, table: Certificates) -> Answers:
-    """Return the attacked images, with their classes by name.
+    """Return a dictionary for each attacked image, with its classes by name.
 
     `predict` is None where PREDICT abstained.
     """
+    # The first condition that is true decides: failed images are among the changed.
     conditions = [attacks.failed, attacks.changed, attacks.abstained]
-    verdicts = np.select(conditions, [FAILED, OUTSIDE, ABSTAINED], HELD).tolist()
+    choices = [FAILED, OUTSIDE, ABSTAINED]
+    verdicts = np.select(conditions, choices, default=HELD).tolist()
     return [
         _answer(attacks, table, row, verdict) for row, verdict in enumerate(verdicts)
     ]
@@ -119,6 +122,7 @@ def answers_of(attacks: Attacks, table: Certificates) -> Answers:
 def _answer(
     attacks: Attacks, table: Certificates, row: int, verdict: str
 ) -> dict[str, Any]:
+    """Return the answer about the image in a row of the attacks."""
     predicted = None
     if not attacks.abstained[row]:
         predicted = table.class_name(int(attacks.predict[row]))
@@ -134,9 +138,9 @@ def _answer(
 
 
 def summary(attacks: Attacks, table: Certificates) -> list[str]:
-    """Return how many images changed, and how many certificates failed.
+    """Return sentences: how many images changed, and how many certificates failed.
 
-    Also how likely it is that a reported change is false.
+    One says how likely it is that a reported change is false.
     """
     total = len(attacks)
     changed = int(attacks.changed.sum())
@@ -154,7 +158,7 @@ def summary(attacks: Attacks, table: Certificates) -> list[str]:
 
 
 def _failures(attacks: Attacks, table: Certificates) -> list[str]:
-    """Return how many certificates failed, beside how many are expected to."""
+    """Return sentences: how many certificates failed, and how many may be expected."""
     total = len(attacks)
     failed = int(attacks.failed.sum())
     if failed == 0:
@@ -179,16 +183,20 @@ def _failures(attacks: Attacks, table: Certificates) -> list[str]:
 def changes_table(answers: Answers) -> list[str]:
     """Return aligned columns, a line for each image whose prediction changed.
 
-    Lengths are rounded down.
+    The radius and the distance are rounded down.
     """
+    # Late, as few attacks change an answer.
     from randsmooth.report.layouts import aligned
 
     changed = [answer for answer in answers if answer["verdict"] in (FAILED, OUTSIDE)]
     if not changed:
         return []
-    rows = [[*changed[0]]]
+    # The keys of an answer are the titles of the columns.
+    titles = [*changed[0]]
+    rows = [titles]
     for answer in changed:
         rounded = {name: round_down(answer[name], 4) for name in ("radius", "distance")}
         cells = (answer | rounded).values()
         rows.append([shortened(printable(str(cell))) for cell in cells])
-    return ["", *aligned(rows, [True] * len(rows[0]))]
+    # All columns are aligned to the right, as figures are.
+    return ["", *aligned(rows, figures=[True] * len(titles))]

@@ -18,7 +18,7 @@ from randsmooth.errors import BadValue, Conflict, MissingValue
 from randsmooth.progress import console
 from randsmooth.urls import Place, is_url
 
-# Settings that share out a run or print it: the run itself, and a shard, take none.
+# Settings that share out a run or print it; the run itself, or a shard, takes none.
 NOT_OF_A_SHARD = {*SharedOrSlurm.model_fields, "array", "parallel", "plan", "format"}
 
 
@@ -69,7 +69,12 @@ def run(settings: Certify) -> None:
 
 
 def certify(settings: Certify) -> certificates.Certificates:
-    """Certify as `settings` say, and return the finished table."""
+    """Certify as `settings` say, and return the finished table.
+
+    Raises:
+        Problem: a source is not there, workers cannot be had, settings are for --slurm
+            alone, or the run fails.
+    """
     # Sources that are not there are refused before torch is loaded.
     settings.check(settings.backend, settings.shard)
     workers = settings.chosen_workers()
@@ -77,11 +82,12 @@ def certify(settings: Certify) -> certificates.Certificates:
         raise Conflict(
             "--array and --parallel are for --slurm: give it too, or --workers"
         )
-    # A denoiser may depend on the sigma of the noise that it takes away.
+    # A denoiser may have to know the sigma of the noise that it removes.
     model, model_args = settings.opened(settings.gaussian_sigma)
     # Model, data set and file are given below; the others name how to certify.
     excluded = {*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"}
     values = settings.model_dump(exclude=excluded)
+    # The table of a shard records it, and `merge` prints it for shards that are missing.
     if settings.shard is not None:
         values["command"] = command_of_shards(settings)
     return certification.certify(
@@ -104,13 +110,18 @@ def out_file(settings: Certify) -> Place:
 
 
 def command_of_shards(settings: Certify) -> list[str]:
-    """Return the words that certify with these settings, but for shard and file."""
+    """Return the words of the command for any shard, without shard, file and resume."""
     without = {"shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD}
     return words_of("certify", settings, without=without)
 
 
 def submit(settings: Certify) -> None:
-    """Submit the shards of a certification to Slurm, and say what to do next."""
+    """Submit the shards of a certification to Slurm, and say what to do next.
+
+    Raises:
+        Problem: a secret would get into the jobs, or settings of the submission are
+            missing, impossible or not for Slurm.
+    """
     check_no_secrets(settings, "--slurm")
     resources = settings.resources()
     if settings.shard is not None or settings.resume:
@@ -123,7 +134,8 @@ def submit(settings: Certify) -> None:
             "--slurm needs --array, in how many tasks the images are shared out, such "
             "as --array 50"
         )
-    settings.check(settings.backend, settings.shard)
+    settings.check(settings.backend)
+    # Late, as they load torch: what is checked above is refused before.
     from randsmooth.launch.shards import discard
     from randsmooth.launch.slurm_shards import submit_shards
 
@@ -139,13 +151,13 @@ def submit(settings: Certify) -> None:
     jobs = submit_shards(
         settings.spec,
         out,
-        settings.array,
-        command_of_shards(settings),
-        resources,
+        of=settings.array,
+        command=command_of_shards(settings),
+        resources=resources,
         at_once=settings.parallel,
     )
     settings.answer(jobs.lines("tasks"), lambda: asdict(jobs))
     note(
-        f"the last merges what the others make into {out}; the same command says how "
-        "far they are"
+        f"the last task merges the shards of the others into {out}; the same command "
+        "says how far they are"
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from randsmooth.metrics import CheckedConditions
     from randsmooth.metrics.requirements import Outcome
 
-# The exit code of each outcome; 2 is that of bad input, as everywhere.
+# Outcome -> exit code. 2 is left out: it stands for bad input in every verb.
 EXIT_CODES: dict[Outcome, int] = {
     "shown": 0,
     "refuted": FAILURE,
@@ -97,7 +97,7 @@ def run(settings: Check) -> None:
     else:
         say(_for_programs(checked, settings.format))
     code = EXIT_CODES[checked.outcome]
-    if code:
+    if code != 0:
         raise SystemExit(code)
 
 
@@ -105,6 +105,7 @@ def _for_programs(
     checked: CheckedConditions, form: Literal["json", "junit", "github"]
 ) -> str:
     """Return the outcome and each condition in a form that programs read."""
+    # Late, as the text for people needs no report.
     from randsmooth import report
 
     match form:
@@ -117,19 +118,24 @@ def _for_programs(
 
 
 def _read(place: Place, settings: Check) -> Certificates:
-    """Return the table at a place, judged as asked for."""
+    """Return the table at a place, judged at the sigma, n and alpha of the settings."""
     (table,) = load([place], sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
     return table
 
 
 def _baseline(settings: Check) -> Certificates | None:
+    """Return the table of --baseline; None without it."""
     if settings.baseline is None:
         return None
     return _read(settings.baseline, settings)
 
 
 def _lines(checked: CheckedConditions) -> Iterator[str]:
-    """Yield the outcome, the figures of each condition, and how many images decide."""
+    """Yield the outcome, a sentence on each condition, and the confidence.
+
+    Where the images are not enough, a line says how many would be.
+    """
+    # Late, as help needs no statistics.
     from randsmooth.metrics.requirements import how_many_decide, judged_sentence
 
     yield checked.outcome.upper()

@@ -34,6 +34,7 @@ def run(settings: Cite) -> None:
 
     Example: randsmooth cite runs/gaussian.parquet --format bibtex > references.bib
     """
+    # `shipped` gives the folder of a bundled model, and any other name as it is.
     things = [
         fetched(thing) if is_url(thing) else shipped(thing) for thing in settings.things
     ]

@@ -23,7 +23,7 @@ from randsmooth.errors import NotComparable, NotFound, Problem, WrongTable
 from randsmooth.extras import needs
 from randsmooth.progress import worded
 
-# The way on where the packages that the page needs are missing.
+# The way on where packages are missing that the page needs.
 WITHOUT_PAGE = "`randsmooth evaluate A B` prints the paired comparison without it"
 
 # Format of a table of metrics -> the suffix of its file.
@@ -77,6 +77,7 @@ def run(settings: Compare) -> None:
     --figures png --tables latex
     """
     tables = settings.read_tables()
+    # Path -> the function that writes it.
     beside = files_beside(settings, tables)
     with (
         needs("randsmooth compare", WITHOUT_PAGE),
@@ -94,11 +95,13 @@ def run(settings: Compare) -> None:
         )
         summary = report.write_page(content, settings.out, title=settings.title)
         for remark in report.remarks(tables):
+            # The summary is printed, too: nothing is said twice.
             if worded(remark) not in summary:
                 note(remark)
 
         written = [str(settings.out)]
         for path, write in beside.items():
+            # A figure that the tables do not allow does not stop the others.
             try:
                 write(path)
                 written.append(str(path))
@@ -120,9 +123,10 @@ def run(settings: Compare) -> None:
 def files_beside(
     settings: Compare, tables: Sequence[Certificates]
 ) -> dict[Path, Callable[[Path], None]]:
-    """Return the files that go beside the page, with what draws or writes each."""
+    """Return path -> the function that writes it, of the files beside the page."""
     baseline = settings.baseline
-    figures = {
+    # The part of a file's name that says what it shows -> the function that draws it.
+    figures: dict[str, Callable[[Path], None]] = {
         "radius": partial(report.draw_radius_accuracy, tables, baseline=baseline),
         "p_A": partial(_draw_p_a, tables, baseline),
         "sigmas": partial(_draw_envelopes, tables),
@@ -130,8 +134,8 @@ def files_beside(
     stem = settings.out.with_suffix("")
     files: dict[Path, Callable[[Path], None]] = {}
     for suffix in settings.figures:
-        for curve, draw in figures.items():
-            files[Path(f"{stem}-{curve}.{suffix}")] = draw
+        for subject, draw in figures.items():
+            files[Path(f"{stem}-{subject}.{suffix}")] = draw
     for format in settings.tables:
         path = Path(f"{stem}-table.{SUFFIXES[format]}")
         files[path] = partial(_write_table, settings, tables, format)
@@ -141,24 +145,34 @@ def files_beside(
 def _write_table(
     settings: Compare, tables: Sequence[Certificates], format: str, path: Path
 ) -> None:
+    """Write the table of metrics to `path`."""
     write_atomically(path, settings.rendered(tables, format).encode())
 
 
 def _draw_p_a(tables: Sequence[Certificates], baseline: str | None, path: Path) -> None:
-    """Draw the p_A curves of those tables whose p_A is known. Problem if of none."""
+    """Draw the p_A curves of the tables whose p_A is known.
+
+    Raises:
+        WrongTable: the p_A of no table is known.
+    """
     known = [table for table in tables if metrics.knows_p_a(table)]
     unknown = [table.name for table in tables if not metrics.knows_p_a(table)]
     if not known:
         raise WrongTable("the p_A of no table is known")
     if unknown:
         note(f"{path.name} leaves out {', '.join(unknown)}, whose p_A is not known")
+    # Without the named one, `draw_p_a_curves` looks for a baseline itself.
     if baseline in unknown:
         baseline = None
     report.draw_p_a_curves(known, path, baseline=baseline)
 
 
 def _draw_envelopes(tables: Sequence[Certificates], path: Path) -> None:
-    """Draw each method at its best sigma. Problem where none has several."""
+    """Draw each method at its best sigma.
+
+    Raises:
+        WrongTable: no method, and no kind of noise, has tables under several sigmas.
+    """
     groups = report.group_by_method(tables)
     if not groups:
         raise WrongTable(
@@ -179,9 +193,10 @@ def _pictures_if_at_hand(tables: Sequence[Certificates]) -> report.Pictures | No
 
 
 def pictures_of(tables: Sequence[Certificates]) -> report.Pictures:
-    """Return the pixels of images by position, of the split that was certified.
+    """Return a function that gives the pixels of images by their positions.
 
-    That is the split of the first table with a known one. Nothing is fetched.
+    The images are those of the split that was certified, by the first table that names
+    one. Nothing is fetched.
 
     Raises:
         Problem: no table names its data set, it is not on this machine, or its images
@@ -206,17 +221,18 @@ def pictures_of(tables: Sequence[Certificates]) -> report.Pictures:
     _check_labels(tables, images.labels.numpy())
 
     def pixels(idx: Sequence[int]) -> list[Any]:
+        # Late, as most comparisons need no torch.
         import torch
 
-        x, _ = images.batch(torch.tensor(list(idx)))
+        x, _ = images.batch(torch.tensor(list(idx)))  # (B, C, H, W) in [0, 1]
         in_bytes = (x * 255.0).round().to(torch.uint8)
-        return list(in_bytes.permute(0, 2, 3, 1).cpu().numpy())  # (H, W, C)
+        return list(in_bytes.permute(0, 2, 3, 1).cpu().numpy())  # B of (H, W, C)
 
     return pixels
 
 
 def _header_with_split(tables: Sequence[Certificates]) -> Header:
-    """Return the first header that says which images were certified."""
+    """Return the first header that names a data set and a split. Problem if none does."""
     for table in tables:
         if table.header.dataset and table.header.split:
             return table.header
@@ -224,8 +240,14 @@ def _header_with_split(tables: Sequence[Certificates]) -> Header:
 
 
 def _check_labels(tables: Sequence[Certificates], labels: Any) -> None:
-    """Raise Problem for a table of other images than those at hand."""
+    """Raise Problem for a table of other images than those at hand.
+
+    Args:
+        tables: the certificates.
+        labels: (N,) the labels of the images at hand.
+    """
     for table in tables:
+        # Positions beyond the images at hand have no label to compare.
         inside = (table.idx >= 0) & (table.idx < len(labels))
         if not inside.all() or (labels[table.idx] != table.label).any():
             raise NotComparable(

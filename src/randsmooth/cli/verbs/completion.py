@@ -13,11 +13,13 @@ from randsmooth.escape import say
 # Set by a shell that asks how to complete a line.
 VARIABLE = "_RANDSMOOTH_COMPLETE"
 
-# How each shell is told to read the script whenever it starts.
+# Shell -> the command after which it reads the script whenever it starts.
 LASTING = {
     "bash": """echo 'eval "$(randsmooth completion bash)"' >> ~/.bashrc""",
-    "zsh": """echo 'eval "$(randsmooth completion zsh)"' >> ~/.zshrc   """
-    "# below the line that calls compinit",
+    "zsh": (
+        """echo 'eval "$(randsmooth completion zsh)"' >> ~/.zshrc   """
+        "# below the line that calls compinit"
+    ),
     "fish": "randsmooth completion fish > ~/.config/fish/completions/randsmooth.fish",
     "powershell": "randsmooth completion powershell >> $PROFILE",
 }
@@ -46,7 +48,11 @@ def run(settings: Completion) -> None:
 
     Example: eval "$(randsmooth completion bash)"
     """
-    kind = get_completion_class(settings.shell)
-    assert kind is not None, settings.shell
-    script = kind(app, {}, "randsmooth", VARIABLE).source()
+    completion_class = get_completion_class(settings.shell)
+    # Click knows these four shells; its type allows None, for other names.
+    assert completion_class is not None, settings.shell
+    completion = completion_class(
+        cli=app, ctx_args={}, prog_name="randsmooth", complete_var=VARIABLE
+    )
+    script = completion.source()
     say(f"{script}\n# To have this in every new shell: {LASTING[settings.shell]}")

@@ -9,7 +9,7 @@ from randsmooth.cli.options import DATASET, Answered, ImageReading
 from randsmooth.cli.settings import Argument, option
 from randsmooth.escape import LONG, printable, shortened
 
-# Classes that are named; further ones are left out.
+# The most classes to name; three dots stand for further ones.
 MOST_CLASSES = 10
 
 
@@ -23,7 +23,8 @@ def run(settings: Describe) -> None:
     """Describe a data set: images, classes, normalisation, usual model and origin."""
     spec = _spec(settings)
     facts = facts_for_people(spec)
-    for_programs = {
+    # As values, in place of the texts of `facts` that have the same keys.
+    values = {
         "images": dict(spec.sizes),
         "hub": spec.hub,
         "shape": spec.shape,
@@ -35,20 +36,23 @@ def run(settings: Describe) -> None:
         f"{name:14} {shortened(printable(str(value)), LONG)}"
         for name, value in facts.items()
     ]
-    settings.answer(lines, lambda: facts | for_programs)
+    settings.answer(lines, lambda: facts | values)
 
 
 def _spec(settings: Describe) -> data.DatasetSpec:
-    """Return the spec of the data set, which is opened where it is not a named one."""
+    """Return the spec of the data set, which is opened unless it is a named one.
+
+    A named one is opened, too, where columns or a size are asked for.
+    """
     how_read = settings.model_dump(exclude={"dataset", "format"}, exclude_none=True)
     if settings.dataset in data.DATASETS and not how_read:
         return data.DATASETS[settings.dataset]
-    # This loads torch.
+    # This opens the data, and loads torch.
     return data.describe(settings.dataset, **how_read)
 
 
 def facts_for_people(spec: data.DatasetSpec) -> dict[str, str]:
-    """Return the facts about a data set as lines for a person."""
+    """Return name -> text of each fact about a data set."""
     noun = "images"
     axes = " (channels, height, width), pixels in [0, 1]"
     if spec.features:
@@ -65,14 +69,16 @@ def facts_for_people(spec: data.DatasetSpec) -> dict[str, str]:
         "shape": " x ".join(map(str, spec.shape)) + axes,
         "classes": _classes_in_words(spec),
         "normalisation": normalisation,
+        # What a training on it takes by default.
         "augmentation": spec.augment,
         "architecture": spec.arch,
         "hub": spec.hub or "not on the hub",
     }
+    # Columns of categories: noise on them would mean nothing.
     if spec.held:
-        held = ", ".join(column.name for column in spec.held)
+        names = ", ".join(column.name for column in spec.held)
         facts["no numbers"] = (
-            f"{held}: held fixed, for a model that encodes them itself"
+            f"{names}: held fixed, for a model that encodes them itself"
         )
     return facts
 
@@ -88,10 +94,10 @@ def _classes_in_words(spec: data.DatasetSpec) -> str:
 
 
 def splits_in_words(sizes: Mapping[str, int]) -> str:
-    """Return how many images data have, by split where there are several.
+    """Return the number of images in words, by split where there are several.
 
-    Data of one split are used for training and for tests alike, so that neither name
-    is theirs.
+    Data of one split are used for training and for tests alike, so that its name would
+    mislead.
 
     Example:
         >>> splits_in_words({"train": 60_000, "test": 10_000})

@@ -18,6 +18,7 @@ def run(settings: List) -> None:
     name in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first: put missing data sets
     there.
     """
+    # A data set of another package may be broken: `describe` says so in its place.
     described = {
         name: data.DATASETS.describe(name, _description) for name in data.DATASETS
     }
@@ -26,7 +27,7 @@ def run(settings: List) -> None:
 
 
 def _description(spec: data.DatasetSpec) -> str:
-    """Return where a data set is, and what it holds."""
+    """Return a line on a data set: here, on the hub or away, and what it holds."""
     if data.is_at_hand(spec.name):
         place = "here"
     elif spec.hub:

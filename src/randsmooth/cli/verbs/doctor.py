@@ -1,6 +1,6 @@
 """`randsmooth doctor`: what there is on a machine, and what is broken.
 
-Each look may fail by itself: what a machine lacks or breaks is what is asked.
+Each look may fail without ending the others: the user asks what is broken.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from randsmooth.cli.options import Answered
 from randsmooth.cli.output import FAILURE
 from randsmooth.cli.settings import Unsaved
 from randsmooth.data import DATASETS, DatasetSpec, is_at_hand
+from randsmooth.data.registry import folder_of
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue
 from randsmooth.extras import EXTRAS, install_command, installed, installed_from
@@ -79,7 +80,12 @@ class Examination:
         self.broken: list[str] = []
 
     def look(self, thing: str, looked_at: Callable[[], Any]) -> Any:
-        """Return the result of a look, or its failure."""
+        """Return the result of a look; where it fails, words that say so.
+
+        Args:
+            thing: the name of what is looked at.
+            looked_at: the function that looks.
+        """
         try:
             return looked_at()
         except Exception as error:
@@ -91,9 +97,10 @@ class Examination:
 
 
 def examine() -> dict[str, Any]:
-    """Return all findings, and as "broken" a sentence for each thing that fails."""
+    """Return thing -> the findings on it, and "broken" -> a sentence for each failure."""
     examination = Examination()
 
+    # A function in here, as each backend is a look of its own in the same examination.
     def look_at_backends() -> Facts:
         known = backends.BACKENDS if installed("torch") else ()
         return {
@@ -139,9 +146,11 @@ def _python() -> str:
 
 def _cache() -> str:
     """Return where the cache is. Problem where it cannot be written."""
+    # The folder without a name below it is the root of all caches.
     root = cache_folder("")
     try:
         root.mkdir(parents=True, exist_ok=True)
+        # It writes a file, and removes it at once.
         tempfile.TemporaryFile(dir=root).close()
     except OSError as error:
         raise BadValue(
@@ -152,9 +161,10 @@ def _cache() -> str:
 
 
 def _devices() -> Facts:
-    """Return the devices that torch can run on."""
+    """Return device -> what it is, of the devices that torch can run on."""
     if not installed("torch"):
         return {}
+    # Here, so that a broken torch fails in this look alone.
     import torch
 
     instructions = backends.torch_instructions(torch.device("cpu"))
@@ -172,9 +182,10 @@ def _devices() -> Facts:
 
 
 def _packages() -> Facts:
-    """Return the versions of the installed dependencies."""
+    """Return dependency -> its version, of those that are installed."""
     versions = Facts()
     for requirement in metadata.requires("randsmooth") or []:
+        # Such as "numpy>=2.0" or "plotly; extra == 'report'".
         name = re.split(r"[^\w.-]", requirement)[0]
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
@@ -182,7 +193,7 @@ def _packages() -> Facts:
 
 
 def _missing() -> Facts:
-    """Return the packages that are not installed, and what installs each."""
+    """Return package -> the command that installs it, of those that are missing."""
     return {
         package: tidy(install_command(extra))
         for package, extra in EXTRAS.items()
@@ -191,7 +202,8 @@ def _missing() -> Facts:
 
 
 def _backend(name: str) -> str:
-    """Return whether a backend is installed, or what it needs."""
+    """Return "installed" for a backend, or what it needs."""
+    # The registry imports the backend here: a broken one raises.
     backend = backends.BACKENDS[name]
     if not backend.installed():
         return f"needs {', '.join(backend.packages)}"
@@ -199,14 +211,14 @@ def _backend(name: str) -> str:
 
 
 def _data_sets() -> Facts:
-    """Return where `data.load` would find each data set, without opening it."""
+    """Return data set -> where `data.load` would find it; none is opened."""
     return {name: _place_of(name, spec) for name, spec in DATASETS.items()}
 
 
 def _place_of(name: str, spec: DatasetSpec) -> str:
     """Return where a data set is, or how it comes here."""
     if is_at_hand(name):
-        folder = Path(os.environ.get("RANDSMOOTH_DATA", "data")) / name
+        folder = folder_of(name)
         return tidy(folder) if folder.is_dir() else "comes with a package"
     place = "not here: set RANDSMOOTH_DATA to a folder that holds it"
     if spec.hub:

@@ -36,8 +36,10 @@ def run(settings: Evaluate) -> None:
     --format md
     """
     if settings.out is None:
+        # The text ends with a line break of its own.
         say(settings.rendered(settings.read_tables(), settings.format), end="")
         return
+    # The tables are read only once it is known that the file may be written.
     with writing([settings.out], overwrite=settings.overwrite):
         text = settings.rendered(settings.read_tables(), settings.format)
         write_atomically(settings.out, text.encode())

@@ -59,11 +59,11 @@ class NamedImage:
     """The image that is explained.
 
     Attributes:
-        pixels: (C, H, W), as the model takes it.
-        name: What to call it.
-        classes: The classes there are; empty where they are not known.
-        label: Its class, where that is known.
-        split: The split of the data set that it is from, if it is from one.
+        pixels: The pixels (C, H, W), as the model takes them.
+        name: The name of the image on the page.
+        classes: The names of all classes; empty where they are not known.
+        label: The true class of the image; None where it is not known.
+        split: The split that holds the image; None where no data set does.
     """
 
     pixels: Tensor = field(repr=False)
@@ -84,6 +84,7 @@ def run(settings: Explain) -> None:
 
     Example: randsmooth explain runs/gaussian digits:17 --out page.html
     """
+    # What is not there is refused before torch is loaded.
     check_sources(settings.model, settings.denoiser)
     check_image(settings.image, settings.split)
     files = [settings.out]
@@ -119,7 +120,11 @@ def run(settings: Explain) -> None:
 
 
 def _training_images(model: models.BaseClassifier, settings: Explain) -> Any:
-    """Return the images to look for near ones among; None: the model's own."""
+    """Return `training` as `app.explain` takes it.
+
+    That is the training images of --dataset, None for those of the model's own data
+    set, or False for none.
+    """
     if settings.no_training:
         return False
     if settings.dataset is None:
@@ -143,18 +148,19 @@ def _write(explained: app.Explanation, image: NamedImage, settings: Explain) -> 
 def _table(
     explained: app.Explanation, image: NamedImage, settings: Explain
 ) -> certificates.Certificates:
-    """Return the counts as a table of one row.
+    """Return the certificate of the image as a table of one row.
 
-    The same noise on the same pixels gives them again.
+    The image is certified once more, by the function that makes tables. The same seed
+    on the same pixels gives the same counts.
     """
     certified = explained.certified
-    pixels = explained.image[None]
-    labelled: Any = pixels
+    pixels = explained.image[None]  # (1, C, H, W)
+    images: Any = pixels
     if explained.label is not None:
-        labelled = (pixels, [explained.label])
+        images = (pixels, [explained.label])
     table = certification.certify(
         certified.engine.model,
-        labelled,
+        images,
         certified.settings,
         device=settings.device,
         identity=settings.identity,
@@ -162,10 +168,11 @@ def _table(
         progress=False,
     ).renamed(explained.name)
 
-    place = in_dataset(settings.image)
-    if place is None:
+    dataset_and_index = in_dataset(settings.image)
+    if dataset_and_index is None:
         return table
-    dataset, index = place
+    # The run above saw an array of one image; the table shall say where it is from.
+    dataset, index = dataset_and_index
     header = table.header.replace(dataset=dataset, split=image.split, selection=None)
     return replace(table, header=header, idx=np.array([index]))
 
@@ -174,6 +181,7 @@ def _answer(explained: app.Explanation, files: list[Path], settings: Explain) ->
     """Print the answer about the image, and where the files are."""
     seed = explained.certified.seed
     names = dict(enumerate(explained.classes))
+    # None for an abstention, whose class is -1.
     label = names.get(explained.predict)
     true_label = None
     if explained.label is not None:
@@ -197,24 +205,30 @@ def _answer(explained: app.Explanation, files: list[Path], settings: Explain) ->
 def _verdict(
     explained: app.Explanation, label: str | None, true_label: str | None
 ) -> str:
-    """Return the answer, whether it is right, and its radius."""
-    known = ""
-    if true_label is not None:
-        known = f" (label {true_label})"
+    """Return the answer, whether it is right, and its radius, on a line.
+
+    Args:
+        explained: the image with its certificate.
+        label: the name of the class answered; None for an abstention.
+        true_label: the name of the true class; None where it is not known.
+    """
     if label is None:
-        return f"abstains{known}"
+        truth = "" if true_label is None else f" (label {true_label})"
+        return f"abstains{truth}"
+
+    truth = ""
     if true_label is not None:
         judgement = "right" if explained.label == explained.predict else "wrong"
-        known = f" (label {true_label}: {judgement})"
+        truth = f" (label {true_label}: {judgement})"
     radius = printed_radius(explained.radius)
     norm = NORMS[explained.noise.norm].label
-    return f"answer {label}{known}  radius {radius} ({norm})"
+    return f"answer {label}{truth}  radius {radius} ({norm})"
 
 
 def in_dataset(text: str) -> tuple[str, int] | None:
     """Return the data set and the position that DATASET:INDEX names.
 
-    None where `text` is a file, or no such name.
+    It is None where `text` is the path of a file, or has another form.
 
     Example:
         >>> in_dataset("digits:17"), in_dataset("photo.png")
@@ -229,11 +243,12 @@ def in_dataset(text: str) -> tuple[str, int] | None:
 def check_image(text: str, split: str) -> None:
     """Raise Problem for an image that does not exist, before torch is loaded.
 
-    Of data without a name this is known only later.
+    How many images data without a name have is not known before they are opened. For
+    them, `_image_of_dataset` checks the position.
     """
-    place = in_dataset(text)
-    if place is not None:
-        dataset, _ = place
+    dataset_and_index = in_dataset(text)
+    if dataset_and_index is not None:
+        dataset, _ = dataset_and_index
         check_dataset(dataset)
         if dataset in data.DATASETS:
             check_index(text, split, data.DATASETS[dataset].sizes.get(split))
@@ -245,9 +260,12 @@ def check_image(text: str, split: str) -> None:
 
 
 def check_index(text: str, split: str, images: int | None) -> None:
-    """Raise Problem where DATASET:INDEX lies beyond the `images` of a split.
+    """Raise Problem where DATASET:INDEX lies beyond the images of a split.
 
-    None: how many there are is not known yet.
+    Args:
+        text: DATASET:INDEX.
+        split: the name of the split.
+        images: how many images the split has; None where that is not known yet.
     """
     dataset, _, index = text.rpartition(":")
     if images is not None and int(index) >= images:
@@ -265,20 +283,24 @@ def found_image(
         Problem: there is none, or it is of another shape or other classes than the
             model takes under `noise`.
     """
-    place = in_dataset(settings.image)
-    if place is None:
+    dataset_and_index = in_dataset(settings.image)
+    if dataset_and_index is None:
         return _image_of_file(model, settings)
-    return _image_of_dataset(model, settings, noise, *place)
+    dataset, index = dataset_and_index
+    return _image_of_dataset(model, settings, noise, dataset, index)
 
 
 def _image_of_file(model: models.BaseClassifier, settings: Explain) -> NamedImage:
+    """Return the image in a file. Problem where the file holds several."""
     spec = spec_of(model, settings)
-    (name, pixels), *others = images_at(Path(settings.image), spec, settings)
-    if others:
+    images = images_at(Path(settings.image), spec, settings)
+    if len(images) > 1:
         raise MissingValue(
-            f"{settings.image} holds {1 + len(others)} images: name one, such as "
+            f"{settings.image} holds {len(images)} images: name one, such as "
             f"{settings.image}:0"
         )
+    name, pixels = images[0]
+    # Open-ended classes are only those that occur: the model may answer others.
     classes = () if spec.open_ended else spec.classes
     return NamedImage(pixels, name, classes)
 
@@ -290,11 +312,14 @@ def _image_of_dataset(
     dataset: str,
     index: int,
 ) -> NamedImage:
+    """Return the image of a data set at `index`, as `found_image` does."""
+    # Late, as the data set and the index are checked before torch is loaded.
     import torch
 
     how_read = certification.reading_of(model, dataset, settings.reading())
     images = data.load(dataset, settings.split, stream=True, **how_read)
     check_index(settings.image, settings.split, len(images))
+    # The images that are returned have their labels in the model's numbers.
     _, images = certification.matched(model, images, noise)
     (pixels,), (label,) = images.batch(torch.tensor([index]))
     return NamedImage(

@@ -84,11 +84,13 @@ def export_table(settings: Export) -> None:
     overwrite = settings.overwrite
     with (
         delivered(out, overwrite=overwrite) as path,
+        # For a URL, `delivered` has checked that nothing is there, and `path` is its
+        # place for unsent files, where an earlier try may have left one.
         writing([path], overwrite=overwrite or is_url(out)),
     ):
         (table,) = certificate_files.load([settings.file])
         if (settings.n, settings.alpha) != (None, None):
-            # A log, that has no counts, refuses this.
+            # A log has no counts to draw a subset of, and refuses this.
             table = table.at(n=settings.n, alpha=settings.alpha)
         certificates.write_tsv(table, path)
     settings.answer([str(out)], lambda: {"written": [str(out)]})
@@ -96,7 +98,10 @@ def export_table(settings: Export) -> None:
 
 
 def _check_is_table(settings: Export) -> None:
-    """Raise Problem where the file is, or is meant as, a model."""
+    """Raise Problem where the file is a folder, or the settings are those of a model.
+
+    Whoever writes a model without --onnx gets this error, and none about the table.
+    """
     if str(settings.file).endswith(".parquet"):
         return
     is_folder = isinstance(settings.file, Path) and settings.file.is_dir()
@@ -108,7 +113,7 @@ def _check_is_table(settings: Export) -> None:
 
 
 def _note_what_the_log_lacks(table: certificates.Certificates) -> None:
-    """Note the options that readers of the log must give."""
+    """Print a note with the options that readers of the log must give."""
     header = table.header
     facts = {"sigma": header.sigma, "n": header.n, "alpha": header.alpha}
     options = [
@@ -122,27 +127,28 @@ def _note_what_the_log_lacks(table: certificates.Certificates) -> None:
 
 
 def export_model(settings: Export) -> None:
-    """Write the model into the files asked for, and say how far its logits are off."""
+    """Write the model into the files asked for, and say how far its logits are off.
+
+    Raises:
+        Problem: a setting is for tables, a file has the wrong ending, the model cannot
+            be opened or written, or the logits of the written one are off by more than
+            the tolerance.
+    """
     for name in ("out", "n", "alpha"):
         if getattr(settings, name) is not None:
             raise BadValue(
                 f"--{name} is for tables of certificates, not for --onnx or "
                 "--torch-export"
             )
-    files = []
-    for option, path, ending in (
-        ("--onnx", settings.onnx, ".onnx"),
-        ("--torch-export", settings.torch_export, ".pt2"),
-    ):
-        if path is None:
-            continue
-        if path.suffix != ending:
-            raise BadValue(f"{option} {path} must end in {ending}")
-        files.append(path)
+    _check_ending("--onnx", settings.onnx, ".onnx")
+    _check_ending("--torch-export", settings.torch_export, ".pt2")
+    asked = (settings.onnx, settings.torch_export)
+    files = [path for path in asked if path is not None]
     check_sources(str(settings.file))
 
     with writing(files, overwrite=settings.overwrite):
         model = certification.load_model(settings.file, **settings.model_arg)
+        # Without --dataset, the model itself must say its shape.
         shape = None
         if settings.dataset is not None:
             shape = data.describe(settings.dataset).shape
@@ -164,3 +170,9 @@ def export_model(settings: Export) -> None:
         str(path): {"largest_difference": share} for path, share in differences.items()
     }
     settings.answer(lines, lambda: {"written": written})
+
+
+def _check_ending(option: str, path: Path | None, ending: str) -> None:
+    """Raise BadValue for the path of an option without the ending; None passes."""
+    if path is not None and path.suffix != ending:
+        raise BadValue(f"{option} {path} must end in {ending}")

@@ -48,7 +48,7 @@ class FromCounts(Answered):
     overwrite: bool = False
 
 
-# Settings of the command alone.
+# Settings of the command alone; `from_counts` takes the others by their names.
 OF_THE_COMMAND = {"file", "out", "overwrite", "format"}
 
 

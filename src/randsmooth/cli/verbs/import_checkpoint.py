@@ -13,7 +13,7 @@ from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.errors import NotFound
 from randsmooth.progress import console
 
-# What names of checkpoints end in.
+# The endings of checkpoints' names, several as in .pth.tar.
 ENDINGS = re.compile(r"(\.(tar|pth|pt|ckpt|torch|safetensors))+$")
 
 
@@ -95,17 +95,17 @@ def run(settings: Import) -> None:
 
 
 def _answer_classifier(settings: Import, model: models.Classifier, out: Path) -> None:
-    """Print the kind of classifier, and how its images are normalised."""
-    layer = model.provenance["normalisation"]
+    """Print the architecture, the classes, and how images are normalised, and why so."""
+    normalisation = model.provenance["normalisation"]
     content = {
         "model": str(out),
         "arch": model.arch,
         "num_classes": model.num_classes,
-        "normalisation": layer,
+        "normalisation": normalisation,
     }
     lines = [
         f"{model.arch} for {model.num_classes} classes; normalisation "
-        f"{layer['layer']}: {layer['why']}",
+        f"{normalisation['layer']}: {normalisation['why']}",
         f"model in {out}",
     ]
     settings.answer(lines, lambda: content)

@@ -53,12 +53,12 @@ class Leaderboard(Answered, Judged):
 
 @dataclass(frozen=True)
 class Ranked:
-    """The ranked and the refused files below a folder.
+    """The files below a folder: those that are ranked, and those left out.
 
     Attributes:
-        entries: Those that are ranked.
-        predicted: Logs of predictions, which certify nothing.
-        faults: What is wrong with those that could not be used.
+        entries: The tables that are ranked.
+        predicted: The logs of predictions, which certify nothing.
+        faults: The path of a file that could not be used -> what is wrong with it.
     """
 
     entries: list[report.Entry]
@@ -84,6 +84,7 @@ def run(settings: Leaderboard) -> None:
             f"--out {settings.out}: name the page, such as board.html; its JSON is "
             "written beside it"
         )
+    # Before any file is read, of which there may be thousands.
     certificate_files.check_asked(settings.sigma, settings.n, settings.alpha)
     pages = [settings.out, settings.out.with_suffix(".json")]
     with writing(pages, overwrite=settings.overwrite):
@@ -110,6 +111,7 @@ def run(settings: Leaderboard) -> None:
 
 def _measured(settings: Leaderboard) -> Ranked:
     """Read and measure every certificate table below the folder."""
+    # Of a URL, files that surely hold no certificates are not fetched.
     below = fetched(settings.folder, lambda path: path.suffix not in UNOPENED)
     paths = certificates.find_certificates(below)
     ranked = Ranked([], [], {})
@@ -123,7 +125,14 @@ def _measured(settings: Leaderboard) -> Ranked:
 
 
 def _add(ranked: Ranked, path: Path, name: str, settings: Leaderboard) -> None:
-    """Read a file, and add it to those that are ranked, or left out."""
+    """Read a file, and add it to the parts of `ranked` where it belongs.
+
+    Args:
+        ranked: the files so far, which this changes.
+        path: the path of the file.
+        name: the path below the folder, which names the file on the page.
+        settings: the settings of the command.
+    """
     file: FolderFile = certificates.read_file_of(
         path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha
     )
@@ -141,10 +150,11 @@ def _add(ranked: Ranked, path: Path, name: str, settings: Leaderboard) -> None:
 
 
 def _note_left_out(ranked: Ranked) -> None:
-    """Note on the terminal which files are not ranked, and why."""
+    """Print notes on the files that are not ranked, and why."""
     if ranked.predicted:
         note(f"{_heading_of_predictions(ranked)}: {names_of(ranked.predicted)}")
     for reason, paths in grouped(ranked.faults).items():
+        # The fault of one file names it; `grouped` cut the names from the reason.
         if len(paths) == 1:
             note(f"skipped: {ranked.faults[paths[0]]}")
         else:
@@ -152,7 +162,11 @@ def _note_left_out(ranked: Ranked) -> None:
 
 
 def _sections_of_the_page(ranked: Ranked) -> Iterator[tuple[str, list[str]]]:
-    """Return the page's lines on files not ranked or not placed, below headings."""
+    """Yield sections of the page, each a heading and the lines below it.
+
+    They are on files that are not ranked, and on ranked logs of which it is not known
+    where they belong.
+    """
     if ranked.predicted:
         names = [with_urls(str(path)) for path in ranked.predicted]
         yield _heading_of_predictions(ranked), names
@@ -171,12 +185,13 @@ def _sections_of_the_page(ranked: Ranked) -> Iterator[tuple[str, list[str]]]:
 
 
 def _heading_of_predictions(ranked: Ranked) -> str:
+    """Return a sentence on how many logs of predictions there are."""
     logs = _counted(ranked.predicted)
     return f"{logs} of predictions: they certify nothing, and are not ranked"
 
 
 def _counted(files: Collection[object], noun: str = "log") -> str:
-    """Return how many files there are.
+    """Return how many files there are, in words.
 
     Example:
         >>> _counted(["a"]), _counted(["a", "b"], "file")

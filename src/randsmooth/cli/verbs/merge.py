@@ -59,29 +59,32 @@ def run(settings: Merge) -> None:
 def _commands(error: certificates.NotWhole) -> list[str]:
     """Return the commands that make what is missing, as the other shards were made.
 
-    What Python made is asked for in Python.
+    If Python made the other shards, they are calls of Python.
     """
     if error.command is None:
         return [f"{call}  # the rest as for the other shards" for call in error.to_make]
     commands = []
     for to_make in error.to_make:
         options = ["--shard", str(to_make.shard), "--out", str(to_make.out)]
-        how = option_named(to_make.how.name)
-        commands.append(shlex.join(["randsmooth", *error.command, *options, how]))
+        # It is --resume, or --overwrite for a finished shard that lacks rows.
+        way_on = option_named(to_make.how.name)
+        commands.append(shlex.join(["randsmooth", *error.command, *options, way_on]))
     return commands
 
 
 def _unnamed_folders(command: Sequence[str]) -> list[str]:
-    """Return the parts of a command to fill in by hand, if any.
+    """Return a sentence on the folders to fill in by hand; none where there are none.
 
-    These are folders, which shards do not name.
+    A shard records its command without the folders of paths, which may be private.
     """
+    # Late, as it loads Arrow, which the help of merge does not need.
     from randsmooth.certificates.merging import SOME_FOLDER
 
-    words = [word for word in command if SOME_FOLDER in word]
-    if not words:
+    names = sorted(
+        {word.partition(SOME_FOLDER)[2] for word in command if SOME_FOLDER in word}
+    )
+    if not names:
         return []
-    names = sorted({word.partition(SOME_FOLDER)[2] for word in words})
     return [
         f"shards do not name the folders of {', '.join(names)}: before you run the "
         f"commands, put a folder in place of {SOME_FOLDER.rstrip('/')}"
@@ -89,9 +92,14 @@ def _unnamed_folders(command: Sequence[str]) -> list[str]:
 
 
 def _whole(shards: list[Place]) -> Place:
-    """Return the file of the whole run, by the names of its shards."""
+    """Return the file of the whole run, by the names of its shards.
+
+    Raises:
+        MissingValue: the names do not say it, or not the same.
+    """
     wholes = {whole_of(shard) for shard in shards}
     whole = wholes.pop() if len(wholes) == 1 else None
+    # `whole_of` has None for a name that does not say it.
     if whole is None:
         raise MissingValue(
             "the names of the shards do not say what the whole is called: give --out"

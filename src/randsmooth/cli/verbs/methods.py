@@ -59,12 +59,14 @@ def run(settings: Methods) -> None:
     Example: randsmooth methods amplify
     """
     name = settings.name
+    # The name of a preset has a slash, that of a method has none.
     if name is not None and "/" in name:
         settings.answer(
             explained_preset(name),
             lambda: _presets_for_programs(lambda preset: preset.base == name),
         )
         return
+    # Raises for an unknown method.
     if name is not None:
         METHODS.check(name)
     chosen = [*METHODS] if name is None else [name]
@@ -80,7 +82,7 @@ def run(settings: Methods) -> None:
 
 
 def _method_for_programs(name: str) -> dict[str, Any]:
-    """Return a method as plain values."""
+    """Return a method as plain values; a hyperparameter without a default has None."""
     method = METHODS[name]
     summary, source = summary_of(method)
     defaults = {}
@@ -91,7 +93,12 @@ def _method_for_programs(name: str) -> dict[str, Any]:
 
 
 def _presets_for_programs(chosen: Callable[[Preset], bool]) -> list[dict[str, Any]]:
-    """Return the presets that are chosen, as plain values."""
+    """Return the presets for which `chosen` is true, as plain values.
+
+    Each has the hyperparameters that are the same at every sigma as "fixed", and the
+    others as "by_sigma": sigma -> their values.
+    """
+    # Late, as it reads the files of all presets, which the list of methods does not need.
     from randsmooth.training.presets import PRESETS
 
     return [
@@ -101,7 +108,10 @@ def _presets_for_programs(chosen: Callable[[Preset], bool]) -> list[dict[str, An
             "arch": preset.arch,
             "source": preset.source,
             "datasets": _served(preset),
-            "set": values_by_sigma(preset),
+            "fixed": dict(preset.fixed),
+            "by_sigma": {
+                f"{sigma:g}": dict(values) for sigma, values in preset.by_sigma.items()
+            },
         }
         for preset in PRESETS
         if chosen(preset)
@@ -109,9 +119,10 @@ def _presets_for_programs(chosen: Callable[[Preset], bool]) -> list[dict[str, An
 
 
 def listing() -> Iterator[str]:
-    """Return two lines a method: what it trains on, and its paper."""
+    """Yield two lines a method: its name and what it trains on, and its paper."""
     for name in METHODS:
-        yield from f"{name:{NAME_WIDTH}} {_described(name)}".split("\n")
+        lines = f"{name:{NAME_WIDTH}} {_described(name)}"
+        yield from lines.split("\n")
     yield ""
     yield (
         "`randsmooth methods NAME` explains one with its hyperparameters; --presets "
@@ -121,11 +132,14 @@ def listing() -> Iterator[str]:
 
 def _described(name: str) -> str:
     """Return the two lines on a method: its summary above its paper."""
-    # Our own methods need not be imported, which would load torch.
+    # The summary of our own methods is known without importing them, which loads torch.
     if name in OUR_METHODS:
         method = OUR_METHODS[name]
         return _summary_above_source(method.summary, method.source)
-    return METHODS.describe(name, lambda cls: _summary_above_source(*summary_of(cls)))
+    # A method of another package may be broken: `describe` says so in its place.
+    return METHODS.describe(
+        name, lambda method: _summary_above_source(*summary_of(method))
+    )
 
 
 def summary_of(method: type[Method]) -> tuple[str, str]:
@@ -140,16 +154,14 @@ def _first_paragraph(docstring: str | None) -> str:
 
 
 def _summary_above_source(summary: str, source: str) -> str:
-    """Return two lines that begin in the same column, behind the names."""
+    """Return two lines, the second of them indented to the column behind the names."""
     return f"{summary}\n{'':{NAME_WIDTH}} {source}"
 
 
 def explained_method(name: str) -> Iterator[str]:
-    """Return the explanation of a method and of its hyperparameters.
-
-    Also their defaults, and the values that `train` takes by itself.
-    """
+    """Yield lines that explain a method: its hyperparameters, defaults and preset."""
     method = METHODS[name]
+    # The credit names the package of a method that is not ours.
     sources = [source for source in (method.source, METHODS.credit(name)) if source]
     yield f"{name}  ({'; '.join(sources)})"
     for line in inspect.cleandoc(method.__doc__ or "").splitlines():
@@ -163,7 +175,8 @@ def explained_method(name: str) -> Iterator[str]:
 
 
 def _preset_for_digits(method: str) -> Iterator[str]:
-    """Return which preset `train digits` takes, if the method has one for digits."""
+    """Yield two lines on the preset that `train digits` takes for a method, if any."""
+    # Late, as in `_presets_for_programs`.
     from randsmooth.training.presets import PRESETS, default
 
     serves_digits = any(
@@ -179,15 +192,17 @@ def _preset_for_digits(method: str) -> Iterator[str]:
 
 
 def presets(methods: Sequence[str]) -> Iterator[str]:
-    """Return the list of all presets for `methods`, by paper."""
+    """Yield the lines on all presets for `methods`, by paper."""
+    # Late, as in `_presets_for_programs`.
     from randsmooth.training.presets import PAPERS, PRESETS
 
     yield from KEY
-    for key, paper in PAPERS.items():
+    # A paper by the first part of its presets' names, such as "acr", and its citation.
+    for paper_name, paper in PAPERS.items():
         of_paper = [
             preset
             for preset in PRESETS
-            if preset.method in methods and preset.name.startswith(f"{key}/")
+            if preset.method in methods and preset.name.startswith(f"{paper_name}/")
         ]
         if of_paper:
             yield paper
@@ -196,14 +211,21 @@ def presets(methods: Sequence[str]) -> Iterator[str]:
 
 
 def presets_of_paper(presets: Sequence[Preset], paper: str) -> Iterator[str]:
-    """Return a line for each preset, and one for the rows of ablation tables."""
+    """Yield a line for each main preset, and below one for each with variations.
+
+    Args:
+        presets: the presets of a paper.
+        paper: the citation of the paper, with which the source of a preset begins.
+    """
     main = [preset for preset in presets if preset.main]
     rows = [preset for preset in presets if not preset.main]
     width = max((len(preset.name) for preset in main), default=0)
     for preset in main:
+        # The heading above has cited the paper; what is left is the place in it.
         source = preset.source.removeprefix(paper).lstrip(",: ")
         values = f"{_datasets(preset)}: {values_by_sigma(preset)}"
         yield f"  {preset.name:{width}}  {values}  ({source})"
+    # Each once: presets of one name are for several data sets.
     for base in dict.fromkeys(preset.base for preset in rows):
         variations = dict.fromkeys(
             f"/{preset.variation}" for preset in rows if preset.base == base
@@ -212,10 +234,11 @@ def presets_of_paper(presets: Sequence[Preset], paper: str) -> Iterator[str]:
 
 
 def explained_preset(name: str) -> Iterator[str]:
-    """Return the lines on a preset, and on its variations.
+    """Yield the lines on the presets of a name, each for other data sets.
 
-    One part for each of its groups of data sets.
+    Below them are the names of the variations.
     """
+    # Late, as in `_presets_for_programs`.
     from randsmooth.training.presets import PRESETS, named
 
     of_name = [preset for preset in PRESETS if preset.base == name]
@@ -231,7 +254,7 @@ def explained_preset(name: str) -> Iterator[str]:
 
 
 def _lines_of_preset(preset: Preset) -> Iterator[str]:
-    """Return the lines on a preset: its source, values and schedules."""
+    """Yield the lines on a preset: its source, values and schedules."""
     yield f"{preset.name}  ({preset.source})"
     architecture = f" with {preset.arch}" if preset.arch else ""
     yield f"  --method {preset.method} on {_datasets(preset)}{architecture}"
@@ -239,20 +262,26 @@ def _lines_of_preset(preset: Preset) -> Iterator[str]:
     sigmas = _joined([*preset.by_sigma]) if preset.by_sigma else "any"
     yield f"  {values} at sigma {sigmas}"
     for dataset in _served(preset):
-        yield f"  {dataset}: {preset.schedule(dataset, '').summary()}"
+        # The architecture matters only where no data set has a usual schedule.
+        schedule = preset.schedule(dataset, arch="")
+        yield f"  {dataset}: {schedule.summary()}"
 
 
 def _served(preset: Preset) -> list[str]:
-    """Return the data sets that a preset is for; what serves cifar10 is said once."""
+    """Return the data sets that a preset is for.
+
+    Whatever serves cifar10-jpeg also serves cifar10, which alone is named.
+    """
     return [name for name in preset.datasets or data.DATASETS if name != "cifar10-jpeg"]
 
 
 def _datasets(preset: Preset) -> str:
+    """Return the data sets that a preset is for, in words."""
     return ", ".join(_served(preset)) if preset.datasets else "any data set"
 
 
 def values_by_sigma(preset: Preset) -> str:
-    """Return the values of a preset, such as m=4, T=3|6|4 at sigma 0.25|0.5|1.
+    """Return the values of a preset as a text: m=4, T=3|6|4 at sigma 0.25|0.5|1.
 
     The sigmas are left out where no value depends on them.
     """
@@ -263,22 +292,23 @@ def values_by_sigma(preset: Preset) -> str:
 
 
 def _values_of(preset: Preset) -> tuple[str, bool]:
-    """Return the values of a preset, and whether any of them depends on sigma."""
+    """Return the values of a preset as a text, and whether any depends on sigma."""
     # A preset that lists no sigma has the same values at every sigma, so any will do.
     sigmas = [*preset.by_sigma] or [1.0]
     hyperparameters = [preset.hyperparameters(sigma) for sigma in sigmas]
-    values = []
+    texts = []
     depend_on_sigma = False
+    # Every sigma has the same names.
     for name in hyperparameters[0]:
-        at_sigmas = [at_sigma[name] for at_sigma in hyperparameters]
-        values.append(f"{name}={_joined(at_sigmas)}")
-        if len(set(_texts(at_sigmas))) > 1:
+        values = [at_sigma[name] for at_sigma in hyperparameters]
+        texts.append(f"{name}={_joined(values)}")
+        if len(set(_texts(values))) > 1:
             depend_on_sigma = True
-    return ", ".join(values), depend_on_sigma
+    return ", ".join(texts), depend_on_sigma
 
 
 def _joined(values: Sequence[Any]) -> str:
-    """Return values as 3|6|4, or one value where all are the same."""
+    """Return values as the text 3|6|4, or as one value where all are the same."""
     texts = _texts(values)
     if len(set(texts)) == 1:
         return texts[0]

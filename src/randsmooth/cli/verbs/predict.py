@@ -44,9 +44,11 @@ def run(settings: Predict) -> None:
     Example: randsmooth predict runs/gaussian photo.png
     """
     check_sources(settings.model, settings.denoiser)
+    # Late, as sources that are not there are refused before torch is loaded.
     import torch
 
     table = None
+    # A denoiser may have to know the sigma.
     sigma = settings.gaussian_sigma
     if settings.like is not None:
         table = certificates.read(settings.like)
@@ -64,8 +66,9 @@ def run(settings: Predict) -> None:
     named = []
     for path in settings.images:
         named += images_at(path, spec, settings)
+    # The engine chooses its backend by how many samples are to be drawn.
     asked = smoothed.settings
-    smoothed.engine.prepare(spec.shape, len(named) * (asked.n0 + asked.n))
+    smoothed.engine.prepare(spec.shape, samples=len(named) * (asked.n0 + asked.n))
     result = smoothed.certify(torch.stack([image for _, image in named]))
 
     facts = _facts(smoothed.noise, result)
@@ -73,6 +76,7 @@ def run(settings: Predict) -> None:
     for (name, _), predicted, radius in zip(
         named, result.predict.tolist(), result.radius.tolist(), strict=True
     ):
+        # A class below 0 is an abstention.
         label = None if predicted < 0 else spec.classes[predicted]
         answers.append({"image": name, "label": label, "radius": radius, **facts})
     show_answers(answers, settings.format)
@@ -81,14 +85,18 @@ def run(settings: Predict) -> None:
 
 
 def _reading_like(settings: Predict, table: Certificates) -> Predict:
-    """Return the settings, with how the images of the table were read where unsaid."""
+    """Return the settings, with the data set and the size of the table's images.
+
+    What the user gives stays.
+    """
     header = table.header
-    known: dict[str, Any] = {}
+    like_table: dict[str, Any] = {}
+    # A folder that a table names is not opened unasked.
     if settings.dataset is None and header.dataset in data.DATASETS:
-        known["dataset"] = header.dataset
+        like_table["dataset"] = header.dataset
     if settings.resize is None and settings.crop is None:
-        known |= {"resize": header.resize, "crop": header.crop}
-    return settings.model_copy(update=known)
+        like_table |= {"resize": header.resize, "crop": header.crop}
+    return settings.model_copy(update=like_table)
 
 
 def _for_known_classes(
@@ -97,8 +105,12 @@ def _for_known_classes(
     settings: Predict,
     table: Certificates | None,
 ) -> models.BaseClassifier:
-    """Return the model for the classes of --dataset, or of the table."""
+    """Return the model, answering for the classes of --dataset or of the table.
+
+    Where neither says the classes, the model stays as it is.
+    """
     classes = None
+    # Open-ended classes are only those that occur.
     if settings.dataset and not spec.open_ended:
         classes = spec.classes
     elif table is not None:
@@ -110,6 +122,7 @@ def _smoothed(
     model: models.BaseClassifier, settings: Predict, table: Certificates | None
 ) -> certification.SmoothedClassifier:
     """Return the smoothed classifier of the options, or that of the table."""
+    # There is a table exactly where --like is given.
     if table is None or settings.like is None:
         asked = completed(settings, model)
     else:

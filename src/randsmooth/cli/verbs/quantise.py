@@ -21,7 +21,7 @@ from randsmooth.cli.settings import option
 from randsmooth.cli.what_to_certify import check_sources, default_out
 from randsmooth.progress import console
 
-# What names of models in one file end in.
+# The endings of models that are one file.
 ENDINGS = re.compile(r"\.(onnx|xml|pt2?)$")
 
 
@@ -59,20 +59,23 @@ def run(settings: Quantise) -> None:
     out = settings.out
     if out is None:
         out = default_out(ENDINGS.sub("", settings.model), ending="-int8.xml")
-    # Refuses a noise that cannot be, before torch is loaded.
+    # Made for its checks: it refuses an impossible noise before torch is loaded.
     CertificationSettings(sigma=settings.sigma, noise=settings.noise)
     check_sources(settings.model, dataset=settings.dataset)
 
-    elsewhere = {"model_arg", "overwrite", "format", "out"}
+    # These are given below, or are the command's own.
+    excluded = {"model_arg", "overwrite", "format", "out"}
+    # OpenVINO writes the weights into a file beside the model.
     with writing([out, out.with_suffix(".bin")], overwrite=settings.overwrite):
         agreement = certification.quantise(
-            **settings.model_dump(exclude=elsewhere),
+            **settings.model_dump(exclude=excluded),
             out=out,
             model_args=settings.model_arg,
             progress=console,
         )
     lines = [f"int8 model in {out}"]
     facts = None
+    # It is None with --compare 0.
     if agreement is not None:
         lines += _lines(agreement)
         facts = asdict(agreement)
@@ -81,17 +84,17 @@ def run(settings: Quantise) -> None:
 
 
 def _lines(agreement: certification.Agreement) -> Iterator[str]:
-    """Return how the int8 model compares with the original on noisy images.
-
-    Where labels are known, with the 95% interval of the paired difference.
-    """
+    """Yield a line that compares the int8 model with the original on noisy images."""
     parts = [*_accuracies(agreement)]
     parts.append(f"{agreement.same / agreement.images:.2%} answered alike")
     yield (f"{agreement.images} noisy {agreement.split} images: {'; '.join(parts)}")
 
 
 def _accuracies(agreement: certification.Agreement) -> Iterator[str]:
-    """Return both accuracies and their difference; nothing without labels."""
+    """Yield both accuracies, and their difference with its 95% interval.
+
+    Without labels, yield nothing.
+    """
     both = agreement.both
     only_before = agreement.only_before
     only_after = agreement.only_after

@@ -73,10 +73,11 @@ def run(settings: Quickstart) -> None:
         duration = clock(expected_seconds(settings))
         note(f"this takes about {duration} on this machine now")
 
-    tables = [_trained_and_certified(settings, method) for method in METHODS]
-    demo = _certified(settings, "demo", "demo")
+    gaussian = _trained_and_certified(settings, "gaussian")
+    amplify = _trained_and_certified(settings, "amplify")
+    tables = [gaussian, amplify]
+    demo = _certified(settings, model="demo", name="demo")
 
-    gaussian, amplify = tables
     page = settings.out / "report.html"
     report.write_comparison(
         tables,
@@ -110,7 +111,10 @@ def _check_free(settings: Quickstart) -> None:
 
 
 def _exists(path: Path, out: Path) -> OutputExists:
-    """Return the error that `path` exists, which names what the user can do."""
+    """Return the error that `path` exists, with what the user can do.
+
+    A quickstart writes its report last: where there is none, it was interrupted.
+    """
     page = out / "report.html"
     state = "was interrupted, --resume goes on with it"
     if page.exists():
@@ -123,10 +127,12 @@ def _exists(path: Path, out: Path) -> OutputExists:
 
 
 def expected_seconds(settings: Quickstart) -> float:
-    """Return how many seconds a whole quickstart takes on this machine, about.
+    """Return about how many seconds a whole quickstart takes on this machine.
 
-    The training and certification are steps, whose times are estimated as a sweep's.
+    Training and certification are made steps of a sweep here, only to estimate their
+    times as a sweep does.
     """
+    # Late, as both load torch, which the help of quickstart does not need.
     from randsmooth.launch import Certify, Step, Train
     from randsmooth.launch.step_costs import plan_steps
 
@@ -149,13 +155,13 @@ def expected_seconds(settings: Quickstart) -> float:
         )
         steps += [train, certify]
 
-    # The demo has the same network, so it takes as long as any of the two to certify.
+    # The demo has the same network as both models, and takes as long to certify.
     steps.append(replace(certify, name="demo/certify"))
     return plan_steps(steps).total + SECONDS_FOR_THE_REST
 
 
 def _training(settings: Quickstart, method: str) -> training.TrainingSettings:
-    """Return how a method is trained."""
+    """Return the settings by which a method is trained."""
     return training.TrainingSettings(
         method=method,
         sigma=SIGMA,
@@ -177,13 +183,13 @@ def _trained_and_certified(
         progress=console,
         **settings.model_dump(include=HOW_TO_RUN),
     )
-    return _certified(settings, folder, method)
+    return _certified(settings, model=folder, name=method)
 
 
 def _certified(
-    settings: Quickstart, model: Path | str, name: str
+    settings: Quickstart, *, model: Path | str, name: str
 ) -> certificates.Certificates:
-    """Certify a model on the first images of digits, and name the table."""
+    """Certify a model on images of digits, evenly spread, and name the table."""
     table = certification.certify(
         model,
         "digits",

@@ -14,11 +14,11 @@ from randsmooth.cli.settings import Argument, Given
 from randsmooth.cli.step_plans import SUPPOSED, StepsVerb, answer_plan
 from randsmooth.errors import Conflict, MissingValue, each_problem
 from randsmooth.escape import printable
-from randsmooth.papers.objects import ALIASES, OBJECTS, TEXTS, find_object
+from randsmooth.papers.objects import ALIASES, EDITIONS, OBJECTS, find_object
 from randsmooth.papers.rows import named
 from randsmooth.progress import clock, console
 
-# Commands that are printed of those that make what is missing, at most.
+# The most commands to print of those that make what is missing.
 MOST_COMMANDS = 3
 
 
@@ -70,7 +70,10 @@ def run(settings: Reproduce) -> None:
 
 
 def answer_list(settings: Reproduce) -> None:
-    """Print all tables and figures, and what each needs, or how long it takes."""
+    """Print all tables and figures, and what each needs; with --plan how long it takes.
+
+    For programs, the answer is the same with --plan and without.
+    """
     lines = objects_plan(settings.scale) if settings.plan else listing()
     content = [
         {
@@ -78,7 +81,7 @@ def answer_list(settings: Reproduce) -> None:
             "title": thing.title,
             "models": len(thing.rows()),
             "trains": thing.needs_models,
-            "text": thing.text,
+            "edition": thing.edition,
         }
         for thing in OBJECTS
     ]
@@ -86,33 +89,38 @@ def answer_list(settings: Reproduce) -> None:
 
 
 def listing() -> Iterator[str]:
-    """Return a line for each object: its name, what it shows and what it needs."""
+    """Yield a line for each table or figure, then the editions that number them."""
     for thing in OBJECTS:
-        rows = len(thing.rows())
+        # A row of a paper is a model.
+        number = len(thing.rows())
         needs = "nothing"
-        if rows:
-            kinds = "models and certificates" if thing.needs_models else "certificates"
-            models = "model" if rows == 1 else "models"
-            needs = f"{kinds} of {rows} {models}"
+        if number:
+            files = "models and certificates" if thing.needs_models else "certificates"
+            models = "model" if number == 1 else "models"
+            needs = f"{files} of {number} {models}"
         yield f"{thing.name:16} {thing.title}; needs {needs}"
     yield ""
-    for paper, text in TEXTS.items():
-        yield f"{paper}: numbered, and with the figures, as in {text}"
-    aliases = ", ".join(f"{name} is {own}" for name, own in ALIASES.items())
+    for paper, edition in EDITIONS.items():
+        yield f"{paper}: numbers and values are those of {edition}"
+    aliases = ", ".join(
+        f"{icml_name} is {our_name}" for icml_name, our_name in ALIASES.items()
+    )
     yield f"as ICML 2025 numbers them: {aliases}"
 
 
 def objects_plan(scale: str) -> Iterator[str]:
-    """Return the hours of all that each table and figure needs, made from nothing."""
+    """Yield how long all takes that each table and figure needs, made from nothing."""
+    # Late, as `step_costs` loads torch, which the list alone does not need.
     from randsmooth.launch import Step
     from randsmooth.launch.step_costs import plan_steps
     from randsmooth.papers.runs import SCALES, steps_for_rows
 
+    # The steps are not run: their folder only names their results.
     folder = Path("reproduced") / scale
     steps_of_all: dict[str, Step] = {}
-    heads = ("training", "certification", "together")
-    columns = " ".join(f"{head:>14}" for head in heads)
-    yield f"{'object':18} {'models':>6} {columns}"
+    titles = ("training", "certification", "together")
+    cells = " ".join(f"{title:>14}" for title in titles)
+    yield f"{'object':18} {'models':>6} {cells}"
     for thing in OBJECTS:
         steps = steps_for_rows(thing.rows(), SCALES[scale], folder)
         steps_of_all |= {step.name: step for step in steps}
@@ -122,15 +130,20 @@ def objects_plan(scale: str) -> Iterator[str]:
             sum(costs.certification.values()),
             costs.total,
         )
-        columns = " ".join(f"{clock(part):>14}" for part in seconds)
-        yield f"{thing.name:18} {len(costs.training):>6} {columns}"
+        cells = " ".join(f"{clock(part):>14}" for part in seconds)
+        yield f"{thing.name:18} {len(costs.training):>6} {cells}"
     total = plan_steps(steps_of_all.values()).total
     yield f"all, each model once: {clock(total)} at scale {scale}"
     yield SUPPOSED
 
 
 def answer_survey(settings: Reproduce) -> None:
-    """Print which tables a folder fills, and write their cells to a file."""
+    """Print which tables a folder fills, and write their cells to a file.
+
+    Raises:
+        Problem: neither a table nor a folder is named, or settings of a table are given
+            with a folder.
+    """
     given = settings.object or settings.source
     if given is None:
         raise MissingValue(
@@ -143,7 +156,7 @@ def answer_survey(settings: Reproduce) -> None:
             f"{folder} names no table: a folder goes alone, without --from and --run, "
             "or behind a table, as in randsmooth reproduce acr/table2 --from FOLDER"
         )
-    # It loads pandas, which a refusal needs not.
+    # Late, as it loads pandas, which the refusals above do not need.
     from randsmooth.papers.output import write_cells
 
     survey = papers.survey(folder)
@@ -154,8 +167,8 @@ def answer_survey(settings: Reproduce) -> None:
     tables = [
         {
             "object": table.object.name,
-            "rows": len(table.filled),
-            "of": len(table.cells.rows),
+            "rows_filled": len(table.filled),
+            "rows_printed": len(table.cells.rows),
         }
         for table in survey.drawn
     ]
@@ -166,18 +179,20 @@ def answer_survey(settings: Reproduce) -> None:
 
 
 def survey_lines(survey: papers.Survey) -> Iterator[str]:
-    """Return lines for a person on the tables that a folder fills."""
+    """Yield lines for a person on the tables that a folder fills."""
+    # Late, as it loads pandas.
     from randsmooth.papers.coverage import kinds
 
     for table in survey.drawn:
         yield f"{table.object.name}: {table.object.title}"
         yield f"  {table.cells.summary}"
-        for lack, rows in sorted(table.lacking.items(), reverse=True):
+        for lack, rows in table.lacking.items():
             yield f"  {lack}: {named(rows)}"
-    empty = [table.object.name for table in survey.tables if table not in survey.drawn]
-    if empty:
+    drawn = survey.drawn
+    not_drawn = [table.object.name for table in survey.tables if table not in drawn]
+    if not_drawn:
         yield ""
-        yield f"nothing at all of {', '.join(empty)}"
+        yield f"nothing at all of {', '.join(not_drawn)}"
     yield (
         f"{len(survey.files):,} certificate tables, "
         f"{len(survey.unused):,} of which stand in no row of these tables"
@@ -187,10 +202,11 @@ def survey_lines(survey: papers.Survey) -> Iterator[str]:
 
 
 def answer_object(settings: Reproduce, name: str) -> None:
-    """Draw a table or figure, or say how long what is missing takes, or submit it."""
+    """Draw a table or figure; with --plan or --slurm plan or submit what is missing."""
+    # Wrong settings are refused before anything is loaded.
     workers = settings.chosen_workers() if settings.run else None
     resources = settings.resources() if settings.slurm else None
-    # An unknown name is refused before pandas is loaded.
+    # It raises for an unknown name, before pandas is loaded; `reproduction` looks again.
     find_object(name)
     from randsmooth.papers import reproduction
 
@@ -221,7 +237,8 @@ def answer_object(settings: Reproduce, name: str) -> None:
 
 
 def answer_result(settings: Reproduce, result: papers.Reproduction) -> None:
-    """Print the drawn parts; the command fails where a model did."""
+    """Print what was drawn; where a model failed, the exit code is that of a failure."""
+    # A table among the lines has line breaks of its own, and each line is printed alone.
     lines = "\n".join(result_lines(result)).split("\n")
     settings.answer(lines, lambda: as_json(result))
     if result.made is not None:
@@ -234,29 +251,34 @@ def answer_result(settings: Reproduce, result: papers.Reproduction) -> None:
 
 
 def as_json(result: papers.Reproduction) -> dict[str, Any]:
-    """Return the drawn parts, for a program."""
+    """Return what was drawn and what is missing, for a program."""
+    models_missing, models_in_all = result.missing
     return {
         "object": result.object.name,
-        "text": result.object.text,
+        "edition": result.object.edition,
         "files": [str(path) for path in result.files],
-        "missing": result.missing[0],
+        "models_missing": models_missing,
+        "models": models_in_all,
         "commands": [command_of(step) for step in result.steps],
         "failed": {name: str(problem) for name, problem in result.failed.items()},
     }
 
 
 def result_lines(result: papers.Reproduction) -> Iterator[str]:
-    """Return a reproduction as lines for a person, with line breaks in its tables."""
+    """Yield a reproduction for a person; a table is one text with line breaks."""
+    # Late, as it loads pandas.
     from randsmooth.papers.output import to_text
 
     yield f"{result.object.name}: {result.object.title}"
-    yield f"numbered, and with the figures, as in {result.object.text}"
+    yield f"numbers and values are those of {result.object.edition}"
     yield ""
+    # `made` is None where nothing could be drawn.
     if result.made is not None:
         for table in result.made.tables.values():
             yield to_text(table)
         if result.agreed:
-            yield f"{result.agreed}\n"
+            yield result.agreed
+            yield ""
         for path in result.files:
             yield str(path)
     elif not result.object.needs_models:
@@ -277,12 +299,12 @@ def result_lines(result: papers.Reproduction) -> Iterator[str]:
 
 
 def missing_lines(result: papers.Reproduction) -> Iterator[str]:
-    """Return which models are missing, and the commands that make them."""
-    missing, total = result.missing
-    if not missing:
+    """Yield which models are missing, and the commands that make them."""
+    models_missing, models_in_all = result.missing
+    if not models_missing:
         return
     yield ""
-    yield f"missing: {missing} of {total} models"
+    yield f"missing: {models_missing} of {models_in_all} models"
     for lack, rows in result.lacking.items():
         yield f"  {lack}: {named(rows)}"
     yield (

@@ -83,16 +83,17 @@ def run(settings: Serve) -> None:
         at_once=settings.at_once,
     )
     title = settings.title or name_of(settings.model)
+    # Late, as it loads torch: sources that are not there are refused before.
     from randsmooth.app.hosting import check_address
     from randsmooth.app.web_app import check_gradio
 
-    # Before the model is opened.
+    # Before the model is opened, which may take minutes.
     check_gradio()
     check_address(settings.host, settings.port)
 
     model = certification.load_model(settings.model, **settings.model_arg)
-    how = settings.model_dump(include=OF_THE_APP)
-    served = app.Served.of(model, title, limits=limits, **how)
+    how_served = settings.model_dump(include=OF_THE_APP)
+    served = app.Served.of(model, title, limits=limits, **how_served)
     if settings.host not in LOOPBACK:
         note(
             f"everybody who can reach {settings.host} can use this app, and this "
@@ -103,9 +104,11 @@ def run(settings: Serve) -> None:
         host=settings.host,
         port=settings.port,
         public_names=settings.public_name,
+        # It returns once the app runs, so that the address can be printed.
         wait=False,
     )
     say(f"{title} at {running.local_url}; Ctrl-C ends it")
+    # Until Ctrl-C.
     try:
         running.block_thread()
     finally:

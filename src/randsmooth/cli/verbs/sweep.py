@@ -21,6 +21,7 @@ from randsmooth.cli.step_plans import (
 from randsmooth.errors import BadValue
 from randsmooth.escape import printable, shortened
 from randsmooth.launch import SweepGrid
+from randsmooth.launch.sweep_status import counted
 from randsmooth.progress import console
 
 # The first word of `randsmooth sweep status FOLDER`.
@@ -60,9 +61,12 @@ def run(settings: Sweep) -> None:
 
     Show the progress: randsmooth sweep status runs/sweep
     """
-    first, *rest = settings.grid
+    # One word is a grid, two are `status` and a folder.
+    first = settings.grid[0]
+    rest = settings.grid[1:]
     if first == STATUS and len(rest) == 1:
         answer_status(settings, Path(rest[0]))
+    # A grid may have the name "status": it is read where such a file exists.
     elif rest or (first == STATUS and not Path(first).exists()):
         words = shortened(" ".join(settings.grid))
         raise BadValue(f"{words}: give one grid, or `status` and the folder of a sweep")
@@ -75,6 +79,7 @@ def run_grid(settings: Sweep, file: Path) -> None:
     # Wrong settings are refused before torch is loaded, which takes seconds.
     resources = settings.resources() if settings.slurm else None
     workers = settings.chosen_workers()
+    # Late, as they load torch.
     from randsmooth.launch.sweep_steps import steps_of
     from randsmooth.launch.sweeping import submit_sweep
 
@@ -104,6 +109,7 @@ def as_json(swept: launch.Swept) -> dict[str, Any]:
         "leaderboard": None if page is None else str(page),
         "ranking": [] if page is None else records_of(page),
         "failed": {name: str(problem) for name, problem in swept.failed.items()},
+        # The names of the models; each waits for a step that failed.
         "not_tried": [*swept.blocked],
     }
 
@@ -125,16 +131,14 @@ def status_as_json(model: launch.Status) -> dict[str, Any]:
     return {
         "name": model.name,
         "state": model.state,
-        "says": remark_on(model),
+        "remark": remark_on(model),
         "steps": steps,
     }
 
 
 def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
-    """Return a line for each model, with its name, state and a remark."""
-    from randsmooth.launch.sweep_status import counted
-
-    width = max(len(model.name) for model in models)
+    """Yield a line for each model, with its name, state and a remark; then the counts."""
+    width = max((len(model.name) for model in models), default=0)
     for model in models:
         remark = shortened(remark_on(model), LONGEST_REMARK)
         yield printable(f"{model.name:{width}}  {model.state:8}{remark}").rstrip()
@@ -143,7 +147,7 @@ def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
 
 
 def remark_on(model: launch.Status) -> str:
-    """Return how far a model is, or why it failed."""
+    """Return how far a model is, or why its steps failed."""
     if model.failure is None:
         return model.progress
     failures = [(step.title, failure_of(step)) for step in model.steps]
@@ -153,7 +157,7 @@ def remark_on(model: launch.Status) -> str:
 
 
 def summary(swept: launch.Swept) -> Iterator[str]:
-    """Return the ranking, and the models that failed with commands to repeat them."""
+    """Yield the ranking, the models that failed, and the commands that repeat them."""
     page = swept.leaderboard
     if page is not None:
         yield from ranking_lines(records_of(page))

@@ -32,7 +32,7 @@ class TrainingNoise(Settings):
 
 
 class Train(Trained, HowToTrain, TrainingNoise):
-    """Settings of `randsmooth train`: those of training, where to train and to write.
+    """Settings of `randsmooth train`: how to train, where it runs, and where it writes.
 
     Attributes:
         out: Folder or URL for the model, its checkpoint and curves. (default:
@@ -45,11 +45,12 @@ class Train(Trained, HowToTrain, TrainingNoise):
     @model_validator(mode="after")
     def _check_settings(self) -> Self:
         """Raise Problem for settings of no training, before anything is opened."""
+        # Made for its checks alone; `training.train` makes the settings of the run.
         self.of_training()
         return self
 
     def of_training(self) -> TrainingSettings:
-        """Return the settings that decide the training, without where it runs."""
+        """Return the settings that decide the result of the training."""
         names = {*TrainingOptions.__optional_keys__}
         return TrainingSettings(**self.model_dump(include=names))
 
@@ -89,11 +90,12 @@ def run(settings: Train) -> None:
 def _command_to_certify(settings: Train, out: Place) -> str:
     """Return the command that certifies the model just trained."""
     needed = {"image_column", "label_column"}
+    # `certify` opens the named data set of a model by itself, but no folder.
     if settings.dataset not in DATASETS:
-        # A data set without a name is not opened unasked.
         needed.add("dataset")
     words = command_words("certify", [str(out)], settings.model_dump(include=needed))
     command = f"randsmooth {shlex.join(words)}"
+    # A classifier that was trained without noise needs a denoiser.
     if settings.sigma == 0:
         return f"{command} --denoiser DENOISER"
     return command

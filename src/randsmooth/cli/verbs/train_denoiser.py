@@ -10,7 +10,7 @@ from randsmooth.urls import Place
 
 
 class TrainDenoiser(Trained, DenoiserSettings):
-    """Settings of `randsmooth train-denoiser`: those of training, where it writes.
+    """Settings of `randsmooth train-denoiser`: how to train, and where it writes.
 
     Attributes:
         out: Folder or URL for the denoiser, its checkpoint and curves. (default:
@@ -34,7 +34,8 @@ def run(settings: TrainDenoiser) -> None:
     --arch dncnn-6x32 --epochs 2 --objective stability --classifier runs/clean --start
     runs/denoiser --out runs/stability
     """
-    check_dataset(settings.dataset)  # before torch is loaded
+    # Before torch is loaded.
+    check_dataset(settings.dataset)
     out = settings.out or default_folder(
         settings.dataset, f"denoiser-{settings.objective}", settings.sigma
     )

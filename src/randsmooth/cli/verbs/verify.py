@@ -37,10 +37,10 @@ REFUSED = "refused"
 # It is of no kind that is checked:
 UNKNOWN = "unknown"
 
-# A folder with one of these files is a model folder.
+# A folder that holds one of these files is a model folder.
 FILES_OF_A_MODEL = {"config.json", "model.safetensors"}
 
-# The kind of files whose check takes what they were made with.
+# The name of the kind whose check takes the sigma, n and alpha that a user gives.
 LOG = "log"
 
 # Bytes at the beginning of a file that are read to find its kind.
@@ -71,10 +71,11 @@ class CheckedFile:
     """The result of the check of a file.
 
     Attributes:
-        file: Where it is.
-        kind: The name of its kind, if it has one.
+        file: The path or URL of the file.
+        kind: The name of its kind; None where it is of no kind that is checked, or its
+            kind could not be found out.
         state: VERIFIED, READ, REFUSED or UNKNOWN.
-        finding: What was found, in a sentence.
+        finding: A sentence on what was found.
     """
 
     file: str
@@ -105,6 +106,7 @@ def run(settings: Verify) -> None:
     findings = [examined(path, check_logs) for path in paths_to_examine(settings.files)]
     settings.answer(_lines(findings), lambda: [asdict(finding) for finding in findings])
 
+    # Files of unknown kind are no failure in a folder, where nobody named them.
     named = {str(place).rstrip("/") for place in settings.files}
     for finding in findings:
         is_refused = finding.state == REFUSED
@@ -114,10 +116,10 @@ def run(settings: Verify) -> None:
 
 
 def paths_to_examine(places: list[Place]) -> list[Path]:
-    """Return each file once.
+    """Return the paths of the files to examine, each once.
 
-    A folder stands for the files in it of a known kind, and a file of a model for the
-    model's folder.
+    A folder stands for the files of a known kind in it, or for itself where it has
+    none. A file of a model folder stands for that folder.
     """
     paths: list[Path] = []
     for place in places:
@@ -132,19 +134,21 @@ def paths_to_examine(places: list[Place]) -> list[Path]:
 
 
 def below(folder: Path) -> list[Path]:
-    """Return the files of a known kind in `folder` at any depth, itself among them.
+    """Return the files and model folders of a known kind in `folder`, at any depth.
 
-    Model folders are among them, and so are links to nothing, pipes and devices that
-    are not hidden: nobody knows what they hold.
+    `folder` itself may be a model folder. Links to nothing, pipes and devices are
+    returned, too, unless they are hidden: nobody knows what they hold.
     """
     paths = sorted([folder, *folder.rglob("*")])
     return [path for path in paths if not is_scrap(path) and _is_listed(path)]
 
 
 def _is_listed(path: Path) -> bool:
+    """Return whether `below` returns a path in a folder."""
     if why_not_opened(path):
         # Locks of editors are hidden links to nothing.
         return not path.name.startswith(".")
+    # Their folder is examined as a whole.
     if path.name in FILES_OF_A_MODEL:
         return False
     try:
@@ -160,8 +164,9 @@ def examined(
     """Return the kind of the file at `path`, and the result of its check.
 
     Args:
-        path: of a file, or of the folder of a model.
-        check_log: checks a log, by the budget that a user gives.
+        path: the path of a file, or of a model folder.
+        check_log: the function that checks a log, by the sigma, n and alpha that a user
+            gives; it returns a sentence, as those of `KINDS` do.
     """
     kind = None
     try:
@@ -169,11 +174,13 @@ def examined(
         kind = kind_of(path)
         if kind is None:
             raise ForeignFile("of no kind that is checked here")
+        # Notes on the file belong to the finding on it.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", Note)
             check = check_log if kind.name == LOG else kind.check
             sentence = check(path)
     except ForeignFile as error:
+        # The check of a kind may find that the file is of another one after all.
         return _finding(path, None, UNKNOWN, str(about(path, error)))
     except (Problem, OSError) as error:
         return _finding(path, kind, REFUSED, str(about(path, error)))
@@ -192,12 +199,16 @@ def _sentence_of(warning: Warning | str) -> str:
 def _finding(
     path: Path, kind: FileKind | None, state: str, sentence: str
 ) -> CheckedFile:
+    """Return the result of a check, with the URLs of fetched copies as their names."""
     name = None if kind is None else kind.name
     return CheckedFile(with_urls(str(path)), name, state, with_urls(sentence))
 
 
 def _check_can_be_opened(path: Path) -> None:
-    """Raise Problem where there is nothing, or what must not be opened."""
+    """Raise Problem where there is nothing, or something that must not be opened.
+
+    It is a ForeignFile unless the name is one that our files have.
+    """
     if not path.exists() and not path.is_symlink():
         raise NotFound(f"no file at {path}", file=path)
     reason = why_not_opened(path)
@@ -210,9 +221,9 @@ def _check_can_be_opened(path: Path) -> None:
 
 
 def why_not_opened(path: Path) -> str:
-    """Return why what lies at `path` must not be opened; empty where it can be.
+    """Return why `path` must not be opened; empty where it is a file or a folder.
 
-    Reading a pipe may never end.
+    Reading a pipe may never end, and a link may lead to nothing.
     """
     if path.is_file() or path.is_dir():
         return ""
@@ -222,10 +233,10 @@ def why_not_opened(path: Path) -> str:
 
 
 def _lines(findings: list[CheckedFile]) -> Iterator[str]:
-    """Return a line for each file, and how many are in which state."""
+    """Yield a line for each file, and at the end how many are in which state."""
     for finding in findings:
         sentence = finding.finding
-        # A problem says itself which file it is about.
+        # The sentence of a refused or an unknown file begins with its name already.
         if finding.state in (VERIFIED, READ):
             sentence = f"{finding.file}: {sentence}"
         yield f"{finding.state:8}  {sentence}"
@@ -244,10 +255,12 @@ class FileKind:
     """A kind of files.
 
     Attributes:
-        name: What it is called.
-        recognises: Whether a path is of it, by its name or first bytes.
-        check: Returns in a sentence what is right in it, or raises Problem.
-        has_digest: Whether it carries digests of its content.
+        name: The name of the kind.
+        recognises: A function that tells whether a path is of this kind, by its name or
+            its first bytes.
+        check: A function that returns a sentence on what was checked of a file, or
+            raises Problem for a wrong one.
+        has_digest: Whether files of this kind carry digests of their content.
     """
 
     name: str
@@ -257,7 +270,7 @@ class FileKind:
 
 
 def kind_of(path: Path) -> FileKind | None:
-    """Return the kind of the file at `path`; None for a file that is not read back."""
+    """Return the kind of the file at `path`; None where no kind recognises it."""
     for kind in KINDS:
         if kind.recognises(path):
             return kind
@@ -265,20 +278,25 @@ def kind_of(path: Path) -> FileKind | None:
 
 
 def _is_model_folder(path: Path) -> bool:
+    """Return whether a folder holds one of the files of a model."""
     return any((path / name).is_file() for name in FILES_OF_A_MODEL)
 
 
 def _has_suffix(suffix: str) -> Callable[[Path], bool]:
+    """Return a function that tells whether a path has this suffix."""
     return lambda path: path.suffix == suffix
 
 
 def _is_called(name: str) -> Callable[[Path], bool]:
+    """Return a function that tells whether a path has this name."""
     return lambda path: path.name == name
 
 
 def _is_configuration(path: Path) -> bool:
+    """Return whether a YAML file names a verb, as --save-config writes it."""
     if path.suffix not in (".yaml", ".yml"):
         return False
+    # A training writes it. One without a verb is damaged, and shall be refused.
     if path.name == "run.yaml":
         return True
     with path.open("rb") as file:
@@ -287,10 +305,12 @@ def _is_configuration(path: Path) -> bool:
 
 
 def _is_openvino_ir(path: Path) -> bool:
+    """Return whether a path is that of an IR, which has its weights in a file beside."""
     return path.suffix == ".xml" and path.with_suffix(".bin").exists()
 
 
 def _is_log(path: Path) -> bool:
+    """Return whether a file is a log by its suffix, or else by its first line."""
     if not path.is_file():
         return False
     if path.suffix in LOGS:
@@ -299,7 +319,11 @@ def _is_log(path: Path) -> bool:
 
 
 def check_checkpoint(path: Path) -> str:
-    """Check the digests of the checkpoint that an interrupted training resumes from."""
+    """Check the digests of the checkpoint that an interrupted training resumes from.
+
+    It returns the sentence of `FileKind.check`, as the following checks do.
+    """
+    # Late, as it loads torch, which most files do not need.
     from randsmooth.training import checkpoint
 
     return checkpoint.check(path)
@@ -307,6 +331,7 @@ def check_checkpoint(path: Path) -> str:
 
 def check_teacher(path: Path) -> str:
     """Check the digests of a teacher's answers."""
+    # Late, as it loads torch, which most files do not need.
     from randsmooth.training import predictions
 
     return predictions.check_answers(path)
@@ -314,8 +339,10 @@ def check_teacher(path: Path) -> str:
 
 def check_configuration(path: Path) -> str:
     """Check that the file names a verb, and settings that this verb takes."""
+    # The file is read twice: `read_config` needs to know the verb.
     verb = verb_named(str(read_document(path).get("verb")))
-    validate(settings_of(verb.load()), verb.name, read_config(path, verb.name))
+    values = read_config(path, verb.name)
+    validate(settings_of(verb.load()), verb.name, values)
     return (
         f"configuration of `randsmooth {verb.name}`; it has no digest; its keys and "
         "their types are those of the verb"
@@ -325,7 +352,7 @@ def check_configuration(path: Path) -> str:
 def check_graph(path: Path) -> str:
     """Check that ONNX Runtime or OpenVINO opens the file.
 
-    An IR must also have the weights that it was written with, where it says these.
+    Opening an IR of `quantise` compares its weights with the digest that it records.
     """
     model: models.OnnxModel | models.IrModel
     weights = "it has no digest"
@@ -344,10 +371,12 @@ def check_graph(path: Path) -> str:
 
 
 def _check_model_folder(path: Path) -> str:
+    """Check the digests of a model folder."""
+    # A function, because naming `models.check_folder` below would load torch at once.
     return models.check_folder(path)
 
 
-# The first that recognises a path is its kind.
+# The kind of a path is the first that recognises it.
 KINDS = (
     FileKind("model folder", _is_model_folder, _check_model_folder),
     FileKind("certificate table", _has_suffix(".parquet"), certificates.check_file),
@@ -357,7 +386,7 @@ KINDS = (
     FileKind("configuration", _is_configuration, check_configuration, has_digest=False),
     FileKind("ONNX file", _has_suffix(".onnx"), check_graph, has_digest=False),
     FileKind("OpenVINO IR", _is_openvino_ir, check_graph, has_digest=False),
-    FileKind("log", _is_log, certificates.check_file, has_digest=False),
+    FileKind(LOG, _is_log, certificates.check_file, has_digest=False),
 )
 
 # Suffixes of files of these kinds.
