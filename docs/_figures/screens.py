@@ -3,7 +3,7 @@
     python docs/_figures/screens.py quickstart       # after `randsmooth quickstart`: images/quickstart-PANEL.png
     python docs/_figures/screens.py site             # after `make docs`: images/acr-NAME.png, each as it is at first,
                                                      # and of each tutorial the figure of its cell tagged `thumbnail`
-    python docs/_figures/screens.py explain          # a digit explained, and the app with a digit in it
+    python docs/_figures/screens.py explain          # the first page's digit, and the app with an example
     python docs/_figures/screens.py gallery [LOGS]   # the reports of docs/gallery.md; the table of a paper takes logs
 
 It needs the extras `torch` and `serve`. Models of digits are trained on the way, in some minutes.
@@ -15,7 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import torch
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,43 +118,24 @@ def site() -> None:
 
 
 def explain() -> None:
-    images = rs.data.load("digits", "test")
-    (x,), (y,) = images.batch(torch.tensor([17]))
+    """The page of the first page's command, and the app after a click on an example."""
     with tempfile.TemporaryDirectory() as name, chromium() as browser:
         place = Path(name)
-        rs.train(
-            "digits",
-            method="gaussian",
-            sigma=0.25,
-            epochs=30,
-            seed=0,
-            out=place / "model",
-        )
+        # The command of the first page, with a seed: the same picture each time.
         page = place / "page.html"
-        rs.explain(
-            place / "model",
-            x,
-            label=int(y),
-            name="digits:17",
-            n=10_000,
-            seed=1,
-            out=page,
-        )
+        run("explain", "demo", "digits:17", "--seed", "1", "--out", str(page))
         browser.look(1000, 1180)
         browser.go(page.as_uri())
         browser.picture(place / "page.png", whole=False)
         saved(Image.open(place / "page.png"), IMAGES / "explain_page.png")
-        Image.fromarray((x[0] * 255).round().byte().numpy()).save(place / "digit.png")
-        app = rs.app.serve(
-            rs.app.Served.of(str(place / "model"), "A model of digits"), wait=False
-        )
+        app = rs.app.serve(rs.app.Served.of("demo", "demo"), wait=False)
         try:
-            browser.look(1000, 900)
+            browser.look(1000, 1000)
             browser.go(app.local_url)
             browser.until(
-                "!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')"
+                "!!document.querySelector('#example-0') && !!document.querySelector('.certificate h1')"
             )
-            browser.choose("input[type=file]", place / "digit.png")
+            browser.run("document.querySelector('#example-0').click()")
             notes = "[...document.querySelectorAll('.certificate .note')]"
             browser.until(f"{notes}.some(e => / a second\\.$/.test(e.textContent))")
             browser.picture(place / "app.png", whole=False)

@@ -15,8 +15,9 @@ from app.brightness import Brightness
 from chromium import chromium
 from models.refusing import problem_of
 from nasty import NASTY
-from randsmooth.app import Explanation, explanation_page
+from randsmooth.app import Explanation, explanation_page, why_abstained
 from randsmooth.app.wording import examples
+from randsmooth.certificates import ABSTAIN
 from randsmooth.errors import BadValue, MissingValue
 from randsmooth.noise import (
     Deviations,
@@ -96,16 +97,14 @@ def test_one_radius_is_one_number_on_its_page_and_no_point_of_the_ball_lies_beyo
         found = explained(level=level)
         radius = printed_radius(found.radius)
         words = re.sub(r"<[^>]+>", " ", explanation_page(found).partition("<main>")[2])
-        said = re.findall(
-            r"norm below ([\d.]+\d)|lies between ([\d.]+\d)|Inside the ball: L2 ([\d.]+)",
-            words,
-        )
+        said = re.findall(r"norm below ([\d.]+\d)|lies between ([\d.]+\d)", words)
         stated = {number for numbers in said for number in numbers if number}
-        assert (
-            found.attempts is not None
-            and found.attempts.inside.distance <= found.radius
-        )
-        assert stated == {radius} and len([*filter(any, said)]) == 3, (level, said)
+        assert stated == {radius} and len([*filter(any, said)]) == 2, (level, said)
+        assert found.attempts is not None
+        distance = found.attempts.inside.distance
+        (inside,) = re.findall(r"Inside the ball: L2 ([\d.]+)", words)
+        assert float(inside) <= distance < float(radius) <= found.radius
+        assert distance > 0.9 * found.radius
         single = re.search(r"a single value by (\d+) of 255 levels", words)
         assert single is not None and int(single[1]) / 255 < float(radius)
 
@@ -169,21 +168,72 @@ def test_the_page_tells_how_many_pixels_ablation_keeps() -> None:
     assert html.escape(f"ablation=5: {found.noise.summary}", quote=False) in page
 
 
-def test_an_abstention_says_whether_more_samples_may_help() -> None:
+def with_counts(found: Explanation, own: int, *rivals: int) -> Explanation:
+    """The same image with other counts: those of the picked class, and of its rivals."""
+    counts = np.zeros((1, 1 + len(rivals)), np.int64)
+    counts0 = np.zeros_like(counts)
+    counts0[0, 0] = 1
+    counts[0] = [own, *rivals]
+    certified = replace(
+        found.certified, counts0=counts0, counts=counts, predict=np.array([ABSTAIN])
+    )
+    classes = tuple(map(str, range(counts.shape[1])))
+    return replace(found, certified=certified, classes=classes)
+
+
+def test_an_abstention_says_what_may_certify_the_class() -> None:
     found = explained(level=0.5, attack=False)
-    other, picked = sorted([0, 1], key=lambda k: k == found.look.picked)
-    said = {
-        520: "about 10,000 samples would certify the class",
-        501: "a million samples would not certify",
-        440: f"{other} came out in 56.0%, but not most",
-        500: "More samples would not help",
-    }
-    for share, words in said.items():
-        counts = np.zeros((1, 2), np.int64)
-        counts[0, picked], counts[0, other] = share, 1000 - share
-        assert words in explanation_page(
-            replace(found, certified=replace(found.certified, counts=counts))
+    for own, reason, enough in (
+        (520, "too few samples", 10_000),
+        (501, "near one half", None),
+        (440, "another class", None),
+        (500, "no majority", None),
+    ):
+        abstention = why_abstained(with_counts(found, own, 1000 - own))
+        assert abstention is not None
+        assert (abstention.reason, abstention.enough) == (reason, enough)
+        # Of two classes, one is ahead where it has a majority.
+        assert (abstention.best is None) == (enough is None)
+    assert why_abstained(explained(attack=False)) is None
+
+
+def test_an_abstention_says_what_other_bounds_certify_from_its_counts() -> None:
+    found = with_counts(explained(level=0.5, attack=False), 220, 103, 97, 80)
+    abstention = why_abstained(found)
+    assert abstention is not None and abstention.reason == "no majority"
+    # From the same counts in the words of a table.
+    for each in abstention.certifying:
+        table = rs.certificates.from_counts(
+            found.certified.counts, picked=[0], sigma=0.5, bound=each.bound
         )
+        assert each.radius == table.radius[0] > 0.0 and table.predict[0] == 0
+        assert list(each.growth) == sorted(each.growth) and each.enough == 1000
+        assert each.growth[-1] < each.limit
+        assert f"{each.bound} certifies" in explanation_page(found)
+    pairwise, two_sided = abstention.certifying
+    assert (pairwise.bound, two_sided.bound) == ("pairwise", "two-sided")
+    assert pairwise.radius == pytest.approx(0.0801, abs=1e-4)
+    # A tie is certified by no bound.
+    tied = why_abstained(with_counts(found, 200, 200, 100))
+    assert tied is not None and tied.best is None
+
+
+def test_no_advice_is_given_that_the_model_already_follows() -> None:
+    tied = with_counts(explained(level=0.5, attack=False), 400, 400, 200)
+    pages = {
+        noise: explanation_page(replace(tied, trained_noise=noise))
+        for noise in (None, Gaussian(0.5), Gaussian(0.25))
+    }
+    assert len(set(pages.values())) == 3
+    assert tied.trained_with_its_noise is None
+    known = [
+        replace(tied, trained_noise=Gaussian(sigma)).trained_with_its_noise
+        for sigma in (0.5, 0.25)
+    ]
+    assert known == [True, False]
+    image = torch.from_numpy(tied.image)
+    demo = rs.explain("demo", image, n=200, attack=False, training=False)
+    assert demo.trained_with_its_noise is True
 
 
 def test_names_that_would_act_on_a_page_are_text() -> None:

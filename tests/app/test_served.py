@@ -101,6 +101,18 @@ def test_when_the_time_is_up_what_there_is_is_shown(
     assert "The time is up" in as_html(hurried, hurried.read(digit), moment)
 
 
+def test_examples_are_images_of_the_data_set_as_a_visitor_sends_them(
+    served: Served, tmp_path: Path
+) -> None:
+    images = data.load("digits", "test")
+    for example in served.examples:
+        dataset, _, index = example.name.partition(":")
+        (x,), _ = images.batch(torch.tensor([int(index)]))
+        sent = served.read(example.saved_in(tmp_path))
+        assert dataset == "digits" and torch.allclose(sent, x, atol=1 / 255)
+    assert len(list(tmp_path.iterdir())) == len(served.examples)
+
+
 def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
     for n in (199, 2001):
         Refusal(BadValue, "200", "2,000", field="n").check(
@@ -135,9 +147,12 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     app = make_app(served)
     uploads = app.GRADIO_CACHE
     guarded = Guard(None, Path(uploads), served, [])
-    assert [
+    functions = [
         number for number, function in app.fns.items() if function.fn is not None
-    ] == [0]
+    ]
+    # The one that certifies, and one of each example.
+    assert functions == list(range(1 + len(served.examples)))
+    assert len(served.examples) > 0
 
     def file(path: object, **more: object) -> dict[str, Any]:
         return {"path": path, "meta": {"_type": "gradio.FileData"}} | more
@@ -149,6 +164,10 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     for body in (call(mine, 0.25, 500), call(None, 2, 2000)):
         guarded.check(NAMED, body)
     guarded.check(CALLS[1], call(mine, 0.25, 500, fn_index=0, session_hash="a"))
+    for number in functions[1:]:
+        guarded.check(CALLS[1], call(fn_index=number, session_hash="a"))
+        told = refusal(guarded.check, CALLS[1], call(mine, fn_index=number))
+        assert "other arguments" in told
     other, more = (
         file("http://example.com/x.png"),
         mine | {"more": file("http://example.com/x.png")},
@@ -188,7 +207,7 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     for message, bodies in refused.items():
         for body in bodies:
             assert message in refusal(guarded.check, NAMED, body)
-    for number in (99, None, "0", True, [0]):
+    for number in (99, len(functions), -1, None, "0", True, [0]):
         Refusal(Problem).check(
             problem_of(guarded.check, CALLS[1], call(mine, 0.25, 500, fn_index=number))
         )

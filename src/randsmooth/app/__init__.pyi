@@ -1,3 +1,6 @@
+from .abstention import Abstention as Abstention
+from .abstention import ByBound as ByBound
+from .abstention import why_abstained as why_abstained
 from .assessing import assess as assess
 from .assessment import Assessment as Assessment
 from .assessment import Candidate as Candidate

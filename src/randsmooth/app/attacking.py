@@ -8,6 +8,7 @@ from randsmooth.certificates import ABSTAIN
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.certification.refutation import predict_anywhere
 from randsmooth.certification.searches import make_search
+from randsmooth.noise import printed_radius
 from randsmooth.progress import Reporter, Silent
 
 # The radii of larger balls that are searched, in certified ones.
@@ -70,7 +71,9 @@ def attempt(
             predict=answer,
         )
 
-    inside = search_ball(radius)
+    # The point shall lie inside the ball as the page prints it. A radius that is printed
+    # as 0 is searched as it is.
+    inside = search_ball(float(printed_radius(radius)) or radius)
     outside = None
     farthest = OUTWARDS[-1] * radius
     for factor in OUTWARDS:

@@ -32,7 +32,7 @@ from randsmooth.certification.samples import first_samples
 from randsmooth.data import Images
 from randsmooth.errors import BadValue, WrongData
 from randsmooth.frozen_record import settings_from
-from randsmooth.noise import fresh_seed
+from randsmooth.noise import fresh_seed, recorded_noise
 from randsmooth.notes import Note
 from randsmooth.progress import Progress, chosen_progress
 
@@ -93,6 +93,7 @@ def explain(
         (1433, (12, 1, 8, 8))
     """
     base = opened(model, {}, num_classes)
+    trained = recorded_noise(models.provenance_of(base))
     settings = _explainable(settings_from(CertificationSettings, settings, fields))
     if settings.noise is None:
         settings = settings.replace(noise=trained_noise(models.provenance_of(base)))
@@ -125,16 +126,16 @@ def explain(
     else:
         left_out.append(reason)
 
-    num_counted = certified.counts.shape[1]
     explained = Explanation(
         name=name,
         image=image.detach().cpu().float().numpy(),
-        classes=_class_names(num_counted, classes, base, images),
+        classes=_class_names(certified.counts.shape[1], classes, base, images),
         label=label,
         certified=certified,
         copies=_copies(smoothed, image),
         neighbours=neighbours,
         attempts=attempts,
+        trained_noise=trained,
         left_out=tuple(left_out),
         notes=models.notes_of(smoothed.model),
     )

@@ -60,7 +60,7 @@ def serve(
     check_address(host, port)
     # Here, since Gradio takes seconds to load and may not be installed; it brings
     # Starlette.
-    from randsmooth.app.web_app import gradio, make_app
+    from randsmooth.app.web_app import gradio, make_app, style_of_examples
 
     gr = gradio()
     from starlette.middleware import Middleware
@@ -73,7 +73,18 @@ def serve(
         "middleware": [Middleware(Guard, uploads, served, names)],
         "lifespan": emptying(uploads, forget),
     }
-    _launch(app, gr, served, host=host, port=port, server_options=server_options)
+    # app.css is in the colours of Gradio's theme.
+    styles = [web.asset(__package__, "page.css"), web.asset(__package__, "app.css")]
+    styles.append(style_of_examples(served))
+    _launch(
+        app,
+        gr,
+        served,
+        host=host,
+        port=port,
+        css="\n".join(styles),
+        server_options=server_options,
+    )
     if wait:
         app.block_thread()
     return app
@@ -86,6 +97,7 @@ def _launch(
     *,
     host: str,
     port: int | None,
+    css: str,
     server_options: dict[str, Any],
 ) -> None:
     """Start the server, whose options say what stands around the app."""
@@ -105,12 +117,31 @@ def _launch(
         pwa=False,
         mcp_server=False,
         footer_links=[],
-        theme=gr.themes.Default(
-            font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]
-        ),
-        # app.css is in the colours of Gradio's theme.
-        css=web.asset(__package__, "page.css") + web.asset(__package__, "app.css"),
+        theme=_theme(gr),
+        css=css,
         app_kwargs=server_options,
+    )
+
+
+def _theme(gr: Any) -> Any:
+    """Return Gradio's theme with the fonts of a system, and text that can be read.
+
+    Its own orange and its palest grey are too close to the white beside them.
+    """
+    theme = gr.themes.Default(
+        primary_hue="blue",
+        font=["system-ui", "sans-serif"],
+        font_mono=["ui-monospace", "monospace"],
+    )
+    return theme.set(
+        body_text_color_subdued="#59636e",
+        body_text_color_subdued_dark="#a6aeb8",
+        block_info_text_color="#59636e",
+        block_info_text_color_dark="#a6aeb8",
+        button_primary_background_fill="#0068a3",
+        button_primary_background_fill_dark="#0068a3",
+        button_primary_background_fill_hover="#005587",
+        button_primary_background_fill_hover_dark="#005587",
     )
 
 

@@ -43,7 +43,7 @@ class Attempts:
     """The searches around one certified image.
 
     Attributes:
-        inside: of the certified ball.
+        inside: of the certified ball, whose radius is rounded down as it is printed.
         outside: the one with the smallest ball in which the answer changed; None: it
             changed in none.
         farthest: radius of the largest ball that was searched.
@@ -145,6 +145,8 @@ class Explanation:
         copies: some of the noisy copies.
         neighbours: distances to the images of a data set; None without one.
         attempts: attacks on the certificate; None where there were none.
+        trained_noise: the noise that the model was trained with; None where it does not
+            say.
         left_out: notes that say what is missing, and why.
         notes: what lies between a noisy copy and its label besides a network, such as a
             denoiser.
@@ -165,6 +167,7 @@ class Explanation:
     copies: NoisyCopies = field(repr=False)
     neighbours: Neighbours | None = field(repr=False)
     attempts: Attempts | None = field(repr=False)
+    trained_noise: Noise | None = None
     left_out: tuple[Note, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -177,6 +180,13 @@ class Explanation:
     def noise(self) -> Noise:
         """Return the noise of the copies."""
         return self.settings.known_noise()
+
+    @property
+    def trained_with_its_noise(self) -> bool | None:
+        """Return whether the model was trained with this noise; None: it is unknown."""
+        if self.trained_noise is None:
+            return None
+        return self.trained_noise.text == self.noise.text
 
     @cached_property
     def look(self) -> Watched:

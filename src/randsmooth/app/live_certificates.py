@@ -18,6 +18,7 @@ from torch import Tensor
 
 from randsmooth import data, models
 from randsmooth.app.drawing import curve, vote_of
+from randsmooth.app.examples import Example, examples_of
 from randsmooth.app.page import HELPERS
 from randsmooth.app.wording import class_name
 from randsmooth.certificates import ABSTAIN, CertificationSettings
@@ -141,6 +142,7 @@ class Served:
             slider, which other noise has not.
         limits: of a visitor.
         device: where the model computes.
+        examples: images that a visitor may choose in place of a file.
 
     Example:
         >>> import torch
@@ -159,6 +161,7 @@ class Served:
     settings: CertificationSettings
     limits: Limits
     device: torch.device
+    examples: tuple[Example, ...] = ()
 
     @classmethod
     def of(
@@ -220,6 +223,7 @@ class Served:
             settings=settings,
             limits=limits,
             device=where,
+            examples=examples_of(spec.name),
         )
 
     @property

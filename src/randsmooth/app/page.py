@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from randsmooth.app.abstention import why_abstained
 from randsmooth.app.drawing import amplified, curve, picture, ruler, vote_of
 from randsmooth.app.image_certificate import (
     BUDGETS,
@@ -19,6 +20,7 @@ from randsmooth.app.image_certificate import (
 )
 from randsmooth.app.wording import (
     class_name,
+    distance_inside,
     examples,
     examples_of_features,
     length_unit,
@@ -45,6 +47,7 @@ POINTS_OF_CURVE = 61
 HELPERS: dict[str, Any] = {
     "amplified": amplified,
     "clock": clock,
+    "distance_inside": distance_inside,
     "examples": examples,
     "examples_of_features": examples_of_features,
     "length_unit": length_unit,
@@ -96,7 +99,6 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     backend = engine.backend
 
     growth = list(zip(BUDGETS, _growth(explained, BUDGETS), strict=True))
-    certifying = [samples for samples, radius in growth if radius > 0.0]
     votes = int(look.counts[look.picked])
     radius_at_the_end = limit(votes, look.samples, explained.noise)
     chart = None
@@ -114,7 +116,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         "page.html.j2",
         class_name=partial(class_name, explained.classes),
         explained=explained,
-        enough=certifying[0] if certifying else None,
+        abstention=why_abstained(explained),
         around=around,
         ruler=ruler(look.radius, letters),
         limit=radius_at_the_end,

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from randsmooth.app.examples import Example
 from randsmooth.app.guard import KINDS, sigmas
 from randsmooth.app.live_certificates import (
     FEWEST_SAMPLES,
@@ -14,6 +16,7 @@ from randsmooth.app.live_certificates import (
     as_html,
     refusal,
 )
+from randsmooth.app.uploads import folder_of_uploads
 from randsmooth.app.wording import norm_words
 from randsmooth.errors import Problem
 from randsmooth.escape import printable, shortened
@@ -25,7 +28,10 @@ from randsmooth.report import web
 USUAL_SAMPLES = 10_000
 # Characters of the name of a model.
 LONGEST_NAME = 60
-INVITATION = "Drop an image, and its certificate grows here, sample by sample."
+# Pixels.
+BUTTON_WIDTH = 80
+INVITATION = "Choose an image, and its certificate grows here, sample by sample."
+OR_EXAMPLE = "Or choose an example:"
 
 
 def check_gradio() -> None:
@@ -70,6 +76,7 @@ def make_app(served: Served) -> Any:
                     type="filepath",
                     height=140,
                 )
+                examples = _example_buttons(gr, served)
                 sigma = _sigma_slider(gr, served)
                 n = gr.Slider(
                     FEWEST_SAMPLES,
@@ -96,9 +103,46 @@ def make_app(served: Served) -> Any:
             trigger_mode="always_last",
             show_progress="hidden",
         )
+        # Right behind the function that certifies: the guard tells functions apart by
+        # their numbers. The file that an example sets begins its certificate.
+        for button, example in zip(examples, served.examples, strict=True):
+            button.click(
+                partial(_saved, example),
+                outputs=file,
+                api_name=False,
+                queue=False,
+                show_progress="hidden",
+            )
         stop.click(None, None, None, cancels=[events], queue=False)
     app.queue(max_size=limits.queue, default_concurrency_limit=limits.at_once)
     return app
+
+
+def _example_buttons(gr: Any, served: Served) -> list[Any]:
+    """Return a button for each example, whose picture `style_of_examples` shows."""
+    if not served.examples:
+        return []
+    gr.HTML(f"<p id='examples'>{OR_EXAMPLE}</p>", elem_classes="certificate")
+    with gr.Row(elem_classes="examples"):
+        return [
+            gr.Button(
+                example.name, elem_id=f"example-{k}", size="sm", min_width=BUTTON_WIDTH
+            )
+            for k, example in enumerate(served.examples)
+        ]
+
+
+def style_of_examples(served: Served) -> str:
+    """Return the CSS that puts the picture of each example above its name."""
+    return "\n".join(
+        f"#example-{k} {{ background-image: url({example.uri()}); }}"
+        for k, example in enumerate(served.examples)
+    )
+
+
+def _saved(example: Example) -> str:
+    """Return the path of an example, as a visitor's file has one."""
+    return str(example.saved_in(folder_of_uploads()))
 
 
 def _sigma_slider(gr: Any, served: Served) -> Any:

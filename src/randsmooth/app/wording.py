@@ -83,6 +83,24 @@ def within(noise: Noise, radius: float) -> str:
     return f"with {_unweighted(noise)} norm below {printed_radius(radius)}{units}"
 
 
+def distance_inside(noise: Noise, distance: float, radius: float) -> str:
+    """Return the distance of a point inside a ball, which is below its printed radius.
+
+    It has one decimal more than the radius, and is rounded down.
+
+    Example:
+        >>> from randsmooth.noise import Ablation
+        >>> distance_inside(Gaussian(0.5), 0.62999, 0.6318)
+        '0.629'
+        >>> distance_inside(Ablation(45), 3.0, 3.0)
+        '3'
+    """
+    if NORMS[noise.norm].whole:
+        return f"{distance:.0f}"
+    _, _, decimals = printed_radius(radius).partition(".")
+    return str(round_down(distance, len(decimals) + 1))
+
+
 def _unweighted(noise: Noise) -> str:
     """Return the norm of radii, to be said where the units are said beside it."""
     return norm_words(noise).removeprefix("weighted ")

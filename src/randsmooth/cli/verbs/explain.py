@@ -188,16 +188,26 @@ def _answer(explained: app.Explanation, files: list[Path], settings: Explain) ->
         true_label = names.get(explained.label, str(explained.label))
 
     written = [str(file) for file in files]
+    abstention = app.why_abstained(explained)
+    by_bounds = () if abstention is None else abstention.certifying
     content = {
         "image": explained.name,
         "label": label,
         "true_label": true_label,
         "radius": explained.radius,
+        "by_other_bounds": {each.bound: each.radius for each in by_bounds},
         "seed": seed,
         "written": written,
     }
     line = f"{explained.name}  {_verdict(explained, label, true_label)}"
     settings.answer([line, *written], lambda: content)
+    for each in by_bounds:
+        class_name = names[explained.look.picked]
+        radius = printed_radius(each.radius)
+        note(
+            f"from the same counts, the bound {each.bound} certifies {class_name} with "
+            f"radius {radius} (certify --bound {each.bound})"
+        )
     if settings.seed is None:
         note(f"--seed {seed} repeats this answer")
 
