@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics, read
 from randsmooth.certificates import infer
 from randsmooth.noise import Gaussian
-from randsmooth.report.charts import BASELINE, PALETTE
+from randsmooth.report.charts import GREY, PALETTE, looks
 
 Floats = NDArray[np.float64]
 Trace = dict[str, Any]
@@ -45,7 +45,9 @@ NAMES = {  # by their ACR
     "ours": "Amplify",
 }
 OTHERS = list(NAMES)[1:]
-COLOURS = dict(zip(NAMES, (BASELINE, *PALETTE), strict=False))
+COLOURS = dict(
+    zip(NAMES, (look.colour for look in looks(list(NAMES.values()))), strict=True)
+)
 RANGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)  # of p_A
 ABOVE = {
     "legend": {
@@ -354,7 +356,7 @@ def giving_up() -> Figure:
             f"{before.accuracy():.1%} → {after.accuracy():.1%}, certified at {STATED:g} "
             f"{before.accuracy(STATED):.1%} → {after.accuracy(STATED):.1%}, ACR {before.acr():.3f} → {after.acr():.3f}."
         )
-        sides = (("before", before, BASELINE), ("after", after, PALETTE[1]))
+        sides = (("before", before, GREY), ("after", after, PALETTE[1]))
         traces = [
             bars(names, side.in_ranges(), colour, "%{y:,} images", name)
             for name, side, colour in sides

@@ -23,8 +23,8 @@ from chromium import chromium
 from models.refusing import problem_of
 from nasty import NASTY
 from randsmooth import metrics
-from randsmooth.app import Assessment, Candidate, assessing
-from randsmooth.app.assessment_figure import figure
+from randsmooth.app import Assessment, Candidate, assessing, assessment_figure
+from randsmooth.app.assessment_figure import UNCHANGED, figure
 from randsmooth.app.assessment_page import FILES, advice, assessment_page
 from randsmooth.errors import BadValue, Conflict, TooFewSamples, WrongData
 from randsmooth.noise import Uniform
@@ -102,7 +102,7 @@ def test_attacks_change_answers_beyond_the_radius_alone(found: Assessment) -> No
 
 
 def test_one_attacked_image_is_a_mark_and_no_curve(
-    found: Assessment, tmp_path: Path
+    found: Assessment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = min(found.changed, key=lambda row: found.changed[row])
     tried = found.attempts[row]
@@ -117,13 +117,30 @@ def test_one_attacked_image_is_a_mark_and_no_curve(
         assert line.x[0] == pytest.approx(min(at, figure(one).x_range[1]))  # type: ignore[index]
         page = assessment_page(one)
         assert (
-            page.count('<span class="dot attacked"') == 1
+            page.count('<span class="dot attacked') == 1
             and page.count("<polyline") == 3
         )
     rs.app.write_assessment(one, tmp_path)
-    assert figure(found).lines[
-        -1
-    ].kind == "step" and 'class="dot' not in assessment_page(found)
+    monkeypatch.setattr(assessment_figure, "FEWEST_IN_A_CURVE", 2)
+    assert figure(found).lines[-1].kind == "step"
+    assert 'class="dot' not in assessment_page(found)
+
+
+def test_each_of_few_attacked_images_has_a_mark(found: Assessment) -> None:
+    rows = sorted(found.changed, key=lambda row: found.changed[row])[:2]
+    near, far = (found.attempts[row] for row in rows)
+    kept = replace(far, outside=None)
+    few = replace(found, attempts={rows[1]: kept, rows[0]: near})
+    line = figure(few).lines[-1]
+    assert line.kind == "points"
+    end = figure(few).x_range[1]  # type: ignore[index]
+    assert line.x[0] == pytest.approx(min(end, found.changed[rows[0]]))
+    assert line.labels == ("", UNCHANGED)
+    # The second stands where one of two right answers is left.
+    assert line.y[1] == pytest.approx(line.y[0] / 2.0)
+    page = assessment_page(few)
+    assert page.count('<span class="dot attacked') == 2
+    assert page.count('<span class="dot attacked open"') == 1
 
 
 def test_figures_reach_json_and_page(found: Assessment) -> None:

@@ -3,8 +3,10 @@
 import io
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from randsmooth.errors import MissingValue, Problem, UnknownName, WrongTable
 from randsmooth.report import (
     Axes,
     Line,
+    charts,
     draw,
     draw_envelopes,
     draw_p_a_curves,
@@ -23,6 +26,7 @@ from randsmooth.report import (
     envelope_axes,
     figures,
     group_by_method,
+    plotly_charts,
 )
 from report import reading
 from report.conftest import Make
@@ -83,6 +87,7 @@ def test_names_from_files_stay_text(make: Make, tmp_path: Path) -> None:
         escape.plotly(EVIL),
         "another",
         "named",
+        charts.CROSSES,
     }
     draw(panels(EVIL), tmp_path / "a.svg")  # a name is no formula either
     assert "$x_1$" in re.sub(r"<!--|-->", "", (tmp_path / "a.svg").read_text())
@@ -95,6 +100,7 @@ def test_names_from_files_stay_text(make: Make, tmp_path: Path) -> None:
 
 def test_the_legend_is_inside_the_figure() -> None:
     for count, letters, columns in ((1, 60, 1), (1, 24, 2), (3, 60, 2), (3, 10, 6)):
+        # One above the other, so that no name fits beside its line.
         lines = [
             Line(f"{k} {10 * TEXT}"[:letters], np.zeros(2), np.zeros(2))
             for k in range(7)
@@ -106,6 +112,92 @@ def test_the_legend_is_inside_the_figure() -> None:
         assert (
             0.0 <= within.x0 < within.x1 <= figure.bbox.x1 and legend._ncols == columns
         ), (count, letters)
+
+
+def names_in(figure: Any) -> list[str]:
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_names_stand_beside_lines_where_they_fit() -> None:
+    x = np.linspace(0.0, 1.0, 50)
+    apart = [Line("a", x, 90 - 60 * x), Line("b", x, 60 - 60 * x)]
+    figure = figures._figure([Axes("", "x", "y", apart)])
+    (axes,) = figure.axes
+    assert not figure.legends
+    assert {text.get_text() for text in axes.texts} == {"a", "b"}
+    boxes = [text.get_window_extent() for text in axes.texts]
+    for handle in axes.get_lines():
+        dots = handle.get_transform().transform(handle.get_xydata())
+        assert not any(box.contains(*dot) for box in boxes for dot in dots)
+
+    alike = [Line(name, x, 90 - 60 * x) for name in "abc"]
+    figure = figures._figure([Axes("", "x", "y", alike)])
+    assert not figure.axes[0].texts
+    assert names_in(figure) == ["a", "b", "c"]
+
+
+def test_a_legend_explains_crosses() -> None:
+    x = np.linspace(0.0, 1.0, 9)
+    lines = [
+        Line("a", x, 90 - 60 * x),
+        Line("a", x, 80 - 60 * x, "points", dashed=True),
+    ]
+    assert names_in(figures._figure([Axes("", "x", "y", lines)])) == [charts.CROSSES]
+    drawn = plotly_charts.plot(Axes("", "x", "y", lines), looks_by_name_of(lines))
+    shown = [trace["name"] for trace in drawn["data"] if trace["showlegend"]]
+    assert shown == ["a", charts.CROSSES]
+
+
+def looks_by_name_of(lines: Sequence[Line]) -> dict[str, charts.Look]:
+    return charts.looks_by_name([Axes("", "", "", lines)])
+
+
+def test_panels_that_are_compared_have_equal_axes() -> None:
+    short = Line("a", np.array([0.0, 1.0]), np.array([90.0, 10.0]))
+    long = Line("a", np.array([0.0, 4.0]), np.array([50.0, 0.0]))
+    panels = [Axes("", "radius", "%", [short]), Axes("", "radius", "%", [long])]
+    of_other = Axes("", "radius", "ACR", [short])
+    first, second, third = figures._figure([*panels, of_other]).axes
+    assert first.get_xlim() == second.get_xlim() == third.get_xlim()
+    assert first.get_ylim() == second.get_ylim() != third.get_ylim()
+    assert first.get_xlim()[1] > 4.0
+    assert first.get_ylim()[1] > 90.0
+
+
+def test_a_method_has_one_colour_and_lines_of_a_figure_differ_without_colours() -> None:
+    names = ["gaussian", "macer", "mine", "cat-rs", "yours", "CAT-RS 2", "x", "y", "z"]
+    looks = dict(zip(names, charts.looks(names), strict=True))
+    turned = dict(zip(names[::-1], charts.looks(names[::-1]), strict=True))
+    assert {n: look.colour for n, look in looks.items()} == {
+        n: look.colour for n, look in turned.items()
+    }
+    assert looks["cat-rs"].colour == looks["CAT-RS 2"].colour
+    patterns = [(look.dash, look.marker) for look in looks.values()]
+    assert len(set(patterns)) == len(names)
+    assert charts.looks(["macer"])[0].colour == looks["macer"].colour
+    (alone,) = charts.looks(["mine"])
+    assert charts.looks(["gaussian", "mine"])[1].colour == alone.colour
+
+
+def test_settings_of_one_method_differ_in_colour() -> None:
+    settings = charts.looks([f"macer, k={k}" for k in (1, 2, 4, 8)])
+    assert len({look.colour for look in settings}) == 4
+
+
+def test_p_a_near_1_is_spread_out(make: Make) -> None:
+    panel = Axes(
+        "", "p_A", "%", [Line("a", [0.5, 0.99, 0.999], [3, 2, 1])], probit_x=True
+    )
+    (axes,) = figures._figure([panel]).axes
+    (line,) = axes.get_lines()
+    at = line.get_xdata()
+    assert at[2] - at[1] > 0.3 * (at[1] - at[0])
+    ticks = [text.get_text() for text in axes.get_xticklabels()]
+    assert {"0.5", "0.99"} <= set(ticks)
+    (trace,) = plotly_charts.plot(panel)["data"]
+    assert trace["customdata"] == [0.5, 0.99, 0.999]
+    assert trace["x"] == pytest.approx(at, abs=1e-3)
 
 
 def test_bad_input_is_named_and_writes_nothing(

@@ -1,6 +1,7 @@
 """The figure of an assessment: clean, noisy, certified and attacked accuracy."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +17,16 @@ from randsmooth.app.wording import (
 )
 from randsmooth.noise import printed_radius
 from randsmooth.report import Axes, Line
-from randsmooth.report.charts import BASELINE, PALETTE, Look
+from randsmooth.report.charts import GREY, PALETTE, Look
 
 POINTS_OF_CURVE = 200
 # How far the axis goes beyond what is on it, and at most beyond what is certified.
 FREE_BEYOND = 1.1
 MOST_BEYOND_CERTIFIED = 3.0
+# Of so many attacked images a curve is drawn; of fewer each has a mark of its own.
+FEWEST_IN_A_CURVE = 10
+# What stands beside the mark of an image whose answer no attack changed.
+UNCHANGED = "unchanged"
 # Of the lines of the figure, as the style sheet has them.
 TONES = ("clean", "asked", "proved", "attacked")
 # Marks of the axis of accuracies, in percent.
@@ -61,9 +66,8 @@ def _end_of_axis(assessment: Assessment) -> float:
     table = assessment.table
     certified = np.max(table.radius * table.correct, initial=assessment.radius)
     lengths = [float(certified), *assessment.changed.values()]
-    if len(assessment.attempts) == 1:
-        distance, _ = _mark(assessment)
-        lengths.append(distance)
+    if len(assessment.attempts) < FEWEST_IN_A_CURVE:
+        lengths += [mark.distance for mark in _marks(assessment)]
     return FREE_BEYOND * min(max(lengths), MOST_BEYOND_CERTIFIED * float(certified))
 
 
@@ -77,7 +81,7 @@ def _without_radius(assessment: Assessment, end: float) -> list[Line]:
             f"{network} alone: {percent(assessment.clean)}",
             ends,
             np.full(2, 100.0 * assessment.clean.value),
-            look=Look(BASELINE, "dash"),
+            look=Look(GREY, "dash"),
         ),
         Line(
             f"once under {noise_words(assessment.noise)}: {percent(accuracy)}",
@@ -115,28 +119,75 @@ def _certified(
 def _under_attack(assessment: Assessment, x: NDArray[np.float64], right: float) -> Line:
     """Return what the attacks left of the share that is `right`, at the radii `x`.
 
-    Of one image alone it is a mark, and no curve.
+    Of few images it is a mark for each, and no curve.
     """
     look = Look(PALETTE[1], "solid")
-    if len(assessment.attempts) == 1:
-        distance, name = _mark(assessment)
-        place = np.array([min(distance, x[-1])])
-        return Line(name, place, np.array([100.0 * right]), "points", look=look)
+    images = len(assessment.attempts)
+    if images < FEWEST_IN_A_CURVE:
+        return _marks_under_attack(assessment, x[-1], right, look)
     changed = assessment.changed
     distances = np.array([changed.get(row, np.inf) for row in assessment.attempts])
     left = right * (distances[None] > x[:, None]).mean(axis=1)
-    name = f"right under attack ({len(distances)})"
+    name = f"right under attack ({images})"
     return Line(name, x, 100.0 * left, "step", look=look)
 
 
-def _mark(assessment: Assessment) -> tuple[float, str]:
-    """Return where the search around the only attacked image ended, and its words."""
-    ((row, attempts),) = assessment.attempts.items()
-    if row in assessment.changed:
-        distance = assessment.changed[row]
-        return distance, f"one attacked: changed at {distance:.2f}"
-    farthest = attempts.farthest
-    return farthest, f"one attacked: unchanged to {printed_radius(farthest)}"
+def _marks_under_attack(
+    assessment: Assessment, end: float, right: float, look: Look
+) -> Line:
+    """Return a mark for each attacked image, up to the `end` of the axis.
+
+    Each stands as high as the share that is left before its change.
+    """
+    marks = _marks(assessment)
+    # A share falls by one image after each that is changed.
+    heights = []
+    fallen = 0
+    for mark in marks:
+        heights.append(100.0 * right * (1.0 - fallen / len(marks)))
+        fallen += mark.changed
+    return Line(
+        _words_of_marks(marks),
+        np.array([min(mark.distance, end) for mark in marks]),
+        np.array(heights),
+        "points",
+        labels=tuple("" if mark.changed else UNCHANGED for mark in marks),
+        look=look,
+    )
+
+
+class Mark(NamedTuple):
+    """Where the search around one attacked image ended.
+
+    Attributes:
+        distance: the length of the change of the answer; of an unchanged image the
+            radius of the largest ball that was searched.
+        changed: whether the answer changed.
+    """
+
+    distance: float
+    changed: bool
+
+
+def _marks(assessment: Assessment) -> list[Mark]:
+    """Return the mark of each attacked image, the nearest first."""
+    changed = assessment.changed
+    marks = [
+        Mark(changed.get(row, attempts.farthest), row in changed)
+        for row, attempts in assessment.attempts.items()
+    ]
+    return sorted(marks)
+
+
+def _words_of_marks(marks: Sequence[Mark]) -> str:
+    """Return the name of the marks: what became of the attacked images."""
+    if len(marks) == 1:
+        (mark,) = marks
+        if mark.changed:
+            return f"one attacked: changed at {mark.distance:.2f}"
+        return f"one attacked: unchanged to {printed_radius(mark.distance)}"
+    changed = sum(mark.changed for mark in marks)
+    return f"{len(marks)} attacked, a mark each: {changed} changed"
 
 
 def in_percent(axes: Axes) -> dict[str, Any]:
@@ -145,7 +196,7 @@ def in_percent(axes: Axes) -> dict[str, Any]:
     Returns:
         lines: of each the name, the tone, the points "x,y x,y ..." of the line and of
         its
-            band, and the dots (x, y).
+            band, and the dots (x, y, whether the image was changed).
         x, y: marks of the axes.
         across: the label of x.
     """
@@ -170,7 +221,10 @@ def in_percent(axes: Axes) -> dict[str, Any]:
         curve = ""
         dots = []
         if line.kind == "points":
-            dots = [place(a, b) for a, b in zip(x, line.y, strict=True)]
+            dots = [
+                (*place(a, b), label != UNCHANGED)
+                for a, b, label in zip(x, line.y, line.labels, strict=True)
+            ]
         else:
             curve = points(x, line.y)
         lines.append(

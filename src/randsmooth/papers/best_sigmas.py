@@ -13,7 +13,11 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Problem
 from randsmooth.papers.cell_comparison import HERE, IMAGES, PAPER
-from randsmooth.papers.from_certificates import note_on_crosses, shows_published
+from randsmooth.papers.from_certificates import (
+    LEGEND_OF_LINES,
+    note_on_crosses,
+    shows_published,
+)
 from randsmooth.papers.output import Output, numbers
 from randsmooth.papers.row_evidence import RowEvidence
 from randsmooth.papers.rows import PaperRow, named
@@ -90,6 +94,7 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         panels={"": panels},
         notes=sentences,
         footnotes=list(sentences),
+        legend=f"in brackets the sigma; {LEGEND_OF_LINES}",
     )
 
 

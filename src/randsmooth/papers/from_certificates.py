@@ -9,6 +9,8 @@ import pandas as pd
 
 from randsmooth import metrics
 from randsmooth.papers.cell_comparison import (
+    HERE,
+    PAPER,
     findings,
     tidy,
     wide,
@@ -20,12 +22,17 @@ from randsmooth.papers.row_evidence import RowEvidence, certified, compared
 from randsmooth.papers.rows import PaperRow, named
 from randsmooth.papers.runs import Scale
 from randsmooth.report import Axes, Line
-from randsmooth.report.curves import budget_curve, p_a_grid
+from randsmooth.report.curves import LEAST_P_A, budget_curve, p_a_grid
 from randsmooth.report.grouping import gathered
 
 # Titles of axes.
 RADIUS = "certified L2 radius"
 ACCURATE = "certified accuracy (%)"
+# What the lines and marks of a table of a paper mean.
+LEGEND_OF_LINES = (
+    f"{PAPER}: as published, {HERE}: from the certificates at hand, "
+    "*: of another number of images"
+)
 # The metric of accuracy at radius 0.
 CLEAN = "accuracy@0"
 
@@ -50,6 +57,7 @@ def table(
         data={"": tidy(comparison).drop(columns="explained")},
         notes=sentences,
         footnotes=list(sentences),
+        legend=LEGEND_OF_LINES,
         agreed=comparison.summary if has_figures else "",
     )
 
@@ -146,6 +154,8 @@ def p_a(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
                 "p_A",
                 "images with at least this p_A (%)",
                 lines,
+                probit_x=True,
+                x_range=(LEAST_P_A, 1.0),
             )
         )
     return figure_output(panels, *findings(compared(evidence)), *notes)

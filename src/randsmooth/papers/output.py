@@ -11,7 +11,8 @@ import pandas as pd
 from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.escape import latex, markdown, printable, to_csv
 from randsmooth.report import Axes, Line, draw
-from randsmooth.report.layouts import aligned, pipes, tabular
+from randsmooth.report.latex_table import Span, floating_table
+from randsmooth.report.layouts import aligned, pipes
 
 # Columns of the table that `numbers` returns.
 POINT_COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
@@ -37,7 +38,8 @@ class Output:
         data: the same figures at full precision, for programs.
         panels: the panels of each figure.
         notes: the notes that a reader needs.
-        footnotes: the notes that files also print below their tables.
+        footnotes: the notes that files also print below their tables, in LaTeX not.
+        legend: what the marks of the tables mean, for their caption in LaTeX.
         agreed: the number of rows that certificates fill, and of cells that are as
             printed, in words; empty for other objects.
     """
@@ -47,6 +49,7 @@ class Output:
     panels: dict[str, list[Axes]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     footnotes: list[str] = field(default_factory=list)
+    legend: str = ""
     agreed: str = ""
 
 
@@ -126,36 +129,58 @@ class TableLayout:
 LAYOUTS = {
     "txt": TableLayout(printable, aligned),
     "md": TableLayout(markdown, pipes),
-    # A `tabular`, which needs no package of LaTeX.
-    "tex": TableLayout(latex, tabular),
 }
+# Suffix of the file in LaTeX, whose table floats in a paper and has no notes.
+LATEX_SUFFIX = "tex"
+# The head of a column of certified accuracy, which is its radius.
+RADIUS_HEAD = re.compile(r"\d+(\.\d+)?")
 
 
-def to_text(
-    frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt", title: str = ""
-) -> str:
+def to_text(frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt") -> str:
     """Print a table, texts to the left and numbers to the right.
-
-    In LaTeX it floats, with `title` as its caption.
 
     Args:
         under: sentences to be printed below it.
         kind: one of LAYOUTS.
     """
     layout = LAYOUTS[kind]
-    rows = [
-        [layout.escaped(str(cell)) for cell in row]
-        for row in (frame.columns, *frame.itertuples(index=False))
-    ]
-    holds_numbers = [_holds_numbers(column) for _, column in frame.items()]
-    lines = layout.lines(rows, holds_numbers)
+    lines = layout.lines(_cells(frame, layout.escaped), _number_columns(frame))
     for sentence in under:
         lines += ["", layout.escaped(sentence)]
-    text = "\n".join(lines) + "\n"
-    if kind == "tex":
-        caption = f"\\caption{{{latex(title)}}}"
-        return f"\\begin{{table}}\n{caption}\n{text}\\end{{table}}\n"
-    return text
+    return "\n".join(lines) + "\n"
+
+
+def to_latex(frame: pd.DataFrame, caption: str) -> str:
+    """Print a table as LaTeX that floats in a paper.
+
+    Accuracies, whose heads are radii, have a heading of their own.
+    """
+    at_radii = [
+        place
+        for place, head in enumerate(frame.columns)
+        if RADIUS_HEAD.fullmatch(str(head))
+    ]
+    span = None
+    if at_radii:
+        title = latex("Accuracy (%) at radius")
+        span = Span(title, first=at_radii[0], columns=len(at_radii))
+    rows = _cells(frame, latex)
+    rows[0] = [head[:1].upper() + head[1:] for head in rows[0]]
+    sentence = f"{caption[:1].upper()}{caption[1:]}."
+    lines = floating_table(rows, _number_columns(frame), latex(sentence), span)
+    return "\n".join(lines) + "\n"
+
+
+def _cells(frame: pd.DataFrame, escaped: Callable[[str], str]) -> list[list[str]]:
+    """Return the rows of a table as escaped texts, its heads first."""
+    return [
+        [escaped(str(cell)) for cell in row]
+        for row in (frame.columns, *frame.itertuples(index=False))
+    ]
+
+
+def _number_columns(frame: pd.DataFrame) -> list[bool]:
+    return [_holds_numbers(column) for _, column in frame.items()]
 
 
 def _holds_numbers(column: Sequence[object]) -> bool:
@@ -179,8 +204,11 @@ def write(made: Output, stem: Path, title: str) -> list[Path]:
     texts: dict[Path, str] = {}
     for part, frame in made.tables.items():
         for kind in LAYOUTS:
-            text = to_text(frame, made.footnotes, kind, title)
+            text = to_text(frame, made.footnotes, kind)
             texts[_part_path(stem, part, kind)] = text
+        caption = "; ".join(part for part in (title, made.legend) if part)
+        path = _part_path(stem, part, LATEX_SUFFIX)
+        texts[path] = to_latex(frame, caption)
     for part, frame in made.data.items():
         texts[_part_path(stem, part, "csv")] = _to_csv(frame)
 

@@ -3,20 +3,46 @@
 `plotly_charts` makes them charts of a page, `figures` images and pages of their own.
 """
 
+import re
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from randsmooth import errors
+from randsmooth.report.grouping import gathered
 
-# Colours that colour-blind readers can tell apart (Okabe & Ito 2008); a dash pattern
-# where they run out.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#9467BD")
-BASELINE = "#808080"
+# Colours that colour-blind readers can tell apart, after Okabe & Ito 2008. Its two
+# lightest are darker here: against white as against black, contrast is 3 : 1 or more.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B57F00", "#3D9BD6", "#9467BD")
+GREY = "#767676"
+# The methods of the literature that have a colour of their own, whatever stands beside
+# them.
+METHOD_COLOURS = {
+    "gaussian": GREY,
+    "catrs": PALETTE[0],
+    "amplify": PALETTE[1],
+    "smoothadv": PALETTE[2],
+    "consistency": PALETTE[3],
+    "stability": PALETTE[4],
+    "macer": PALETTE[5],
+    "smoothmix": PALETTE[6],
+}
 DASHES = ("solid", "dash", "dot", "dashdot")
+# Marks on lines where dashes run out; the empty one is none.
+MARKERS = ("", "circle", "square", "triangle-up", "diamond")
+# Marks of an axis of probabilities at normal quantiles, and its ends.
+PROBABILITY_TICKS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999)
+LEAST_PROBABILITY = 0.0001
+LARGEST_PROBABILITY = 0.99999
+# Share of a common range that is left free at each of its ends.
+FREE_AT_ENDS = 0.04
+# What the crosses of a figure are: points that stand back.
+CROSSES = "published figures"
 
 Numbers = Sequence[float] | NDArray[np.float64]
 LineKind = Literal["line", "step", "marked line", "points", "bars"]
@@ -24,28 +50,83 @@ LineKind = Literal["line", "step", "marked line", "points", "bars"]
 
 @dataclass(frozen=True)
 class Look:
-    """How one table's curve is drawn: an #RRGGBB colour and one of DASHES."""
+    """How a curve is drawn: an #RRGGBB colour, one of DASHES, and one of MARKERS."""
 
     colour: str
     dash: str
+    marker: str = ""
 
 
-def looks(count: int, baseline: int | None) -> list[Look]:
-    """Return a look for each of `count` tables.
+def looks(
+    names: Sequence[str], methods: Sequence[str] = (), first: int | None = None
+) -> list[Look]:
+    """Return the look of each line.
 
-    The baseline is grey, the others have the colours of the palette in order.
+    A method has one colour, whatever its place; lines differ in dashes or markers too,
+    so that they can be told apart in grey.
+
+    Args:
+        names: the name of each line.
+        methods: the method of each line; empty where `names` tell them.
+        first: the line that is solid, such as the baseline; None for the first one.
+
+    Example:
+        >>> [look.dash for look in looks(["macer", "gaussian"], first=1)]
+        ['dash', 'solid']
+        >>> looks(["macer"])[0].colour == looks(["gaussian", "macer"])[1].colour
+        True
     """
-    looks = []
-    others = 0
-    for row in range(count):
-        if row == baseline:
-            looks.append(Look(BASELINE, "solid"))
-            continue
-        round_of_palette, place = divmod(others, len(PALETTE))
-        dash = DASHES[round_of_palette % len(DASHES)]
-        looks.append(Look(PALETTE[place], dash))
-        others += 1
-    return looks
+    keys = [_colour_key(method) for method in methods or names]
+    if len(set(keys)) == 1:
+        # Of one method alone, colours tell its lines apart.
+        keys = [_key(name) for name in names]
+    colour_of_key = _colours(keys)
+
+    in_order = sorted(range(len(names)), key=lambda row: row != first)
+    look_of_row = {}
+    for place, row in enumerate(in_order):
+        dash = DASHES[place % len(DASHES)]
+        look_of_row[row] = Look(colour_of_key[keys[row]], dash, _marker(place))
+    return [look_of_row[row] for row in range(len(names))]
+
+
+def _marker(place: int) -> str:
+    """Return the marker of the `place`-th line: none while there are dashes left."""
+    earlier_rounds, dash = divmod(place, len(DASHES))
+    if earlier_rounds == 0:
+        return ""
+    # In each round every dash has another marker than before.
+    shapes = MARKERS[1:]
+    return shapes[(dash + earlier_rounds - 1) % len(shapes)]
+
+
+def _key(name: str) -> str:
+    """Return a name without what is spelled in several ways."""
+    return re.sub(r"[^a-z0-9]", "", name.lower()) or name
+
+
+def _colour_key(name: str) -> str:
+    """Return the known method in a name; the name itself where it has none."""
+    key = _key(name)
+    known = [method for method in METHOD_COLOURS if method in key]
+    return min(known, key=key.index, default=key)
+
+
+def _colours(keys: Sequence[str]) -> dict[str, str]:
+    """Return the colour of each key.
+
+    That of an unknown one follows from its letters, so that it is the same elsewhere;
+    where another one has that colour, the next that is free stands for it.
+    """
+    known = set(keys) & set(METHOD_COLOURS)
+    colour_of_key = {key: METHOD_COLOURS[key] for key in known}
+    for key in sorted(set(keys) - known):
+        start = zlib.crc32(key.encode()) % len(PALETTE)
+        in_order = (*PALETTE[start:], *PALETTE[:start])
+        taken = set(colour_of_key.values())
+        free = (colour for colour in in_order if colour not in taken)
+        colour_of_key[key] = next(free, in_order[0])
+    return colour_of_key
 
 
 @dataclass(frozen=True)
@@ -105,6 +186,8 @@ class Axes:
         x, y: the labels of the axes.
         lines: the lines, in the order in which they are drawn.
         log, log_x: whether y, and x, are logarithmic.
+        probit_x: whether x is a probability, drawn at its normal quantile: that spreads
+            out what lies near 0 and 1.
         y_range, x_range: the ends of the axes; None lets the lines decide.
         unknown_below: x below which nothing is known, shaded from the left end of the
             axis.
@@ -124,6 +207,7 @@ class Axes:
     lines: Sequence[Line]
     log: bool = False
     log_x: bool = False
+    probit_x: bool = False
     y_range: tuple[float, float] | None = None
     x_range: tuple[float, float] | None = None
     unknown_below: float | None = None
@@ -136,8 +220,81 @@ class Axes:
 def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
     """Return the look of every line's name, the same in all panels."""
     own_looks = {line.name: line.look for panel in panels for line in panel.lines}
-    usual_looks = looks(len(own_looks), None)
+    usual_looks = looks(list(own_looks))
     return {
         name: own or usual
         for (name, own), usual in zip(own_looks.items(), usual_looks, strict=True)
     }
+
+
+def at_quantiles(p: Numbers | Sequence[str]) -> NDArray[np.float64]:
+    """Return the normal quantiles of probabilities, 0 and 1 at the ends of the axis.
+
+    Example:
+        >>> at_quantiles([0.5, 0.84134475]).round(3).tolist()
+        [0.0, 1.0]
+    """
+    inside = np.clip(np.asarray(p, float), LEAST_PROBABILITY, LARGEST_PROBABILITY)
+    return np.asarray(ndtri(inside), float)
+
+
+def has_crosses(panels: Sequence[Axes]) -> bool:
+    """Return whether points stand back somewhere, which a legend has to explain."""
+    return any(is_crosses(line) for panel in panels for line in panel.lines)
+
+
+def is_crosses(line: Line) -> bool:
+    """Return whether a line is points that stand back."""
+    return line.kind == "points" and line.dashed
+
+
+def with_equal_axes(panels: Sequence[Axes]) -> list[Axes]:
+    """Return the panels with one range for axes of one title, so that they compare.
+
+    A range that a panel has is kept.
+
+    Example:
+        >>> lines = [Line("a", [0.0, 1.0], [5.0, 0.0]), Line("a", [0.0, 3.0], [9.0, 0.0])]
+        >>> panels = [Axes("", "radius", "accuracy", [line]) for line in lines]
+        >>> {panel.x_range for panel in with_equal_axes(panels)}
+        {(-0.12, 3.12)}
+    """
+    x_groups = gathered(((panel.x, panel.log_x), panel) for panel in panels)
+    y_groups = gathered(((panel.y, panel.log), panel) for panel in panels)
+    x_ranges = {key: _common_range(group, "x") for key, group in x_groups.items()}
+    y_ranges = {key: _common_range(group, "y") for key, group in y_groups.items()}
+    return [
+        replace(
+            panel,
+            x_range=panel.x_range or x_ranges[panel.x, panel.log_x],
+            y_range=panel.y_range or y_ranges[panel.y, panel.log],
+        )
+        for panel in panels
+    ]
+
+
+def _common_range(
+    panels: Sequence[Axes], axis: Literal["x", "y"]
+) -> tuple[float, float] | None:
+    """Return a range that holds all lines of several panels; None for one panel."""
+    if len(panels) < 2:
+        return None
+    is_log = panels[0].log_x if axis == "x" else panels[0].log
+    parts = [np.zeros(0)]
+    for panel in panels:
+        for line in panel.lines:
+            if line.kind == "bars":
+                return None
+            values = [line.x] if axis == "x" else [line.y, line.low, line.high]
+            parts += [np.asarray(part, float) for part in values if part is not None]
+    numbers = np.concatenate(parts)
+    drawn = numbers[np.isfinite(numbers) & (numbers > 0.0 if is_log else True)]
+    if not len(drawn):
+        return None
+    low = float(drawn.min())
+    high = float(drawn.max())
+    if is_log and low < high:
+        factor = (high / low) ** FREE_AT_ENDS
+        return low / factor, high * factor
+    free = FREE_AT_ENDS * (high - low)
+    return (low - free, high + free) if free > 0.0 else None

@@ -35,8 +35,10 @@ RADIUS_STEPS = (
 )
 # The numbers of samples, below the table's own, at which ACR is drawn.
 SAMPLE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
-# The p_A axis begins this much below the smallest p_A of the curves.
-P_A_MARGIN = 0.06
+# The axis of p_A begins here: images of less are given up by every method.
+LEAST_P_A = 0.05
+# Of logs, which tell p_A from 1/2 on, it begins here.
+LEAST_P_A_OF_LOGS = 0.3
 # Height of a chart on a page, in pixels.
 PAGE_HEIGHT = 400
 # Plotly's format of the radius under the pointer: four significant digits.
@@ -67,13 +69,14 @@ def radius_title(tables: Sequence[Certificates]) -> str:
 
 
 def p_a_grid() -> Floats:
-    """Return p_A from 0 to 1, finer above 0.99, where the curves fall steeply.
+    """Return p_A from 0 to 1, finer above 0.99 and 0.999, where the curves fall steeply.
 
     They are divided, as counts are, so that k / n = x is met exactly.
     """
     coarse = np.arange(401) / 400
     fine = np.arange(9900, 10001, 2) / 10000
-    return np.unique(np.concatenate((coarse, fine)))
+    finest = np.arange(99900, 100001, 2) / 100000
+    return np.unique(np.concatenate((coarse, fine, finest)))
 
 
 def page_axes(
@@ -132,14 +135,15 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
         for row, table in known.items()
     ]
     start = min(float(line.x[0]) for line in lines)
-    left = round(max(0.0, start - P_A_MARGIN), 3)
-    return page_axes(
+    of_logs = start > 0.0
+    chart = page_axes(
         "p_A",
         "images with at least this p_A (%)",
         lines,
-        x_range=(left, 1.0),
-        unknown_below=0.5 if start > 0.0 else None,
+        x_range=(LEAST_P_A_OF_LOGS if of_logs else LEAST_P_A, 1.0),
+        unknown_below=0.5 if of_logs else None,
     )
+    return replace(chart, probit_x=True)
 
 
 def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) -> Line:
@@ -197,7 +201,7 @@ def draw_radius_accuracy(
 
     Args:
         path: the PNG, PDF, SVG or HTML file to write.
-        baseline: name of the table that is drawn in grey; None looks for the Gaussian
+        baseline: name of the table whose curve is solid; None looks for the Gaussian
             one.
 
     Raises:
@@ -238,7 +242,7 @@ def draw_p_a_curves(
 
     Args:
         path: the PNG, PDF, SVG or HTML file to write.
-        baseline: the table of the grey curve, as for `draw_radius_accuracy`.
+        baseline: the table of the solid curve, as for `draw_radius_accuracy`.
 
     Raises:
         Problem: a table that `draw_radius_accuracy` refuses, or a log whose sigma, n
@@ -271,7 +275,20 @@ def _named(
 ) -> tuple[list[Certificates], list[Look]]:
     """Return the tables under distinct names, and the looks of their curves."""
     named = with_distinct_names(tables)
-    return named, looks(len(named), find_baseline(named, baseline))
+    return named, looks_of_tables(named, find_baseline(named, baseline))
+
+
+def looks_of_tables(tables: Sequence[Certificates], baseline: int | None) -> list[Look]:
+    """Return the look of each table's curve: a method has one colour everywhere.
+
+    Args:
+        baseline: the row of the baseline, whose curve is solid; None for none.
+    """
+    names = [table.name for table in tables]
+    methods = [
+        str((table.header.model or {}).get("method") or table.name) for table in tables
+    ]
+    return looks(names, methods, first=baseline)
 
 
 def _draw(chart: Axes, path: Path | str) -> None:

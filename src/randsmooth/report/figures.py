@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,22 @@ from randsmooth.atomic import write_atomically
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
 from randsmooth.report import web
-from randsmooth.report.charts import DASHES, Axes, Line, Look, looks_by_name
+from randsmooth.report.charts import (
+    CROSSES,
+    DASHES,
+    GREY,
+    MARKERS,
+    PROBABILITY_TICKS,
+    Axes,
+    Line,
+    Look,
+    at_quantiles,
+    has_crosses,
+    looks_by_name,
+    with_equal_axes,
+)
+from randsmooth.report.direct_names import names_beside_lines
+from randsmooth.report.drawn_text import NAME_LENGTH, as_text, legend_name
 from randsmooth.report.plotly_charts import plot
 
 # Suffixes of the files that a figure is written to.
@@ -23,10 +39,17 @@ DOTS_PER_INCH = 160
 # matplotlib's line style for each dash pattern of a chart.
 LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
 
+# matplotlib's marks on a line for each marker of a chart.
+MARKER_SHAPES = dict(zip(MARKERS, ("", "o", "s", "^", "D"), strict=True))
+# Points have no dashes: shapes tell them apart.
+MARKERS_OF_POINTS = dict(zip(DASHES, ("o", "s", "^", "D"), strict=True))
+# Distance of the marks on a line, and how far those of the next line are shifted, as
+# shares of the diagonal of the axes.
+MARK_DISTANCE = 0.14
+MARK_SHIFT = 0.035
+
 # Panels side by side; further panels go into the next row.
 PANELS_A_ROW = 3
-# Characters of a name in the legend, or beside a point; longer ones are shortened.
-NAME_LENGTH = 60
 
 # Sizes in inches.
 PANEL_WIDTH = 4.0
@@ -89,7 +112,7 @@ def _page(panels: Sequence[Axes], title: str) -> str:
         scripts=[web.asset(folder, "figure.js")],
         plots=True,
         title=title,
-        figure=[plot(panel, looks) for panel in panels],
+        figure=[plot(panel, looks) for panel in with_equal_axes(panels)],
     )
 
 
@@ -101,27 +124,49 @@ def _image(panels: Sequence[Axes], suffix: str) -> bytes:
 
 
 def _figure(panels: Sequence[Axes]) -> Any:
-    """Draw the panels as matplotlib's figure, with one legend below them all."""
+    """Draw the panels as matplotlib's figure.
+
+    Names stand beside their lines where all of them fit, else in one legend below.
+    """
+    figure, places = _drawn(panels, legend_of_names=False)
+    names = [names_beside_lines(axes) for axes, _ in zip(places, panels, strict=False)]
+    if all(names):
+        return figure
+    figure, _ = _drawn(panels, legend_of_names=True)
+    return figure
+
+
+def _drawn(panels: Sequence[Axes], *, legend_of_names: bool) -> tuple[Any, Any]:
+    """Draw the panels, and a legend of what has no name beside it.
+
+    Returns:
+        matplotlib's figure, and its axes, of which there are more than panels where
+        the last row is not full.
+    """
     with needs("a figure"):
         from matplotlib.figure import Figure
 
     looks = looks_by_name(panels)
+    in_legend = list(looks) if legend_of_names else []
+    if has_crosses(panels):
+        in_legend.append(CROSSES)
     columns = min(PANELS_A_ROW, len(panels))
     rows = _rows_for(len(panels), columns)
     width = max(LEAST_FIGURE_WIDTH, PANEL_WIDTH * columns)
-    legend_columns = _legend_columns(looks, width, most=2 * columns)
-    legend_rows = _rows_for(len(looks), legend_columns)
+    legend_columns = _legend_columns(in_legend, width, most=2 * columns)
+    legend_rows = _rows_for(len(in_legend), legend_columns)
     height = PANEL_HEIGHT * rows + LEGEND_LINE_HEIGHT * legend_rows
     figure = Figure(figsize=(width, height), layout="constrained")
 
     places = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
-    for axes, panel in zip(places, panels, strict=False):
+    for axes, panel in zip(places, with_equal_axes(panels), strict=False):
         _draw_panel(axes, panel, looks)
     # The last row may have more places than panels are left.
     for axes in places[len(panels) :]:
         axes.set_visible(False)
-    _add_legend(figure, places, legend_columns)
-    return figure
+    if in_legend:
+        _add_legend(figure, places, in_legend, legend_columns)
+    return figure, places
 
 
 def _rows_for(count: int, columns: int) -> int:
@@ -129,34 +174,42 @@ def _rows_for(count: int, columns: int) -> int:
     return math.ceil(count / columns)
 
 
-def _legend_columns(looks: Mapping[str, Look], width: float, most: int) -> int:
+def _legend_columns(names: Sequence[str], width: float, most: int) -> int:
     """Return how many entries of the legend fit beside each other."""
-    if not looks:
+    if not names:
         return 1
-    longest = max(len(legend_name(name)) for name in looks)
+    longest = max(len(legend_name(name)) for name in names)
     entry = SAMPLE_WIDTH + LETTER_WIDTH * longest
     return min(most, max(1, int(width / entry)))
 
 
-def _add_legend(figure: Any, places: Any, columns: int) -> None:
+def _add_legend(figure: Any, places: Any, names: Sequence[str], columns: int) -> None:
     """Add one entry a name; a line stands for its name rather than its points."""
     handles = [
         handle for axes in places for handle in axes.get_legend_handles_labels()[0]
     ]
     lines = [handle for handle in handles if handle.get_linestyle() != "None"]
     points = [handle for handle in handles if handle.get_linestyle() == "None"]
-    # Names come in the order of the panels.
-    handle_of_name: dict[str, Any] = {handle.get_label(): handle for handle in handles}
+    handle_of_name: dict[str, Any] = {}
     for handle in (*points, *lines):
         handle_of_name[handle.get_label()] = handle
+    handle_of_name[CROSSES] = _cross()
+    in_order = [legend_name(name) for name in names]
     legend = figure.legend(
-        handle_of_name.values(),
-        handle_of_name.keys(),
+        [handle_of_name[name] for name in in_order],
+        in_order,
         loc="outside lower center",
         ncols=columns,
         frameon=False,
     )
     as_text(*legend.get_texts())
+
+
+def _cross() -> Any:
+    """Return what stands for all crosses in a legend, in no line's colour."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none", marker="x", markersize=4.5, color=GREY)
 
 
 def _draw_panel(axes: Any, panel: Axes, looks: Mapping[str, Look]) -> None:
@@ -168,16 +221,31 @@ def _draw_panel(axes: Any, panel: Axes, looks: Mapping[str, Look]) -> None:
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    for line in panel.lines:
-        _draw_line(axes, line, looks[line.name])
     axes.set_xscale("log" if panel.log_x else "linear")
     axes.set_yscale("log" if panel.log else "linear")
+    for place, line in enumerate(panel.lines):
+        drawn = replace(line, x=at_quantiles(line.x)) if panel.probit_x else line
+        _draw_line(axes, drawn, looks[line.name], place)
     if panel.y_range is not None:
         axes.set_ylim(panel.y_range)
     if panel.x_range is not None:
-        axes.set_xlim(panel.x_range)
+        ends = at_quantiles(panel.x_range) if panel.probit_x else panel.x_range
+        axes.set_xlim(*ends)
+    if panel.probit_x:
+        _mark_probabilities(axes)
     if panel.unknown_below is not None:
-        _shade_unknown(axes, panel.unknown_below)
+        end = panel.unknown_below
+        _shade_unknown(axes, float(at_quantiles([end])[0]) if panel.probit_x else end)
+
+
+def _mark_probabilities(axes: Any) -> None:
+    """Mark probabilities on an axis of their quantiles."""
+    left, right = axes.get_xlim()
+    ticks = dict(zip(at_quantiles(PROBABILITY_TICKS), PROBABILITY_TICKS, strict=True))
+    inside = {at: p for at, p in ticks.items() if left <= at <= right}
+    axes.set_xticks(list(inside), [f"{p:g}" for p in inside.values()])
+    axes.tick_params(axis="x", labelsize=8)
+    axes.set_xlim(left, right)
 
 
 def _short(text: str) -> str:
@@ -201,13 +269,14 @@ def _shade_unknown(axes: Any, right: float) -> None:
     )
 
 
-def _draw_line(axes: Any, line: Line, look: Look) -> None:
+def _draw_line(axes: Any, line: Line, look: Look, place: int) -> None:
+    """Draw a line, or points, which are the `place`-th of the panel."""
     if line.kind == "points":
         axes.plot(
             line.x,
             line.y,
             linestyle="none",
-            marker="x" if line.dashed else "o",
+            marker="x" if line.dashed else MARKERS_OF_POINTS[look.dash],
             markersize=4.5,
             color=look.colour,
             alpha=BEHIND_OPACITY if line.dashed else 1.0,
@@ -218,7 +287,11 @@ def _draw_line(axes: Any, line: Line, look: Look) -> None:
             line.x,
             line.y,
             linestyle="--" if line.dashed else LINE_STYLES[look.dash],
-            linewidth=1.4,
+            linewidth=1.5,
+            marker=MARKER_SHAPES[look.marker],
+            markersize=4.0,
+            # Marks of two lines do not stand above each other.
+            markevery=(MARK_SHIFT * (place % 4), MARK_DISTANCE),
             drawstyle="steps-pre" if line.kind == "step" else "default",
             color=look.colour,
             alpha=BEHIND_OPACITY if line.dashed else 1.0,
@@ -244,23 +317,3 @@ def _draw_line(axes: Any, line: Line, look: Look) -> None:
             color="#444444",
         )
         as_text(note)
-
-
-def legend_name(text: str) -> str:
-    """Return `text` for a legend.
-
-    matplotlib hides labels that start with an underscore: a space of no width keeps
-    them.
-    """
-    short = shortened(printable(text), NAME_LENGTH)
-    return f"\u200b{short}" if short.startswith("_") else short
-
-
-def as_text(*drawn: Any) -> None:
-    """Make matplotlib show the texts `drawn` as they are.
-
-    A name from a file is no formula: $ begins none, and LaTeX, where it is set up, is
-    not run.
-    """
-    for text in drawn:
-        text.set(usetex=False, parse_math=False)

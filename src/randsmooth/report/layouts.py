@@ -1,4 +1,4 @@
-"""Rows of cells as lines of text: aligned columns, Markdown, LaTeX."""
+"""Rows of cells as lines of text, aligned or in Markdown; and how many columns they have."""
 
 import textwrap
 from collections.abc import Sequence
@@ -91,16 +91,14 @@ def pipes(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
 
 
-def tabular(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:
-    """Lay out a LaTeX table of escaped cells; its first row is the head."""
-    head, *body = [rf"{' & '.join(cells)} \\" for cells in rows]
-    sides = "".join("r" if is_figures else "l" for is_figures in figures)
-    return [
-        rf"\begin{{tabular}}{{{sides}}}",
-        r"\hline",
-        head,
-        r"\hline",
-        *body,
-        r"\hline",
-        r"\end{tabular}",
-    ]
+def thinned(radii: Sequence[float], most: int) -> list[float]:
+    """Return the radii of the columns, or every second of them until they are few.
+
+    Example:
+        >>> thinned([0.0, 0.25, 0.5, 0.75, 1.0], most=3)
+        [0.0, 0.5, 1.0]
+    """
+    left = list(radii)
+    while len(left) > most:
+        left = left[::2]
+    return left

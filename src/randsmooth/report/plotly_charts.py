@@ -1,11 +1,24 @@
 """Charts of a page: what Plotly draws."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from randsmooth.escape import plotly, printable
-from randsmooth.report.charts import DASHES, Axes, Line, Look, Numbers, looks_by_name
+from randsmooth.report.charts import (
+    CROSSES,
+    DASHES,
+    GREY,
+    PROBABILITY_TICKS,
+    Axes,
+    Line,
+    Look,
+    Numbers,
+    at_quantiles,
+    has_crosses,
+    looks_by_name,
+)
 
 Plot = dict[str, Any]
 
@@ -15,6 +28,14 @@ BAND_OPACITY = 0.15
 BEHIND_OPACITY = 0.6
 # Plotly's pattern of a bar for each dash pattern of a line.
 BAR_PATTERNS = dict(zip(DASHES, ("", "/", ".", "x"), strict=True))
+# Points have no dashes: symbols tell them apart.
+SYMBOLS_OF_POINTS = dict(
+    zip(DASHES, ("circle", "square", "triangle-up", "diamond"), strict=True)
+)
+# Marks on a line, at most.
+MOST_MARKS = 10
+# Decimals of the normal quantile at which a probability is drawn.
+QUANTILE_DECIMALS = 4
 # Plotly's mode for each kind of line that has one of its own.
 MODES = {"points": "markers", "marked line": "lines+markers"}
 LABELLED_POINT = "%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>"
@@ -56,11 +77,13 @@ def plot(panel: Axes, by_name: Mapping[str, Look] | None = None) -> Plot:
     traces = []
     in_legend = set()
     for line in panel.lines:
-        drawn = list(_traces(line, looks[line.name], precision))
+        drawn = list(_traces(line, looks[line.name], precision, probit=panel.probit_x))
         # Of the traces of a line the last is the line itself.
         drawn[-1]["showlegend"] = by_name is not None and line.name not in in_legend
         in_legend.add(line.name)
         traces += drawn
+    if by_name is not None and has_crosses([panel]):
+        traces.append(_key_of_crosses())
     return {"data": traces, "layout": _layout(panel, is_figure=by_name is not None)}
 
 
@@ -84,8 +107,11 @@ def _layout(panel: Axes, *, is_figure: bool) -> Plot:
         layout["margin"] = {"r": 12, "b": 48}
     if panel.unknown_below is not None:
         left = (panel.x_range or (0.0, 1.0))[0]
-        layout["shapes"] = [_unknown_zone(left, panel.unknown_below)]
-        layout["annotations"] = [_unknown_note(left, panel.unknown_below)]
+        ends = [left, panel.unknown_below]
+        if panel.probit_x:
+            ends = at_quantiles(ends).tolist()
+        layout["shapes"] = [_unknown_zone(*ends)]
+        layout["annotations"] = [_unknown_note(*ends)]
     return layout
 
 
@@ -118,6 +144,8 @@ def _unknown_note(left: float, right: float) -> Plot:
 
 def _axes(panel: Axes) -> tuple[Plot, Plot]:
     x = _axis(panel.x, panel.x_range, panel.log_x)
+    if panel.probit_x:
+        x |= _probabilities(panel.x_range)
     if panel.hover:
         x["hoverformat"] = panel.hover
     y = _axis(panel.y, panel.y_range, panel.log)
@@ -129,20 +157,40 @@ def _axes(panel: Axes) -> tuple[Plot, Plot]:
     return x, y
 
 
+def _probabilities(span: tuple[float, float] | None) -> Plot:
+    """Return what marks probabilities on an axis of their normal quantiles."""
+    marks: Plot = {
+        "tickvals": _rounded(at_quantiles(PROBABILITY_TICKS), QUANTILE_DECIMALS),
+        "ticktext": [f"{p:g}" for p in PROBABILITY_TICKS],
+        "unifiedhovertitle": {"text": "%{customdata}"},
+    }
+    if span is not None:
+        marks["range"] = _rounded(at_quantiles(span), QUANTILE_DECIMALS)
+    return marks
+
+
 def _axis(label: str, span: tuple[float, float] | None, log: bool) -> Plot:
     axis: Plot = {"title": {"text": plotly(label)}, "automargin": True}
     if log:
         axis["type"] = "log"
         axis["dtick"] = 1
+        if span is not None:
+            axis["range"] = [math.log10(end) for end in span]
     elif span is not None:
         axis["range"] = list(span)
     return axis
 
 
-def _traces(line: Line, look: Look, precision: Precision) -> Iterator[Plot]:
+def _traces(
+    line: Line, look: Look, precision: Precision, *, probit: bool
+) -> Iterator[Plot]:
     """Draw the band of a line, if it has one, and then the line itself.
 
     The upper end of the band is filled down to its lower end.
+
+    Args:
+        probit: whether x is a probability that is drawn at its quantile; the pointer
+            reads the probability.
     """
     shared: Plot = {
         "legendgroup": printable(line.name) if line.row is None else str(line.row),
@@ -154,6 +202,9 @@ def _traces(line: Line, look: Look, precision: Precision) -> Iterator[Plot]:
         return
     shared["type"] = "scatter"
     shared["x"] = _rounded(line.x, precision.decimals + 2)
+    if probit:
+        shared["customdata"] = shared["x"]
+        shared["x"] = _rounded(at_quantiles(shared["x"]), QUANTILE_DECIMALS)
     if line.low is not None and line.high is not None:
         edge = shared | {
             "mode": "lines",
@@ -192,12 +243,28 @@ def _middle(line: Line, look: Look, precision: Precision) -> Plot:
     if line.hover:
         drawn["hovertemplate"] = line.hover
     if line.kind == "points":
-        symbol = "x" if line.dashed else "circle"
+        symbol = "x" if line.dashed else SYMBOLS_OF_POINTS[look.dash]
         drawn["marker"] = {"color": look.colour, "symbol": symbol, "size": 8}
+    elif look.marker:
+        drawn["mode"] = "lines+markers"
+        drawn["marker"] = {"symbol": look.marker, "size": 7, "maxdisplayed": MOST_MARKS}
     if line.labels:
         drawn["text"] = [plotly(label, LABEL_LENGTH) for label in line.labels]
         drawn["hovertemplate"] = LABELLED_POINT
     return drawn
+
+
+def _key_of_crosses() -> Plot:
+    """Return an entry of the legend that explains all crosses, in no line's colour."""
+    return {
+        "type": "scatter",
+        "x": [None],
+        "y": [None],
+        "mode": "markers",
+        "marker": {"color": GREY, "symbol": "x", "size": 8},
+        "name": CROSSES,
+        "showlegend": True,
+    }
 
 
 def _shape(line: Line) -> Plot:

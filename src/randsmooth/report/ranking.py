@@ -14,6 +14,7 @@ from randsmooth.noise import NORMS
 from randsmooth.report.baseline import find_gaussian, paired_with
 from randsmooth.report.entries import Entry
 from randsmooth.report.grouping import gathered
+from randsmooth.report.layouts import thinned
 from randsmooth.report.ranking_radius import (
     LEVEL_BESIDE,
     NOT_RANKED,
@@ -203,9 +204,7 @@ def usual_radii(entries: Sequence[Entry], most: int = MOST_RADII) -> list[float]
     """
     usual = metrics.usual_radii([entry.table for entry in entries])
     # The first is 0, which has a column of its own: smoothed accuracy.
-    while len(usual) > most + 1:
-        usual = usual[::2]
-    return usual[1:]
+    return thinned(usual, most + 1)[1:]
 
 
 def _setting_of(entry: Entry) -> tuple[Any, ...]:

@@ -5,14 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth import errors
+from randsmooth import errors, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.report.formats.latex import to_latex
 from randsmooth.report.formats.markdown import to_markdown
 from randsmooth.report.formats.programs import to_csv, to_json
 from randsmooth.report.formats.terminal import to_short_lines as to_short_lines
 from randsmooth.report.formats.terminal import to_text
+from randsmooth.report.layouts import thinned
 from randsmooth.report.sheet import Sheet, build_sheet
+
+# Radii in a column of a paper, where none are asked for.
+MOST_RADII_IN_LATEX = 5
 
 # The function that prints a sheet in each format.
 FORMATS: dict[str, Callable[[Sheet], str]] = {
@@ -42,7 +46,8 @@ def render(
 
     Args:
         radii: the radii of the certified accuracies, in the tables' norm; None for 0,
-            0.25, ... as far as any table certifies (see `metrics.usual_radii`).
+            0.25, ... as far as any table certifies (see `metrics.usual_radii`), of
+            which LaTeX has MOST_RADII_IN_LATEX at most.
         format: the format of the result: text, md, latex, csv or json.
         baseline: name of the table that the others are compared with; None looks for
             the Gaussian one.
@@ -71,5 +76,9 @@ def render(
     """
     if format not in FORMATS:
         raise errors.unknown("format", format, FORMATS)
+    if format == "latex" and radii is None and tables:
+        # A column of a paper has room for few.
+        usual = thinned(metrics.usual_radii(tables), MOST_RADII_IN_LATEX)
+        radii = sorted({*usual, *([] if at is None else [at])})
     sheet = build_sheet(tables, radii, baseline, at=at, labels=labels, anyway=anyway)
     return FORMATS[format](sheet)

@@ -1,42 +1,117 @@
 """The table of a comparison in LaTeX."""
 
+from collections.abc import Sequence
+
 from randsmooth import escape
-from randsmooth.report.formats.legends import figure_sides, legend, marked_rows
-from randsmooth.report.layouts import tabular
-from randsmooth.report.printed import UNKNOWN_FIGURE
+from randsmooth.metrics import Estimate
+from randsmooth.report.formats.legends import figure_sides
+from randsmooth.report.latex_table import Span, floating_table
+from randsmooth.report.printed import UNKNOWN_FIGURE, SheetColumn
 from randsmooth.report.sheet import Sheet
+
+# Level of p_A that has a column: the far end of its curve, which no sigma stretches.
+LEVEL_OF_P_A = 0.9
 
 
 def to_latex(sheet: Sheet) -> str:
-    r"""Return a tabular that needs only xcolor, and a legend of its marks.
+    r"""Return a floating table that needs only booktabs.
 
-    Figures that are shown to be above the baseline are in \textbf, those below it in
-    \textcolor{gray}.
+    It has certified accuracy at the radii of the sheet, the share of images with p_A of
+    at least LEVEL_OF_P_A, and ACR. Figures that are shown to be above the baseline are
+    in \textbf, those below it in \textit. Remarks are no part of it.
     """
-    titles = ["Method", "Images"]
-    titles += [rf"$p_A \geq {level:g}$" for level in sheet.p_a_levels]
-    titles.append("ACR")
-    titles += [column.title for column in sheet.accuracy]
-    titles.append("Abstain")
-    rows = marked_rows(
-        sheet,
-        title=escape.latex,
-        images="d",
-        mark=_marked,
-        # A template: {{ stands for {, and {} for the ends of the interval.
-        interval=r" {{\scriptsize [{}]}}",
+    shares = _shares_of_p_a(sheet)
+    images = _images(sheet)
+    titles = ["Method"]
+    if images:
+        titles.append("Images")
+    span = Span(
+        rf"Accuracy (\%) at {escape.latex(sheet.norm.radius)}",
+        first=len(titles),
+        columns=len(sheet.accuracy),
     )
-    legend_lines = [
-        escape.latex(sentence) for sentence in legend(sheet, "gray", provenance=False)
-    ]
-    lines = [
-        r"% needs \usepackage{xcolor}",
-        *tabular([titles, *rows], figure_sides(titles)),
-        r"{\par\smallskip\footnotesize",
-        *legend_lines,
-        r"\par}",
-    ]
+    titles += [escape.latex(column.title) for column in sheet.accuracy]
+    if shares is not None:
+        titles.append(rf"$p_A \geq {LEVEL_OF_P_A:g}$")
+    titles.append("ACR")
+
+    rows = []
+    for row, title in enumerate(sheet.titles):
+        acr_shown, *shown, _ = sheet.shown[row]
+        cells = [escape.latex(title)]
+        if images:
+            cells.append(images[row])
+        for column, above in zip(sheet.accuracy, shown, strict=True):
+            cells.append(_marked(column.figures[row], above))
+        if shares is not None:
+            cells.append(_marked(shares.figures[row], 0))
+        cells.append(_marked(sheet.acr.figures[row], acr_shown))
+        rows.append(cells)
+    lines = floating_table([titles, *rows], figure_sides(titles), _caption(sheet), span)
     return "\n".join(lines) + "\n"
+
+
+def _images(sheet: Sheet) -> list[str]:
+    """Return the number of images of each table; none where they are as many."""
+    numbers = [f"{len(table):,}" for table in sheet.tables]
+    return numbers if len(set(numbers)) > 1 else []
+
+
+def _shares_of_p_a(sheet: Sheet) -> SheetColumn | None:
+    """Return the column of p_A; None where no table knows its p_A."""
+    columns = dict(zip(sheet.p_a_levels, sheet.p_a_columns, strict=True))
+    return columns.get(LEVEL_OF_P_A)
+
+
+def _caption(sheet: Sheet) -> str:
+    """Say what the table shows, how sure its figures are, and what its marks mean."""
+    sentences = [_what_is_shown(sheet), *_how_sure(sheet)]
+    if any(any(signs) for signs in sheet.shown):
+        baseline = escape.latex(sheet.tables[sheet.baseline or 0].name)
+        sentences.append(
+            rf"Bold: shown to be above {baseline}; \textit{{italic}}: shown to be below "
+            r"it; all at once with 95\% confidence."
+        )
+    return " ".join(sentences)
+
+
+def _what_is_shown(sheet: Sheet) -> str:
+    columns = "Certified accuracy"
+    if _shares_of_p_a(sheet) is not None:
+        columns += rf", the share of images (\%) with $p_A \geq {LEVEL_OF_P_A:g}$,"
+    images = ""
+    if not _images(sheet):
+        images = f"{len(sheet.tables[0]):,} images, "
+    settings = escape.latex(f"{images}{sheet.shared}")
+    return f"{columns} and average certified radius (ACR): {settings}."
+
+
+def _how_sure(sheet: Sheet) -> list[str]:
+    """Return how far the 95% intervals reach from the figures, at most."""
+    accuracies = [
+        summary.accuracy[radius]
+        for summary in sheet.summaries
+        for radius in sheet.radii
+    ]
+    points = _reach(accuracies)
+    radius = _reach([summary.acr for summary in sheet.summaries])
+    if points is None or radius is None:
+        return []
+    decimals = len(sheet.acr.figures[0].partition(".")[2])
+    return [
+        rf"95\% intervals reach at most {100.0 * points:.1f} points, "
+        f"of ACR {radius:.{decimals}f}, to either side."
+    ]
+
+
+def _reach(estimates: Sequence[Estimate | None]) -> float | None:
+    """Return the farthest end of an interval from its figure; None without any."""
+    reaches = [
+        max(estimate.high - estimate.value, estimate.value - estimate.low)
+        for estimate in estimates
+        if estimate is not None
+    ]
+    return max(reaches, default=None)
 
 
 def _marked(figure: str, above: int) -> str:
@@ -45,5 +120,5 @@ def _marked(figure: str, above: int) -> str:
     if above > 0:
         return rf"\textbf{{{printed}}}"
     if above < 0:
-        return rf"\textcolor{{gray}}{{{printed}}}"
+        return rf"\textit{{{printed}}}"
     return printed

@@ -28,16 +28,10 @@ def without_p_a_sentences(
     ]
 
 
-# The notes on tables that belong to their provenance, and in no paper.
-OF_PROVENANCE = ("noted_of_tables",)
-
-
 def legend(
     sheet: Sheet,
     below: str,
     escaped: Callable[[str], str] = printable,
-    *,
-    provenance: bool = True,
 ) -> Iterator[str]:
     """Explain the figures and marks, and warn before they are compared.
 
@@ -45,7 +39,6 @@ def legend(
         sheet: the tables and their figures.
         below: the mark of a figure that is shown to be below the baseline.
         escaped: makes a name from a file safe in the format.
-        provenance: whether to tell what was inferred about the tables, too.
     """
     unit = sheet.norm.title
     yield (
@@ -57,11 +50,7 @@ def legend(
         yield _marks_legend(sheet, below, escaped)
     if sheet.p_a_columns:
         yield P_A_LEGEND
-    remarks = [
-        in_print(remark)
-        for remark in sheet.remarks
-        if provenance or remark.kind not in OF_PROVENANCE
-    ]
+    remarks = map(in_print, sheet.remarks)
     for sentence in (*remarks, *without_p_a_sentences(sheet)):
         yield escaped(sentence)
 

@@ -14,7 +14,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import WrongTable
 from randsmooth.notes import Note
 from randsmooth.progress import worded
-from randsmooth.report import charts, curves, web
+from randsmooth.report import curves, web
 from randsmooth.report.answer import EVIDENCE_HEADING
 from randsmooth.report.baseline import paired_with
 from randsmooth.report.page.panel import PageContent, PanelView, Pictures
@@ -192,7 +192,7 @@ def page_content(
         ['0.189']
     """
     sheet = build_sheet(tables, radii, baseline, at=at, labels=labels, anyway=anyway)
-    looks = charts.looks(len(sheet.tables), sheet.baseline)
+    looks = curves.looks_of_tables(sheet.tables, sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
     _require_shared_images(sheet)
     known_p_a = {

@@ -1,6 +1,6 @@
 // The slider: it reads all curves at one radius, and follows the pointer over either of the two charts of curves.
 (function () {
-  const stops = report.data.panels.accuracy_curves, linked = { radius: stops.radii, p_a: stops.p_a };
+  const stops = report.data.panels.accuracy_curves, linked = { radius: stops.radii, p_a: stops.p_a_at };
   const slider = document.getElementById("slider"), output = document.getElementById("stop");
   const own = Object.fromEntries(Object.keys(linked).filter(report.isDrawn).map((id) => [id, report.data.plots[id].layout.shapes || []]));
 
@@ -13,7 +13,7 @@
   function slide() {
     const at = Number(slider.value), radius = stops.radii[at], p = stops.p_a[at];
     mark("radius", radius);
-    mark("p_a", p);
+    mark("p_a", stops.p_a_at[at]);
     const figures = stops.names.map((name, row) => [name, stops.accuracy[row][at]]).filter((_, row) => report.shown(row));
     const where = `radius ${radius.toFixed(stops.digits)}` + (p === null ? "" : ` (p_A ${p.toFixed(3)})`);
     output.textContent = `${where}: ` + figures.map(([name, v]) => `\u2068${name}\u2069 ${(v / 10).toFixed(1)}%`).join(", ");

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.noise import NORMS
+from randsmooth.report.charts import at_quantiles
 from randsmooth.report.page.panel import PageContent, PanelView
 
 # Steps of the slider from radius 0 to the farthest one.
@@ -71,9 +72,17 @@ def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, A
         "radii": radii.tolist(),
         "digits": printed_decimals,
         "p_a": p_a,
+        "p_a_at": [_place_of(share) for share in p_a],
         "accuracy": [_accuracies(table, radii) for table in tables],
         "names": [table.name for table in tables],
     }
+
+
+def _place_of(p_a: float | None) -> float | None:
+    """Return where a p_A lies on the axis of its chart."""
+    if p_a is None:
+        return None
+    return round(float(at_quantiles([p_a])[0]), STOP_DECIMALS)
 
 
 def _accuracies(table: Certificates, radii: NDArray[np.float64]) -> list[int]:

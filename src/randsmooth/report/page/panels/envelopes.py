@@ -29,7 +29,7 @@ def view(content: PageContent) -> PanelView | None:
     shares = panels[0]
     lines = []
     names = []
-    for line, look in zip(shares.lines, looks(len(groups), None), strict=True):
+    for line, look in zip(shares.lines, looks(list(groups)), strict=True):
         lines.append(replace(line, look=look, hover="%{y:.1f}%"))
         names.append((look, line.name, len(groups[line.name])))
     return PanelView(
