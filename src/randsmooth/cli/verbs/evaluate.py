@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from randsmooth import report
 from randsmooth.atomic import write_atomically
 from randsmooth.cli.certificate_files import Compared
-from randsmooth.cli.output import writing
+from randsmooth.cli.output import note, writing
 from randsmooth.escape import say
 
 
@@ -37,10 +38,18 @@ def run(settings: Evaluate) -> None:
     """
     if settings.out is None:
         # The text ends with a line break of its own.
-        say(settings.rendered(settings.read_tables(), settings.format), end="")
+        say(_text(settings), end="")
         return
     # The tables are read only once it is known that the file may be written.
     with writing([settings.out], overwrite=settings.overwrite):
-        text = settings.rendered(settings.read_tables(), settings.format)
-        write_atomically(settings.out, text.encode())
+        write_atomically(settings.out, _text(settings).encode())
     say(settings.out)
+
+
+def _text(settings: Evaluate) -> str:
+    """Return the table in its format; remarks that a paper has no room for are noted."""
+    tables = settings.read_tables()
+    if settings.format == "latex":
+        for remark in report.remarks(tables):
+            note(remark)
+    return settings.rendered(tables, settings.format)

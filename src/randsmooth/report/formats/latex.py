@@ -6,8 +6,8 @@ from randsmooth import escape
 from randsmooth.metrics import Estimate
 from randsmooth.report.formats.legends import figure_sides
 from randsmooth.report.latex_table import Span, floating_table
-from randsmooth.report.printed import UNKNOWN_FIGURE, SheetColumn
-from randsmooth.report.sheet import Sheet
+from randsmooth.report.printed import UNKNOWN_FIGURE
+from randsmooth.report.sheet import Sheet, SheetColumn
 
 # Level of p_A that has a column: the far end of its curve, which no sigma stretches.
 LEVEL_OF_P_A = 0.9
