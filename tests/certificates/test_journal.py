@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -260,6 +261,18 @@ def test_rows_that_are_kept_take_little_memory_and_say_the_same() -> None:
         and table.counts.dtype == np.int64
         and table.counts[0].tolist() == many.tolist()
     )
+
+
+@pytest.mark.parametrize("name", ["counts0", "counts"])
+def test_a_row_of_other_classes_is_refused_by_the_counts_that_differ(
+    make: Make, name: str
+) -> None:
+    table = make(3)
+    rows = rows_of(table)
+    changed: dict[str, Any] = {name: np.zeros(7, np.int64)}
+    rows[2] = replace(rows[2], **changed)
+    with refused(WrongFile, name, value=7):
+        table_of_rows(table.header, rows)
 
 
 def test_each_row_is_of_its_machine(make: Make, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def rewrite(
         header = Header.from_facts(json.loads(metadata[KEY]))
         try:
             with parquet.open_parquet(path) as file:
-                parts = parquet._parts_in(file, path, header.columns)
+                parts = parquet._parts_in(file, path, header.count_columns)
         except Problem:
             return
         metadata[DIGESTS] = digests(metadata[KEY], parts)

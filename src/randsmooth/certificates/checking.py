@@ -55,11 +55,16 @@ def check_file(
 def _check_log(
     path: Path, sigma: float | None, n: int | None, alpha: float | None
 ) -> str:
-    """Check that the columns of a log agree, and its radii where their most is known."""
+    """Check that the columns of a log agree, and that its radii are possible.
+
+    Radii can be checked only where sigma, n and alpha are known.
+    """
+    # `read` raises where the columns of a log contradict each other.
     log = read(path)
     sentence = (
         f"log: {len(log)} images; it has no digest, `correct` fits label and predict"
     )
+    # `infer` raises where a radius is beyond what sigma, n and alpha certify.
     header = infer(log, path, sigma=sigma, n=n, alpha=alpha).header
     facts = {"sigma": header.sigma, "n": header.n, "alpha": header.alpha}
     unknown = [name for name, value in facts.items() if value is None]
@@ -75,10 +80,11 @@ def _check_log(
 
 
 def _check_table(path: Path) -> str:
-    """Check a Parquet file: also the columns that follow from the counts."""
-    # Logs need no Arrow.
+    """Check a Parquet file, including the columns that follow from its counts."""
+    # Imported here: it loads Arrow, which takes long, and logs are checked without it.
     from randsmooth.certificates.parquet import read_parquet
 
+    # This raises where digests, header or evidence are not right.
     table = read_parquet(path)
     derived = table.derived()
     stored = _stored_columns(path, derived)
@@ -101,6 +107,7 @@ def _stored_columns(
     path: Path, derived: Mapping[str, NDArray[Any]]
 ) -> dict[str, NDArray[Any]]:
     """Return those columns of a Parquet file that can be `derived` from its counts."""
+    # Imported here: see `_check_table`.
     from randsmooth.certificates.parquet import check_numeric, open_parquet
 
     with open_parquet(path) as file:
@@ -129,6 +136,7 @@ def _check_derived(
         idx: (N,) positions of the images.
     """
     wrong = column != right
+    # Floats may differ in their last bits.
     if right.dtype.kind == column.dtype.kind == "f":
         wrong = ~np.isclose(column, right, rtol=RADIUS_TOLERANCE, atol=RADIUS_TOLERANCE)
     rows = np.flatnonzero(wrong)
@@ -143,9 +151,13 @@ def _check_derived(
 
 
 def _unchecked(header: Header) -> str:
-    """Return the unchecked conditions on counts of another program; empty for ours."""
+    """Return what cannot be checked of counts that another program made.
+
+    It is empty for counts of randsmooth, whose header names no source.
+    """
     if not header.source:
         return ""
+    # `from_counts` never knows the first three.
     facts = {
         "seed": header.seed,
         "model": header.model,
@@ -168,6 +180,7 @@ def _check_journal(path: Path) -> str:
     if planned:
         images += f" of {planned}"
     noun = "image" if len(journal.rows) == 1 else "images"
+    # `journal.size` ends with the last finished line.
     torn = ""
     if journal.size < path.stat().st_size:
         torn = "; the unfinished one behind them does not count"

@@ -28,6 +28,9 @@ LISTS = ("counts0", "counts", "path")
 # A column for each class: counts_0, counts_1, ...
 COLUMN_OF_CLASS = re.compile(r"(counts0?)_(0|[1-9]\d{0,5})", re.ASCII)
 
+# In a shape: an axis may have any length.
+ANY_LENGTH = None
+
 SEPARATORS = "\t,;"
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 
@@ -37,7 +40,9 @@ NO_CLASS = {"label": NO_LABEL, "predict": ABSTAIN}
 
 def columns_given(counts: Any) -> tuple[dict[str, Any], str]:
     """Return the known columns in the first argument of `from_counts`, and the name of
-    their file, if they are in one.
+    their file; the name is empty where they are in none.
+
+    Nothing is known where the argument is None. An array alone is the column `counts`.
 
     Raises:
         Problem: a file that cannot be read, or holds something else than its columns
@@ -66,6 +71,11 @@ def _known_columns(table: Any, keys: Iterable[Any], where: str) -> dict[str, Any
     """Return the columns of a `table` that are known here, by name.
 
     Columns of single classes (counts_0, counts_1, ...) are put together.
+
+    Args:
+        table: a mapping, or a DataFrame.
+        keys: the names of all its columns.
+        where: the words for the table in errors.
     """
     names = [str(key) for key in keys]
     known = {name: table[name] for name in names if name in (*NUMBERS, *LISTS)}
@@ -80,6 +90,7 @@ def _known_columns(table: Any, keys: Iterable[Any], where: str) -> dict[str, Any
                 f"or {stem} too"
             )
         columns = [np.asarray(table[f"{stem}_{k}"]) for k in classes]
+        # K columns (N,) make the counts (N, K).
         known[stem] = np.stack(columns, axis=1)
     if not known.keys() & {"counts", "n_A", "path"}:
         raise BadValue(
@@ -105,6 +116,7 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
     text = read_text(path)
     json_lines = path.suffix in JSON_LINES
     first_line = text.partition("\n")[0]
+    # Without any, there is one column, and every separator will do.
     separator = next((mark for mark in SEPARATORS if mark in first_line), ",")
     if not json_lines:
         # pandas renames equal names, and takes long where there are many.
@@ -129,6 +141,7 @@ def _columns_of_file(path: Path) -> dict[str, Any]:
 
 
 def _check_each_name_once(path: Path, names: Iterable[str]) -> None:
+    """Raise WrongFile for a name that two columns have."""
     for name, times in Counter(names).items():
         if times > 1:
             raise WrongFile(
@@ -141,14 +154,17 @@ def _check_each_name_once(path: Path, names: Iterable[str]) -> None:
 def arrays_given(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given columns of N images as arrays that agree in their lengths.
 
-    `counts` is (N, K), or (N,) of the picked class.
+    `counts` is (N, K), or (N,) of the picked class. `path` is a list of N arrays.
+    `seconds` is 0 for every image if it is not given.
 
     Raises:
-        Problem: there are no counts, or one of the others is impossible.
+        Problem: there are no counts, or a column is impossible.
     """
     arrays: dict[str, Any] = {}
     if "path" in given:
-        arrays["path"] = [whole_numbers("path", path, None) for path in given["path"]]
+        arrays["path"] = [
+            whole_numbers("path", path, ANY_LENGTH) for path in given["path"]
+        ]
     arrays["counts"] = _counts_array(given, arrays.get("path"))
 
     N = len(arrays["counts"])
@@ -156,9 +172,10 @@ def arrays_given(given: Mapping[str, Any]) -> dict[str, Any]:
         if name in given:
             arrays[name] = whole_numbers(name, given[name], N)
     if "counts0" in given:
-        arrays["counts0"] = whole_numbers("counts0", given["counts0"], N, None)
+        arrays["counts0"] = whole_numbers("counts0", given["counts0"], N, ANY_LENGTH)
     if "n" in given:
-        arrays["n"] = whole_numbers("n", np.atleast_1d(given["n"]), None)
+        # One number for all images, or one for each: they must be equal (`_budget`).
+        arrays["n"] = whole_numbers("n", np.atleast_1d(given["n"]), ANY_LENGTH)
     try:
         arrays["seconds"] = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
     except (TypeError, ValueError):
@@ -169,15 +186,18 @@ def arrays_given(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counts_array(given: Mapping[str, Any], paths: list[Ints] | None) -> Ints:
-    """Return the counts (N, K), or (N,) of the picked class, which the last looks say
-    where they alone are given.
+    """Return the counts (N, K) of every class, or (N,) of the picked class alone.
+
+    Where only `paths` are given, the last look of each says how often the picked class
+    came out.
     """
     name = next((name for name in ("counts", "n_A") if name in given), None)
     if name is not None:
         values = given[name]
-        first = next(iter(values), 0) if np.iterable(values) else 0
-        of_each_class = np.iterable(first) and not isinstance(first, str)
-        shape = (None, None) if of_each_class else (None,)
+        first_row = next(iter(values), 0) if np.iterable(values) else 0
+        # A text can be iterated over, and is no row of counts.
+        of_each_class = np.iterable(first_row) and not isinstance(first_row, str)
+        shape = (ANY_LENGTH, ANY_LENGTH) if of_each_class else (ANY_LENGTH,)
         return whole_numbers(name, values, *shape)
     if paths is not None:
         return np.array([path[-1] if len(path) else 0 for path in paths], np.int64)
@@ -189,14 +209,19 @@ def _counts_array(given: Mapping[str, Any], paths: list[Ints] | None) -> Ints:
 
 
 def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
-    """Return `values` as whole numbers from 0, or NO_CLASS, in the given `shape`, in
-    which None stands for any length.
+    """Return the values of a column as an array of whole numbers.
 
     Floats without a fraction are whole numbers: another program may have written 990.0.
 
+    Args:
+        name: the name of the column, by which it is known whether a number below 0 may
+            say that there is no class.
+        values: the values.
+        shape: the length of each axis, or ANY_LENGTH; no axis for a single number.
+
     Raises:
         Problem: they have another shape, or one is no number, has a fraction, or lies
-            outside 0..MOST_SAMPLES.
+            outside 0..MOST_SAMPLES (from -1 for a class that may be absent).
     """
     least = NO_CLASS.get(name, 0)
     try:
@@ -208,7 +233,7 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
         raise BadValue(f"{name} has rows of different lengths") from None
 
     if not _has_shape(array, shape):
-        expected = ", ".join("any" if n is None else str(n) for n in shape)
+        expected = ", ".join("any" if n is ANY_LENGTH else str(n) for n in shape)
         raise BadValue(f"{name} has shape {array.shape}; expected ({expected})")
     if array.size and array.dtype.kind not in "iuf":
         raise BadValue(
@@ -230,10 +255,10 @@ def whole_numbers(name: str, values: ArrayLike, *shape: int | None) -> Ints:
 
 
 def _has_shape(array: np.ndarray[Any, Any], shape: tuple[int | None, ...]) -> bool:
-    """Return whether an array has this shape, in which None stands for any length."""
+    """Return whether an array has this shape, in which an axis may be ANY_LENGTH."""
     if array.ndim != len(shape):
         return False
     return all(
-        expected in (None, length)
+        expected in (ANY_LENGTH, length)
         for expected, length in zip(shape, array.shape, strict=True)
     )

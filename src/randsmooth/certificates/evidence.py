@@ -51,7 +51,10 @@ class Column:
     optional: bool = False
 
     def shape(self, N: int, K: int) -> tuple[int, ...]:
-        """Return that of the column of N images and K classes."""
+        """Return the shape of this column in a table of N images and K classes.
+
+        A column of looks has none, as images differ in how many they have.
+        """
         if self.of == "class":
             return (N, K)
         if self.of == "byte":
@@ -71,7 +74,7 @@ COLUMNS = {
     "u": Column(dtype=np.float64, optional=True),
 }
 
-# The columns of shape (N, ...): of looks, each image has an array of its own.
+# The columns that are one array each. `path` is none: it has an array for each image.
 ARRAYS = tuple(name for name in COLUMNS if name != "path")
 
 
@@ -81,11 +84,18 @@ def check_columns(
     """Raise Problem unless these are N rows of K classes, each of another image, in the
     shapes and types of COLUMNS.
 
-    Times are finite and not below 0, machines are among those of the header, and
-    uniform numbers are there under the randomised bound alone.
+    Times must be finite and not below 0, and machines among those of the header.
+    Uniform numbers must be there under the randomised bound, and under no other.
+
+    Args:
+        header: the header of the table.
+        columns: the value of every name in ARRAYS, None where an optional one is
+            absent.
+        paths: the looks of each image; None where every image was looked at once.
     """
     idx = columns["idx"]
     counts = columns["counts"]
+    # What has no length, or is no matrix, is refused by its own check below.
     N = len(idx) if np.ndim(idx) else 0
     K = max(1, counts.shape[1]) if np.ndim(counts) == 2 else 1
     for name in ARRAYS:
@@ -130,34 +140,35 @@ def _check_uniform_numbers(header: Header, u: Array | None) -> None:
 
 
 def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Raise Problem unless the value of the column `name` is an array of this shape,
+    of numbers of the column's kind.
+    """
     dtype = COLUMNS[name].dtype
-    if not isinstance(array, np.ndarray):
-        got = type(array).__name__
-    elif (
-        array.shape != shape
-        or array.dtype.kind not in "iuf"
-        or not np.can_cast(array.dtype, dtype, "same_kind")
-    ):
+    got = type(array).__name__
+    if isinstance(array, np.ndarray):
         got = f"{array.dtype} {array.shape}"
-    else:
-        return
+        holds_numbers = array.dtype.kind in "iuf"
+        same_kind = np.can_cast(array.dtype, dtype, "same_kind")
+        if array.shape == shape and holds_numbers and same_kind:
+            return
     raise WrongTable(
         f"{name} must be an array of {dtype.__name__} of shape {shape}; got {got}"
     )
 
 
-def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:
+def refuse(idx: Array, wrong: ArrayLike, fault_of: Callable[[int], str]) -> None:
     """Raise Problem for the first of the images `idx` (N,) that is `wrong` (N,).
 
-    The message is the text that `say` returns for its row.
+    The message names the image, and goes on with what `fault_of` returns for its row.
     """
     rows = np.flatnonzero(wrong)
     if len(rows):
-        raise WrongTable(f"image {idx[rows[0]]} {say(int(rows[0]))}")
+        row = int(rows[0])
+        raise WrongTable(f"image {idx[row]} {fault_of(row)}")
 
 
 def check_images(idx: Array) -> None:
-    """Raise Problem for an image below 0, or there twice."""
+    """Raise Problem for a position `idx` (N,) that is below 0 or occurs twice."""
     refuse(idx, idx < 0, lambda row: "is not a position; positions start at 0")
     unique, times = np.unique(idx, return_counts=True)
     if len(unique) < len(idx):
@@ -173,21 +184,24 @@ def check_evidence(
     these counts and labels.
 
     Args:
-        header: the header of the table, from which classes, n0, bound, lumped and
-            label_aware are used.
-        rule: the one that it names.
+        header: the header of the table.
+        rule: the rule that the header names.
         evidence: the samples of N images that bound p_A.
-        counts0: (N, K) class counts of the samples that picked the class.
+        counts0: (N, K) class counts of the samples that picked the class, or (N, K + 1)
+            where the header is lumped.
         label: (N,) true classes, or NO_LABEL for all images.
     """
     idx = evidence.idx
     picked = evidence.picked
+    # Where only the picked class was counted, a last column counts all other answers.
     K = evidence.counts.shape[1] - header.lumped
     _check_classes(header, K)
 
     _check_sums("counts0", counts0, np.full(len(idx), header.selected), idx)
     if header.n0 == 0:
         _check_marks(header, rule, evidence, label)
+    # A label-aware run gives up an image whose picked class is not its label: it then
+    # takes no further samples.
     walked = (picked == label) | (not header.gives_up_others)
     _check_looks(rule, evidence, walked)
 
@@ -241,8 +255,10 @@ def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
 
 
 def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
-    """Raise Problem unless the class, which no samples picked, is one that the header's
-    settings bound.
+    """Raise Problem unless counts0 mark the class that the header's settings bound.
+
+    It is for n0 = 0, where no samples picked a class: under a label-aware header the
+    label is bounded, and else the most frequent class.
     """
     if not (header.label_aware or rule.any_class):
         rule_name = shown(repr(header.rule))
@@ -268,10 +284,11 @@ def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> N
     """Raise Problem unless each path is one that the rule allows, may end there, and
     ends in the image's counts.
 
-    Where an image was not `walked` (N,), because its class is not the label, it has no
-    path.
+    An image that was given up before it took such samples must have no path. `walked`
+    (N,) is False for it.
     """
     paths = [path.tolist() for path in evidence.paths]
+    # Without a path, no samples are expected: 0.
     samples = [
         rule.samples(path if walks else [])
         for path, walks in zip(paths, walked, strict=True)
@@ -292,6 +309,7 @@ def _path_fits(rule: Rule, path: list[int], n_a: int) -> bool:
     `n_a`.
     """
     falls = any(later < earlier for earlier, later in pairwise(path))
+    # An empty path is never complete.
     return not falls and rule.complete(path) and path[-1] == n_a
 
 

@@ -33,6 +33,7 @@ class Facts(FrozenRecord):
 
     @model_validator(mode="after")
     def _limited(self) -> Self:
+        """Check these facts against their limits, and return them."""
         # Machines and the noise were checked when they were made.
         check_facts(
             (name, value) for name, value in self if name not in ("machines", "noise")
@@ -51,7 +52,10 @@ class Facts(FrozenRecord):
 
 
 def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
-    """Raise Problem for the first of a header's `facts` (name, value) beyond its limit; None means unknown."""
+    """Raise Problem for the first of a header's `facts` (name, value) that is beyond its limit.
+
+    A value of None means that the fact is unknown, and passes.
+    """
     for name, value in facts:
         if name in CHECKS and value is not None:
             CHECKS[name](value)
@@ -76,14 +80,19 @@ CHECKS: dict[str, Callable[[Any], object]] = {
 
 
 def _check_plain(name: str, value: Any, levels: int) -> None:
-    """Raise Problem unless `value` can be written as JSON and read as it was, with no more than so many `levels`."""
-    if isinstance(value, dict | list | tuple) and levels > 0:
-        parts = [*value, *value.values()] if isinstance(value, dict) else value
-        for part in parts:
+    """Raise Problem unless JSON gives back `value` as it was, and it is within the limits.
+
+    Lists and mappings may be nested in each other at most `levels` deep.
+    """
+    if isinstance(value, dict) and levels > 0:
+        for part in (*value.keys(), *value.values()):
             _check_plain(name, part, levels - 1)
-        plain = not isinstance(value, dict) or all(
-            isinstance(key, str) for key in value
-        )
+        # JSON has texts alone as keys.
+        plain = all(isinstance(key, str) for key in value)
+    elif isinstance(value, list | tuple) and levels > 0:
+        for part in value:
+            _check_plain(name, part, levels - 1)
+        plain = True
     elif isinstance(value, str):
         plain = len(value) <= LONGEST_TEXT and not _has_surrogates(value)
     elif isinstance(value, float):
@@ -91,6 +100,7 @@ def _check_plain(name: str, value: Any, levels: int) -> None:
     elif isinstance(value, int):
         plain = abs(value) <= LARGEST_INTEGER
     else:
+        # Any other object, and a list or mapping that is nested too deep, is refused.
         plain = value is None
     if not plain:
         raise BadValue(

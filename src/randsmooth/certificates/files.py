@@ -59,7 +59,7 @@ def read(place: Place) -> Certificates:
         return read_unfinished(path)
     if path.suffix != ".parquet":
         return LOGS.get(path.suffix, read_tsv)(path)
-    # Imported here, because logs are read without Arrow.
+    # Imported here: it loads Arrow, which takes long, and logs are read without it.
     from randsmooth.certificates.parquet import read_parquet
 
     table = read_parquet(path)
@@ -76,12 +76,13 @@ def read(place: Place) -> Certificates:
 
 
 def _no_file(path: Path) -> WrongFile:
-    """Return the error for a path that is no file.
+    """Return the error for a path at which there is no file.
 
-    It names the file of a similar name, if there is one.
+    It names a file beside it of a similar name, if there is one.
     """
     writer = "`randsmooth certify` writes them"
     if path.exists():
+        # A folder, say.
         return WrongFile(f"{path} is no file of certificates; {writer}", file=path)
     names = [neighbour.name for neighbour in path.parent.glob("*.*")]
     similar = get_close_matches(path.name, names, n=1)
@@ -122,7 +123,7 @@ def find_certificates(folder: Path) -> list[Path]:
 def _may_hold(path: Path) -> bool:
     """Return whether a file may hold certificates.
 
-    It is True for one that cannot be read, so that its reader names it.
+    It is True for one that cannot be opened, so that reading it fails and is reported.
     """
     if path.suffix in UNOPENED or not path.is_file():
         return False
@@ -138,10 +139,10 @@ class FolderFile:
 
     Attributes:
         path: where the file lies.
-        place: `path` as it lies in the repository that was cloned there, which says
-            more of a log.
-        table: the table, with what place and radii tell of a log; None where there is
-            none.
+        place: the path in the cloned repository that the file lies in, as
+            OWNER+NAME/...; `path` itself where it lies in none. It says more of a log.
+        table: the table; of a log with the facts that place and radii tell. None where
+            there is none.
         fault: why there is no table; empty where there is one.
         predictions: whether it is a log of predictions, which certifies nothing.
         foreign: whether it holds something else altogether.
@@ -202,7 +203,7 @@ def read_file_of(
     n: int | None = None,
     alpha: float | None = None,
 ) -> FolderFile:
-    """Return one file of `read_folder`: its table, or its fault.
+    """Return the table in the file at `path`, or its fault, as `read_folder` does.
 
     `read_folder` explains the other arguments.
 
@@ -220,17 +221,17 @@ def read_file_of(
             path,
             place,
             fault=str(about(path, reason)),
-            # The exact kinds, which a reader raises for files that are no tables.
-            predictions=type(reason) is PredictionLog,
+            predictions=isinstance(reason, PredictionLog),
+            # A PredictionLog is a ForeignFile too, and not meant here.
             foreign=type(reason) is ForeignFile,
         )
 
 
 def unplaced(table: Certificates) -> str:
-    """Return which of data set, sigma and method a table does not tell, in words.
+    """Return the words for those of data set, sigma and method that a table lacks.
 
-    The text is empty where it tells all three. A published log tells them where its
-    path does (see `read_file_of`).
+    The text is empty where it lacks none. A published log has those that its path
+    tells (see `read_file_of`).
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -250,7 +251,7 @@ def unplaced(table: Certificates) -> str:
 
 
 def _missing_sigma(table: Certificates) -> str:
-    """Return the name of the sigma that a table lacks; its header has none."""
+    """Return what to call the sigma that a table lacks whose header has none."""
     if table.sigmas is not None:
         return "one sigma of all images"
     if table.header.noise is not None:
@@ -259,9 +260,9 @@ def _missing_sigma(table: Certificates) -> str:
 
 
 def grouped(faults: Mapping[Path, str]) -> dict[str, list[Path]]:
-    """Return the files by the reason why they cannot be used.
+    """Return reason -> the files that cannot be used for it, of path -> reason.
 
-    A file's own name is cut from its reason, so that equal reasons are one.
+    The path is cut from the reason, so that files with the same fault come together.
     """
     files_by_reason: dict[str, list[Path]] = {}
     for path, reason in faults.items():

@@ -129,7 +129,8 @@ def from_counts(
             field="sigma",
         )
     settings = CertificationSettings(sigma=sigma, noise=noise, alpha=alpha)
-    # A misspelt rule is told before its looks are asked for.
+    # A misspelt rule is told before its looks are asked for. The n is not known yet:
+    # any will do to look up a name.
     kind_of_rule(rule, n=1, bound=bound)
 
     arguments = {
@@ -158,6 +159,7 @@ def from_counts(
         K = _number_of_classes(arrays, classes)
         n0, class_marks = _selection(arrays, bound, K)
         class_counts = _with_others(arrays, judge, class_marks)
+        # The counts have a last column of all other answers; no class is marked there.
         class_marks = np.pad(class_marks, ((0, 0), (0, 1)))
     else:
         class_counts = arrays["counts"]
@@ -195,6 +197,7 @@ def from_counts(
 def _check_given_once(
     columns: Mapping[str, Any], arguments: Mapping[str, Any], file_name: str
 ) -> None:
+    """Raise Problem for a column that both the table of counts and an argument give."""
     twice = sorted(columns.keys() & arguments.keys())
     if twice:
         place = file_name or "the columns"
@@ -204,7 +207,11 @@ def _check_given_once(
 
 
 def _uniform_numbers(N: int) -> Floats:
-    """Draw (N,) numbers by the system's generator; they are midpoints, so that none is 0 or 1."""
+    """Draw (N,) numbers in (0, 1) for the randomised bound, by the system's generator.
+
+    Nobody can choose them so that they suit the counts.
+    """
+    # Half a step keeps them off 0 and 1.
     return np.array([(randbits(52) + 0.5) / 2.0**52 for _ in range(N)])
 
 
@@ -222,6 +229,7 @@ def _budget(arrays: Mapping[str, Any], rule: str) -> int:
             fix=("give ", Setting("path"), ", the counts at each of them"),
         )
     samples = [arrays.get("n", np.zeros(0, np.int64))]
+    # Under another rule, n is the most that an image may take, and counts may be less.
     if rule == "fixed" and arrays["counts"].ndim > 1:
         samples.append(arrays["counts"].sum(axis=1))
     numbers = np.unique(np.concatenate(samples)).tolist()
@@ -311,13 +319,17 @@ def _n0_of(counts0: Ints, picked: Ints | None, K: int) -> int:
 
 
 def _with_others(arrays: Mapping[str, Any], rule: Rule, counts0: Ints) -> Ints:
-    """Return (N, K + 1) counts of the picked class, by `counts0` (N, K), and of all others; see `Header.lumped`."""
+    """Return (N, K + 1) counts, in which the last column counts all answers but the picked class.
+
+    `counts0` (N, K) say which class was picked; the other K - 1 classes have 0. See `RunFacts.lumped`.
+    """
     n_a = arrays["counts"]
     paths = arrays.get("path")
     samples = np.full(len(n_a), rule.n)
     if paths is not None:
         taken = [rule.samples(path.tolist()) for path in paths]
         samples = np.array(taken, np.int64)
+    # `Rule.samples` is 0 for looks that the rule cannot have taken.
     wrong = np.flatnonzero((n_a > samples) | (samples == 0))
     if len(wrong):
         row = int(wrong[0])

@@ -96,14 +96,14 @@ def from_radii(
 ) -> Certificates:
     """Return the table of N images whose radii another program certified.
 
-    It is as though they were read from its log.
+    The table is the one that would be read from a log of these radii.
 
     Args:
         radius: (N,) certified L2 radii in units of pixels in [0, 1], 0 where nothing
             was certified.
-        correct: (N,) whether the certified class is right, where `predict` does not say
-            it. By default every radius above 0 is that of a right image. An image that
-            is not correct abstained if its radius is 0.
+        correct: (N,) whether the certified class is right; not used where `predict` is
+            given. By default it is right for every radius above 0. An image that is not
+            correct abstained if its radius is 0.
         label: (N,) true classes; class 0 if not given.
         predict: (N,) certified classes, or ABSTAIN (-1).
         idx: (N,) positions of the images; 0..N-1 if not given.
@@ -126,8 +126,10 @@ def from_radii(
     if label is not None:
         labels = whole_numbers("label", label, *radii.shape)
     if predict is None:
-        another_class = np.where(radii > 0.0, labels + 1, ABSTAIN)
-        answers = np.where(right, labels, another_class)
+        # Of a wrong answer it is known only that it is not the label: the next class
+        # stands for it.
+        wrong_answers = np.where(radii > 0.0, labels + 1, ABSTAIN)
+        answers = np.where(right, labels, wrong_answers)
     else:
         answers = whole_numbers("predict", predict, *radii.shape)
     _check_possible(radii, labels, answers)
@@ -149,8 +151,7 @@ def _radii(radius: ArrayLike) -> Floats:
     """Return the given radii as an array (N,).
 
     Raises:
-        Problem: it is no array of numbers, but several tables, say, of which a metric
-            takes one.
+        Problem: it is no array of numbers, but a list of tables, say.
     """
     try:
         return np.atleast_1d(np.asarray(radius, np.float64))
@@ -164,7 +165,7 @@ def _radii(radius: ArrayLike) -> Floats:
 
 
 def _right_images(correct: ArrayLike | None, radii: Floats) -> np.ndarray[Any, Any]:
-    """Return (N,) which images are right: as given, or those with a radius above 0."""
+    """Return (N,) whether each image is right: as given, or where its radius is above 0."""
     if correct is None:
         return radii > 0.0
     right = np.asarray(correct)

@@ -45,7 +45,7 @@ VERSION = 1
 # The bound of headers that name none: published logs.
 CLOPPER_PEARSON = "clopper-pearson"
 
-# The facts that both a header and a `Machine` tell.
+# The facts of a header that say by which machine the rows were made.
 OF_THE_MACHINE = ("device", "instructions", "versions")
 
 # Sentences that a label-aware header adds to its guarantee.
@@ -93,9 +93,10 @@ Texts = Annotated[tuple[str, ...], Strict(False)]
 
 
 class Machine(Facts):
-    """What may differ between the processes that make one table.
+    """A machine that made rows of a table.
 
-    The classifier's outputs may not.
+    The machines of one table may differ in these facts, but not in the outputs that the
+    base classifier gives on them.
 
     Attributes:
         host: eight digits of a hash of the machine's name, which tell machines apart
@@ -139,6 +140,7 @@ class Machine(Facts):
             'cpu'
         """
         name = platform.node()
+        # A hash tells machines apart, and does not publish their names.
         return cls.of(header, host=hashlib.sha256(name.encode()).hexdigest()[:8])
 
 
@@ -306,14 +308,16 @@ class Header(RunFacts, UnderNoise):
     drawn_by: str | None = None
 
     if TYPE_CHECKING:
-        # A type checker shall see that sigma is taken at the door.
+        # `UnderNoise` takes sigma as well, which is no field: a type checker would
+        # refuse it.
         def __init__(self, *, sigma: float | None = None, **facts: Any) -> None: ...
 
     @classmethod
     def _noise_named(cls, sigma: object, noise: object) -> object:
-        """Return the noise that is meant, as `UnderNoise` does; sigma must be a number.
+        """Return the noise that `sigma` or `noise` means, as `UnderNoise` does.
 
-        Settings take a number as text from the command line, a header does not.
+        It is asked before the fields are checked. Settings take a sigma as text, such
+        as "0.25std"; a header refuses it.
         """
         if isinstance(sigma, str):
             raise BadValue(field="sigma", value=sigma, expected="must be a number")
@@ -367,21 +371,21 @@ class Header(RunFacts, UnderNoise):
 
     @property
     def selected(self) -> int:
-        """How many counts0 an image has: n0, or the 1 that marks its class.
+        """The sum of an image's counts0: n0, or the 1 that marks its class.
 
         It is 0 where neither is known.
         """
         if self.n0:
             return self.n0
-        # Counts of another program, and those without picking samples, mark the class.
+        # Where n0 is 0, or another program did not say it, a 1 marks the class.
         marks_the_class = self.source is not None or self.n0 == 0
         return int(marks_the_class)
 
     @property
     def settled(self) -> bool:
-        """Whether the noise, n and alpha are known, without which no count is judged.
+        """Whether the noise, n and alpha are known; a log may not say them.
 
-        A log may not say them.
+        Without them, no rule can judge counts.
         """
         return None not in (self.noise, self.n, self.alpha)
 
@@ -423,8 +427,12 @@ class Header(RunFacts, UnderNoise):
         return self.label_aware and self.n0 != 0
 
     @property
-    def columns(self) -> int:
-        """How many columns the counts have; 0 where the header does not say."""
+    def count_columns(self) -> int:
+        """How many numbers the counts of an image are; 0 where the header does not say.
+
+        They are one for each class, and one more, for all other answers, where only the
+        picked class was counted.
+        """
         return len(self.classes) + self.lumped if self.classes else 0
 
     @property
@@ -435,14 +443,13 @@ class Header(RunFacts, UnderNoise):
             Problem: the header does not tell them, as that of a log, or they are no
                 longer usable.
         """
-        needed: dict[str, object] = {"sigma": self.noise}
-        if self.noise is not None:
-            needed = {
-                "n0": self.n0,
-                "n": self.n,
-                "alpha": self.alpha,
-                "precision": self.precision,
-            }
+        needed = {
+            "sigma": self.noise,
+            "n0": self.n0,
+            "n": self.n,
+            "alpha": self.alpha,
+            "precision": self.precision,
+        }
         for name, value in needed.items():
             if value is None:
                 raise WrongTable(f"the header does not say its {name} (of a TSV log?)")
@@ -455,7 +462,7 @@ class Header(RunFacts, UnderNoise):
 
 
 def _run_facts(header: RunFacts) -> dict[str, Any]:
-    """Return the facts that a header has in a file and in memory alike."""
+    """Return the facts besides the noise, which files and `Header` spell alike."""
     return {name: getattr(header, name) for name in RunFacts.model_fields}
 
 
@@ -507,12 +514,16 @@ def guarantee_of(header: Header) -> str:
 
 
 def _condition_on_counts(header: Header) -> str:
-    """Return the conditions that counts of another program must meet unchecked."""
+    """Return the conditions that counts of another program must meet.
+
+    Nobody can check them here.
+    """
     noise = "Gaussian noise of this sigma"
     if header.sigma is None:
         noise = f"the noise {header.known_noise().title}"
     picked = ", and the class was picked without them"
     if header.bound == "any-class":
+        # This bound holds for the most frequent class of these very samples.
         picked = ""
     return (
         "That holds if the counts, which another program made, are of independent samples "
@@ -550,6 +561,7 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     if not isinstance(raw, dict):
         raise WrongFile(f"{damaged} is no mapping of names to facts")
     version = raw.get("version")
+    # True == 1 == 1.0: only the number 1 itself is the format 1.
     if type(version) is not int or version != VERSION:
         raise WrongFile(
             f"{path} is in format {shown(repr(version))}; this randsmooth reads format "
@@ -586,6 +598,7 @@ def _with_words_made_anew(header: Header, path: Path) -> Header:
     Reports print both: a file of a stranger could say anything there. A warning counts
     the notes that are left out.
     """
+    # Without either, nothing is asked of the rule, which such a header may not know.
     if header.guarantee is None and not header.notes:
         return header
     notes_of_the_run = (BATCH_MATTERS, *rule_of(header).notes)
@@ -597,6 +610,7 @@ def _with_words_made_anew(header: Header, path: Path) -> Header:
     left_out = len(header.notes) - len(notes)
     if left_out:
         note = Note("foreign_notes", path=str(path), number=left_out)
+        # The warning points beyond `parse_header`, to what reads the file.
         warnings.warn(note, stacklevel=4)
     guarantee = None if header.guarantee is None else guarantee_of(header)
     return header.replace(guarantee=guarantee, notes=notes)

@@ -78,15 +78,19 @@ class Journal:
 
     An unfinished last line is dropped.
 
-    A line ends in a tab and a checksum of itself and all lines before it. Use it as a
-    context manager, or `close` it.
+    A line ends in a tab and a checksum of itself and all lines before it. A journal
+    that `create` or `resume` opened is closed by its `with` block, or by `close`.
 
     Attributes:
+        path: the path of the file.
+        header: the header of the run.
         rows: the rows of all finished lines.
-        checksum, size: the checksum of the last of these lines, and the bytes up to its
-            end.
+        checksum: the checksum of the last line.
+        size: the bytes up to the end of the last finished line, as `read` found them.
         safe: how many rows are known to be on the disk.
-        judged: how many of them `judge` was asked about.
+        judged: how many rows `judge` has returned.
+        next_sync: the time, of `time.monotonic`, from which `settle` syncs again.
+        file: the open file; None where the journal is only read.
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
@@ -112,7 +116,12 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, header: Header) -> Self:
+        """Begin a journal at `path`, in place of any file there.
+
+        When this returns, the file, its name and its header are on the disk.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Empties the file, or makes one; a journal is only ever appended to.
         opened_anew(path).close()
         journal = cls(path, header).opened()
         journal.write_line(header.model_dump_json())
@@ -123,10 +132,13 @@ class Journal:
     @classmethod
     def read(cls, path: Path) -> Self | None:
         """Return what the journal at `path` holds; None if not even its header was
-        finished. Change nothing on disk.
+        finished.
+
+        Nothing is changed on the disk.
 
         Raises:
-            Problem: a finished line is damaged, lost, doubled or of another file.
+            Problem: a finished line is damaged, lost, doubled or of another file, or
+                the rows are none that the run can have made.
         """
         journal = None
         for line_number, (text, checksum, end) in enumerate(_lines(path), start=1):
@@ -137,9 +149,11 @@ class Journal:
                 journal.rows.append(row.slim())
             journal.checksum = checksum
             journal.size = end
+        if journal is None:
+            return None
         try:
-            if journal is not None:
-                table_of(journal.header, journal.rows)
+            # The table is made for its checks alone: it refuses impossible rows.
+            table_of(journal.header, journal.rows)
         except Problem as error:
             raise WrongFile(f"{path}: {error}", fix=START_AGAIN, file=path) from error
         return journal
@@ -163,11 +177,13 @@ class Journal:
         if journal is None:
             # The run was killed while the header was being written.
             return cls.create(path, header)
-        # Rows that say which machine made them may be of several.
+        # Where each row says which machine made it, another machine may go on. The rows
+        # of a shard will say it, also if there is none yet.
         several = header.shard is not None or any(row.machine for row in journal.rows)
         check_same_run(journal.header, header, path, several=several)
         # The file is not rewritten: a kill here loses no finished line.
         os.truncate(path, journal.size)
+        # A kill may have come before the rows that were read were synced.
         journal.opened().sync()
         return journal
 
@@ -179,7 +195,7 @@ class Journal:
         self.rows.append(row.slim())
 
     def settle(self) -> int:
-        """Sync if it is time to, and return how many more rows are on the disk.
+        """Sync if it is time to, and return how many rows this brought to the disk.
 
         After a sync of t seconds the next comes no sooner than PAUSE_AFTER_SYNC * t
         later, so that syncs take half a percent of the time, however slow the disk is.
@@ -187,13 +203,14 @@ class Journal:
         return self.sync() if time.monotonic() >= self.next_sync else 0
 
     def sync(self) -> int:
-        """Wait until the disk reports all rows as written, and return how many more
-        these are.
+        """Wait until the disk reports all rows as written, and return how many of them
+        were not known to be there before.
 
         Raises:
             Problem: the file was removed meanwhile.
         """
         assert self.file is not None
+        # A file that was removed has no name any more: what is written to it is lost.
         if os.fstat(self.file.fileno()).st_nlink == 0:
             raise WrongFile(
                 f"{self.path} was removed while its run was writing to it: "
@@ -231,20 +248,23 @@ class Journal:
     def judge(self) -> Certificates:
         """Return the rows that were not judged before, as a table.
 
-        Errors as `from_evidence`.
+        Its radii can differ in their last bits from those of `table`: a rule may
+        compute the bounds of many images at once otherwise than of few.
 
-        What `table` says can differ from it in the last bits: a rule may judge many
-        images at once otherwise than few.
+        Raises:
+            Problem: what `from_evidence` refuses.
         """
         table = table_of(self.header, self.rows[self.judged :])
         self.judged = len(self.rows)
         return table
 
     def opened(self) -> Self:
+        """Open the file to append to it, and return this journal."""
         self.file = self.path.open("ab")
         return self
 
     def write_line(self, text: str) -> None:
+        """Append a line with its checksum, and hand it to the operating system."""
         assert self.file is not None
         line = text.encode()
         self.checksum = _link(self.checksum, line)
@@ -253,18 +273,21 @@ class Journal:
 
 
 def _link(before: str, line: bytes) -> str:
-    """Return the checksum of `line` and of all before it, whose checksum is `before`:
-    16 hexadecimal digits of sha256.
+    """Return the checksum of `line` and of all lines before it, 16 hexadecimal digits
+    of sha256.
 
-    Since each depends on the one before, it reveals a line that is damaged, lost,
-    doubled, moved or of another file.
+    `before` is the checksum of the line before, so that checksums reveal a line that is
+    damaged, lost, doubled, moved or of another file.
     """
     return hashlib.sha256(before.encode() + line).hexdigest()[:16]
 
 
 def journal_header(path: Path) -> Header | None:
-    """Return the header of the journal at `path` without its rows; None if it was not
-    finished. Errors as `read`.
+    """Return the header of the journal at `path` without its rows; None if the header
+    was not finished.
+
+    Raises:
+        Problem: the header is damaged, or of another file.
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
@@ -276,15 +299,17 @@ def journal_header(path: Path) -> Header | None:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
-    """Yield the finished lines of a journal without their checksums, the checksum of
-    each, and the bytes up to its end.
+    """Yield for each finished line of a journal its text without the checksum, its
+    checksum, and the bytes up to its end.
 
-    Raises Problem at the first line whose checksum is not that of all up to it.
+    Raises:
+        Problem: the checksum of a line is not that of the lines up to it.
     """
     checksum = ""
     end = 0
     with path.open("rb") as file:
         for line_number, line in enumerate(file, start=1):
+            # Only the last line can be unfinished: a kill came while it was written.
             if not line.endswith(b"\n"):
                 return
             text, _, stored = line[:-1].rpartition(b"\t")
@@ -297,12 +322,17 @@ def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
 
 def _damaged_line(path: Path, line_number: int) -> WrongFile:
     """Return the error for a line whose checksum is not right, and the way out."""
-    # Before it stand the header and so many images.
-    images = line_number - 2
+    # The header stands on line 1, the first image on line 2.
+    images_before = line_number - 2
     fix: tuple[str | Setting, ...] = START_AGAIN
-    if images > 0:
-        keep = f" with the {images} images before it, or "
-        fix = ("delete all from this line on to go on (", RESUME, ")", keep, *fix)
+    if images_before > 0:
+        fix = (
+            f"to keep the {images_before} images before it, delete all from this line "
+            "on and go on with ",
+            RESUME,
+            "; or ",
+            *START_AGAIN,
+        )
     return WrongFile(
         f"{path}, line {line_number} is damaged (its checksum is not that of the lines "
         "up to it)",
@@ -317,7 +347,7 @@ def read_unfinished(path: Path) -> Certificates:
     """Return the table of the images that are finished in the journal at `path`, in the
     order of their positions.
 
-    Its name says how many of how many they are, and so does a `Note`.
+    The name of the table and a warning say how many of all images are finished.
 
     Raises:
         Problem: the journal is damaged, or not one image is finished.
@@ -332,14 +362,17 @@ def read_unfinished(path: Path) -> Certificates:
     finished = len(journal.rows)
     planned = images_planned(header.selection, header.shard)
     known = f"{finished:,} of {planned:,}" if planned else f"the first {finished:,}"
+    # A journal has two suffixes: mine.parquet.partial.
     name = Path(path.stem).stem
     positions = sorted(row.idx for row in journal.rows)
     table = journal.table(positions, f"{name} ({known})")
 
     note = Note("unfinished", path=str(path), known=known)
+    # Under a sequential rule, images that need few samples finish first.
     if table.rule.sequential:
         note = Note(
             "unfinished_easy_first", path=str(path), known=known, rule=header.rule
         )
+    # The warning points to the line that called `files.read`, which called this.
     warnings.warn(note, stacklevel=3)
     return table

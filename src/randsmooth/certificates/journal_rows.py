@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from randsmooth.certificates.counts_given import whole_numbers
+from randsmooth.certificates.counts_given import ANY_LENGTH, whole_numbers
 from randsmooth.certificates.evidence import ADDRESS, COLUMNS, Ints
 from randsmooth.certificates.header import Header, Machine
 from randsmooth.certificates.rows import numbered
@@ -64,7 +64,7 @@ class JournalRow:
     def slim(self) -> JournalRow:
         """Return the same row with its counts in the smallest types that hold them.
 
-        So many rows fit into memory.
+        A journal keeps the rows of all images in memory.
         """
         return replace(
             self,
@@ -118,9 +118,8 @@ def _in_smallest_type(counts: Ints) -> Any:
 def _of_json(name: str, value: Any) -> Any:
     """Return the value of the field `name` of a `JournalRow` that JSON has as `value`."""
     if name in ARRAYS_OF_COUNTS:
-        # A list of any length: classes are counted later, and looks are not limited.
-        any_length = None
-        return whole_numbers(name, value, any_length)
+        # Classes are counted later, by `_check_classes`, and looks are not limited.
+        return whole_numbers(name, value, ANY_LENGTH)
     if name == "machine":
         return Machine(**value)
     if name == "image":
@@ -134,7 +133,13 @@ def _of_json(name: str, value: Any) -> Any:
 def table_of(
     header: Header, rows: Sequence[JournalRow], name: str = ""
 ) -> Certificates:
-    """Return the table of `rows`; errors are those of `from_evidence`."""
+    """Return the table of `rows`.
+
+    Raises:
+        WrongFile: rows have counts of different lengths, or only some of them have the
+            address of their image.
+        Problem: what `from_evidence` refuses.
+    """
     _check_classes(header, rows)
     columns = {
         "idx": _column("idx", header, rows),
@@ -146,11 +151,11 @@ def table_of(
     if header.bound == "randomised":
         columns["u"] = _column("u", header, rows)
 
-    # The header lists the machines, a column has the place of each row's one.
-    machines, place_of_machine = numbered([row.machine for row in rows])
+    # The header lists the machines, and a column numbers them.
+    machines, machine_numbers = numbered([row.machine for row in rows])
     if machines:
         header = header.replace(machines=machines)
-        columns["machine"] = place_of_machine
+        columns["machine"] = machine_numbers
 
     # Either all rows have the address of their image, or none has.
     addresses = b"".join(row.image or b"" for row in rows)
@@ -165,23 +170,26 @@ def table_of(
 
 
 def _number_of_classes(header: Header, rows: Sequence[JournalRow]) -> int:
-    """Return K, how many columns the counts have.
+    """Return K, how many numbers the counts of an image are.
 
     The header says it, or else the first row.
     """
-    if header.columns:
-        return header.columns
+    if header.count_columns:
+        return header.count_columns
     return len(rows[0].counts) if rows else 1
 
 
 def _check_classes(header: Header, rows: Sequence[JournalRow]) -> None:
-    """Raise WrongFile for a row that counts another number of classes."""
+    """Raise WrongFile for a row whose counts0 or counts are not K numbers."""
     K = _number_of_classes(header, rows)
     for row in rows:
-        if not len(row.counts0) == len(row.counts) == K:
-            raise WrongFile(
-                f"image {row.idx} counts {len(row.counts)} classes, not {K}"
-            )
+        for name, counts in (("counts0", row.counts0), ("counts", row.counts)):
+            if len(counts) != K:
+                raise WrongFile(
+                    f"{name} of image {row.idx} hold {len(counts)} classes, not {K}",
+                    field=name,
+                    value=len(counts),
+                )
 
 
 def _column(name: str, header: Header, rows: Sequence[JournalRow]) -> Any:
@@ -189,4 +197,5 @@ def _column(name: str, header: Header, rows: Sequence[JournalRow]) -> Any:
     column = COLUMNS[name]
     values = [getattr(row, name) for row in rows]
     array: Any = np.array(values, column.dtype)
+    # Without rows, an array of counts has shape (0,), and is to have (0, K).
     return array.reshape(column.shape(len(rows), _number_of_classes(header, rows)))

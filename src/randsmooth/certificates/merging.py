@@ -90,9 +90,9 @@ class NotWhole(WrongTable):
     Attributes:
         faults: a sentence for each thing that is missing.
         missing: positions of the images that no shard holds.
-        to_make: the shards that hold what is missing.
-        command: the words of the command line that certified the others, but for the
-            shard and its file; None where Python did, or no shard says it.
+        to_make: the shards to make, or to go on with, for the missing images.
+        command: the words of the command line that certified the given shards, without
+            --shard and --out; None where Python did, or no shard says it.
 
     Example:
         >>> to_make = ShardToMake(Shard(2, 2), Path("t-2-of-2.parquet"), RESUME)
@@ -112,7 +112,7 @@ class NotWhole(WrongTable):
         self.faults = tuple(faults)
         self.missing = tuple(missing)
         self.to_make = tuple(to_make)
-        self.command = command and tuple(command)
+        self.command = tuple(command) if command else None
         way_out = []
         if to_make:
             way_out = [
@@ -165,20 +165,25 @@ def merge(
     places = [place_of(shard) for shard in shards]
     chosen = None if images is None else np.array(images, np.int64)
     if out is None:
-        return _merged(places, "", chosen)
+        return _merged(places, chosen, name="")
     out = place_of(out)
     check_parquet(out)
     if out in places:
         raise OutputExists(f"{out} is one of the shards", fix=ANOTHER_OUT, file=out)
     with delivered(out, overwrite=overwrite) as path, claimed(path):
         _check_absent(path, overwrite)
-        table = _merged(places, path.stem, chosen)
+        table = _merged(places, chosen, name=path.stem)
         write_parquet(table, path)
+        # With `overwrite`, an unfinished run into the same file is given up.
         journal_path(path).unlink(missing_ok=True)
     return table
 
 
-def _merged(places: Sequence[Place], name: str, chosen: Ints | None) -> Certificates:
+def _merged(places: Sequence[Place], chosen: Ints | None, name: str) -> Certificates:
+    """Return the table, called `name`, of the shards in these files.
+
+    `chosen` are the positions of all images of the run, where the user gave them.
+    """
     parts, absent = _read_parts(places, chosen)
     _check_one_run(parts)
     _check_each_once(parts, absent)
@@ -186,19 +191,17 @@ def _merged(places: Sequence[Place], name: str, chosen: Ints | None) -> Certific
 
 
 def _check_absent(out: Path, overwrite: bool) -> None:
-    """Raise Problem for a table at `out`, and for the images of a run into it that is
-    not finished.
+    """Raise Problem where a table is at `out`, or the journal of an unfinished run into
+    it, unless the user wants to `overwrite` them.
     """
     if overwrite:
         return
-    journal = journal_path(out)
     if out.exists():
-        fault = f"{out} exists"
-    elif journal.exists() and journal.stat().st_size:
+        raise OutputExists(f"{out} exists", fix=BEGIN_ANEW, file=out)
+    journal = journal_path(out)
+    if journal.exists() and journal.stat().st_size:
         fault = f"{journal} holds the images of an unfinished run"
-    else:
-        return
-    raise OutputExists(fault, fix=BEGIN_ANEW, file=out)
+        raise OutputExists(fault, fix=BEGIN_ANEW, file=out)
 
 
 @dataclass(frozen=True)
@@ -219,12 +222,17 @@ class _Part:
 
     @classmethod
     def of(cls, path: Place, table: Certificates, chosen: Ints | None) -> _Part:
-        """Return the part that `table` is.
+        """Return the part that `table`, which was read from `path`, is.
 
-        Problem where it is no shard, or has lost what a shard holds.
+        `chosen` are the positions of all images of the run; None where the header says
+        them.
+
+        Raises:
+            Problem: it is no shard, or has lost what a shard holds.
         """
         header = table.header
-        chosen = chosen_by(header.selection) if chosen is None else chosen
+        if chosen is None:
+            chosen = chosen_by(header.selection)
         if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
             raise WrongFile(
@@ -247,6 +255,7 @@ class _Part:
 
     @property
     def finished(self) -> bool:
+        """Whether the file is a table, and no journal."""
         return not str(self.path).endswith(UNFINISHED)
 
     @property
@@ -256,9 +265,7 @@ class _Part:
 
     @property
     def lacks(self) -> Ints:
-        """Positions of the images that it will hold once it is finished, and does not
-        yet.
-        """
+        """Positions of the images of this shard that its file does not hold."""
         return np.setdiff1d(self.shard.share(self.chosen), self.table.idx)
 
     @property
@@ -272,22 +279,26 @@ class _Part:
         return [known[number] for number in self.table.machine]
 
     def difference(self, first: _Part) -> str | None:
-        """Return how its run differs from the run of the `first` part.
+        """Return how the run of this part differs from the run of the `first` part.
 
-        It is None if the runs are the same.
+        It is None if they are parts of one run.
         """
-        begun = first.table.header
-        shared = {name: getattr(begun, name) for name in OF_A_SHARD}
+        header_of_first = first.table.header
+        # Shards of one run differ in these facts: they are made equal before the rest
+        # is compared.
+        shared = {name: getattr(header_of_first, name) for name in OF_A_SHARD}
         header = self.table.header.model_copy(update=shared)
         sides = (f"in {name_of(first.path)}", f"in {name_of(self.path)}")
-        return evidence_difference(begun, header, sides)
+        return evidence_difference(header_of_first, header, sides)
 
     def has_other_images(self) -> bool:
-        """Return whether the rows are all there, and not of the images that the run was
-        begun with.
+        """Return whether the rows are about other images than the run was begun with.
+
+        It can be told only once all rows are there; until then it is False.
         """
         if len(self.lacks):
             return False
+        # The header's hash is of the shard's images in the order of their positions.
         rows = self.table.rows(np.argsort(self.table.idx))
         addresses = [] if rows.image is None else map(bytes, rows.image)
         return hashed_images(rows.label, addresses) != rows.header.data
@@ -296,13 +307,12 @@ class _Part:
 def _read_parts(
     places: Sequence[Place], chosen: Ints | None
 ) -> tuple[list[_Part], list[Place]]:
-    """Return the shards in these files, and the files that are not there.
-
-    For a table that is not there its journal is read.
+    """Return the shards in these files, in the order of their numbers, and the places
+    at which there is neither a table nor its journal.
 
     Raises:
-        Problem: none is there, or some cannot be read as shards, all of which are
-            named.
+        Problem: no file is there, or some cannot be read as shards. It names all of
+            these.
     """
     files = set[Place]()
     absent = list[Place]()
@@ -337,6 +347,7 @@ def _read_parts(
 
 
 def _order(part: _Part) -> tuple[int, int, str]:
+    """Return what parts are sorted by: the cut, the number of the share, the path."""
     return part.shard.of, part.shard.number, str(part.path)
 
 
@@ -353,12 +364,15 @@ def _file_at(place: Place) -> Place | None:
 
 
 def _journal(place: Place) -> Path:
-    return journal_path(unsent_path(str(place)) if is_url(place) else Path(place))
+    """Return where the journal of a run into `place` lies on this machine."""
+    out = unsent_path(str(place)) if is_url(place) else Path(place)
+    return journal_path(out)
 
 
 def _read(place: Place) -> Certificates | None:
-    """Return the table in a file; None for a journal in which not even the header is
-    finished.
+    """Return the table in a file, which is a table or a journal.
+
+    It is None for a journal in which not even the header is finished.
     """
     if not str(place).endswith(UNFINISHED):
         return read_parquet(place)
@@ -408,6 +422,7 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     if not faults:
         return
 
+    # The empty array is for the case that only files are absent, and no images.
     images = [np.zeros(0, np.int64), *(lack.images for lack in missing)]
     lost = np.sort(np.concatenate(images))
     faults.append(f"{len(lost):,} of {len(parts[0].chosen):,} images are missing")
@@ -418,9 +433,11 @@ def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
 def _check_one_cut(parts: Sequence[_Part]) -> None:
     """Raise Problem where two parts hold the same share, or shares of different cuts."""
     first = parts[0]
-    part_of = {part.shard: part for part in parts}
+    # The last part of each share: it is another one where two hold the same share.
+    last_part_of = {part.shard: part for part in parts}
     for part in parts:
-        if part.shard.of != first.shard.of or part_of[part.shard] is not part:
+        held_twice = last_part_of[part.shard] is not part
+        if part.shard.of != first.shard.of or held_twice:
             raise WrongFile(
                 f"{part.path} holds shard {part.shard}, {first.path} {first.shard}: "
                 "give each share of one cut once, such as 1/2 and 2/2",
@@ -430,8 +447,12 @@ def _check_one_cut(parts: Sequence[_Part]) -> None:
 
 @dataclass(frozen=True)
 class _Lack:
-    """Images that no part holds: a `fault` in words, their positions, and the shard that
-    is to hold them.
+    """Images that no part holds.
+
+    Attributes:
+        fault: the sentence that reports them.
+        images: their positions.
+        to_make: the shard that is to hold them.
     """
 
     fault: str
@@ -440,8 +461,9 @@ class _Lack:
 
 
 def _missing_shards(parts: Sequence[_Part]) -> list[_Lack]:
-    """Return the shards that no part is of."""
+    """Return what is missing because no part is of some shard."""
     first = parts[0]
+    # Other shards are called after the table of the whole run, as `first` is.
     out = whole_of(first.out) or first.out
     given = {part.shard for part in parts}
     every = [Shard(number, first.shard.of) for number in range(1, first.shard.of + 1)]
@@ -477,7 +499,8 @@ def _command(parts: Sequence[_Part]) -> Sequence[str] | None:
 
 
 def _put_together(parts: Sequence[_Part], name: str) -> Certificates:
-    """Return the table of parts that hold every image once."""
+    """Return the table, called `name`, of parts that together hold every image once."""
+    # A part without rows has no columns to put together.
     parts = [part for part in parts if len(part.table)]
     tables = [part.table for part in parts]
     first = tables[0]
@@ -488,7 +511,7 @@ def _put_together(parts: Sequence[_Part], name: str) -> Certificates:
         if column != "machine" and getattr(first, column) is not None
     }
     paths = [path for table in tables for path in table.paths or ()]
-    machines, machine = numbered(
+    machines, machine_numbers = numbered(
         [machine for part in parts for machine in part.machines]
     )
 
@@ -504,6 +527,6 @@ def _put_together(parts: Sequence[_Part], name: str) -> Certificates:
         header,
         **columns,
         paths=[paths[row] for row in order],
-        machine=machine[order],
+        machine=machine_numbers[order],
         name=name,
     )

@@ -100,16 +100,23 @@ def write_parquet(table: Certificates, path: Place) -> None:
             f"{table.name or 'this table'} has {table.norm} radii, for reports: "
             "write it before `in_norm`"
         )
-    header = table.header.model_dump_json().encode()
+    # This refuses a table without counts, such as a log.
+    counts0, counts = table.evidence()
     check_images(table.idx)
     columns: dict[str, Any] = {name: getattr(table, name) for name in ARRAYS}
-    columns["path"] = Evidence.of(*table.evidence(), paths=table.paths).paths
+    columns["path"] = table.paths
+    if table.paths is None:
+        # A table that was made by hand: each image was looked at once, at the end.
+        columns["path"] = Evidence.of(counts0, counts).paths
     stored = {
         name: _to_arrow(name, columns[name])
         for name in COLUMNS
         if columns[name] is not None
     }
-    parts = _parts_of(stored, Path("the table"), table.header.columns)
+
+    header = table.header.model_dump_json().encode()
+    parts = _parts_of(stored, path=None, width=table.header.count_columns)
+    # People who open the file see which image it is, then what was certified of it.
     front = {name: stored.pop(name) for name in ("idx", "label")}
     arrow = pa.table(front | table.derived() | stored)
     arrow = arrow.replace_schema_metadata(
@@ -123,8 +130,8 @@ def write_parquet(table: Certificates, path: Place) -> None:
 def _in_a_file(table: pa.Table) -> bytes:
     """Return the content of a Parquet file of `table`.
 
-    It is compressed, unless it would become so small that readers take it for a forged
-    file (see `_most_bytes`).
+    It is compressed, unless equal values would make it so small that `_check_made`
+    takes it for a forged file.
     """
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
@@ -164,15 +171,17 @@ def read_parquet(place: Place) -> Certificates:
     with open_parquet(path) as file:
         metadata = file.metadata.metadata or {}
         if KEY not in metadata:
-            names = {name.encode() for name in file.schema_arrow.names}
-            raise _without_header(path, {*metadata, *names})
+            column_names = {name.encode() for name in file.schema_arrow.names}
+            raise _without_header(path, {*metadata, *column_names})
         header = parse_header(metadata[KEY], path)
-        parts = _parts_in(file, path, header.columns)
+        parts = _parts_in(file, path, width=header.count_columns)
     _check_digests(metadata, parts, path)
     columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
-    looks_of_images, numbers = parts["path"]
-    bounds = [0, *np.cumsum(looks_of_images).tolist()]
-    paths = [numbers[start:end] for start, end in pairwise(bounds)]
+
+    # The paths of all images stand one after the other in one array.
+    lengths, numbers = parts["path"]
+    borders = [0, *np.cumsum(lengths).tolist()]
+    paths = [numbers[start:end] for start, end in pairwise(borders)]
     try:
         return from_evidence(header, **columns, paths=paths, name=path.stem)
     except Problem as error:
@@ -201,6 +210,7 @@ def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) ->
     lines = digests(metadata[KEY], parts).split(b"\n")
     stored = metadata.get(DIGESTS, b"").split(b"\n")
     wrong = [line.partition(b" ")[0].decode() for line in lines if line not in stored]
+    # If a column was lost, every line that is left may be right.
     if wrong or len(lines) != len(stored):
         changed = ", ".join(wrong) or "list of columns"
         raise WrongFile(
@@ -210,12 +220,16 @@ def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) ->
         )
 
 
-def _without_header(path: Path, holds: set[bytes]) -> Problem:
+def _without_header(path: Path, names: set[bytes]) -> Problem:
     """Return the error for a Parquet file without a header.
 
     The file is damaged if it holds what only certificate tables hold.
+
+    Args:
+        path: the path of the file.
+        names: the keys of its metadata, and the names of its columns.
     """
-    if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
+    if DIGESTS in names or {b"idx", b"label", b"counts0", b"counts"} <= names:
         return WrongFile(
             f"{path} is damaged: its header is lost, which pandas does not keep. "
             f"{ANOTHER_COPY}",
@@ -231,13 +245,15 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     """Open the Parquet file at `path`.
 
     Raises:
-        Problem: the file is damaged, as by a wrong checksum of a page, cut short or no
-            Parquet file, or it states more than a table of its size holds.
+        Problem: the file is no Parquet file, is cut short, has a page with a wrong
+            checksum, or states more bytes than a table of its size takes.
     """
     try:
         _check_made(read_layout(path), path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
+    # A Problem, also one of the block that reads the file, is a ValueError that says
+    # enough.
     except Problem:
         raise
     except (
@@ -257,10 +273,10 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def check_numeric(file: pq.ParquetFile, name: str, path: Path) -> None:
-    """Raise Problem where a column holds no numbers or truth values, of one size."""
-    kind = file.schema_arrow.field(name).type
-    if not pa.types.is_primitive(kind):
-        raise _broken(path, name, f"holds {kind}, not numbers")
+    """Raise Problem unless each value of a column is one number or truth value."""
+    column_type = file.schema_arrow.field(name).type
+    if not pa.types.is_primitive(column_type):
+        raise _broken(path, name, f"holds {column_type}, not numbers")
 
 
 def _to_arrow(name: str, values: Any) -> pa.Array:
@@ -269,14 +285,22 @@ def _to_arrow(name: str, values: Any) -> pa.Array:
         return pa.array(list(map(bytes, values)), TYPES[name])
     if TYPES[name] != NUMBERS:
         return pa.array(values, TYPES[name])
+    # A list for each row: all their numbers in one array, and where each begins.
     offsets = np.cumsum([0, *map(len, values)])
-    _check_size(len(values), int(offsets[-1]), "the table")
+    _check_size(rows=len(values), numbers=int(offsets[-1]), what="the table")
+    # The empty array stands first because `np.concatenate` takes no empty list.
     numbers = pa.array(np.concatenate([np.zeros(0, np.int64), *values]), pa.int64())
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), numbers)
 
 
-def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
-    """Return the arrays of each column of evidence in `file` (see `_parts_of`).
+def _parts_in(file: pq.ParquetFile, path: Path, width: int) -> Parts:
+    """Return the arrays of each column of evidence in `file`.
+
+    Args:
+        file: the open file.
+        path: its path.
+        width: how many numbers the counts of an image are, by the header; 0 where it
+            does not say.
 
     Raises:
         Problem: a column is missing, occurs twice, has another type, or is larger than
@@ -287,40 +311,46 @@ def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
         name for name in TYPES if name in schema.names or not COLUMNS[name].optional
     ]
     for name in names:
-        places = schema.get_all_field_indices(name)
-        types = [schema.field(place).type for place in places]
+        # A name may stand in the file never, once or several times.
+        indices = schema.get_all_field_indices(name)
+        types = [schema.field(index).type for index in indices]
         if types != [TYPES[name]]:
             held = " and ".join(map(str, types)) or "nothing"
             raise _broken(path, name, f"holds {held}, not {TYPES[name]}")
-    _check_numbers(read_layout(path, names), path, classes)
+    _check_numbers(read_layout(path, names), path, width)
     table = file.read(columns=names)
-    return _parts_of(
-        {name: table.column(name).combine_chunks() for name in names}, path, classes
-    )
+    columns = {name: table.column(name).combine_chunks() for name in names}
+    return _parts_of(columns, path, width)
 
 
-def _parts_of(columns: Mapping[str, pa.Array], path: Path, classes: int) -> Parts:
+def _parts_of(columns: Mapping[str, pa.Array], path: Path | None, width: int) -> Parts:
     """Return the arrays of each column.
 
-    The counts have as many classes as those of the first row. A table without rows has
-    `classes`.
+    Args:
+        columns: name -> the values as Arrow stores them.
+        path: the file that they were read from, for errors; None for a table that is to
+            be written.
+        width: how many numbers the counts of an image are in a table without rows; 0
+            where nothing says it. A table with rows has as many as its first row.
     """
-    width = classes or 1
     first_lengths = columns["counts"][:1].value_lengths().to_pylist()
     if first_lengths:
-        # The table checks later that the header tells as many classes.
-        width = max(1, first_lengths[0] or 0)
+        # `from_evidence` checks later that the header tells as many classes.
+        width = first_lengths[0] or 0
+    # Counts without a class cannot be: a row that has none is refused as too short.
+    width = max(1, width)
     return {
         name: _from_arrow(name, column, width, path) for name, column in columns.items()
     }
 
 
 def _from_arrow(
-    name: str, column: pa.Array, width: int, path: Path
+    name: str, column: pa.Array, width: int, path: Path | None
 ) -> list[NDArray[Any]]:
     """Return the arrays of one column.
 
-    The column `path` has two, lengths and numbers; any other has one.
+    The column `path` has two, the length of each list and the numbers of all lists; any
+    other has one, of shape (N,), (N, width) or (N, ADDRESS).
     """
     is_list = TYPES[name] == NUMBERS
     if column.null_count or (is_list and column.flatten().null_count):
@@ -329,6 +359,7 @@ def _from_arrow(
         content = b"".join(column.to_pylist())
         return [np.frombuffer(content, np.uint8).reshape(len(column), ADDRESS)]
     if not is_list:
+        # A copy, so that the table of Arrow is not kept in memory beside it.
         return [column.to_numpy().copy()]
 
     lengths = column.value_lengths().to_numpy().astype(np.int64)
@@ -345,38 +376,44 @@ def _from_arrow(
 
 
 def _check_made(layout: Layout, path: Path) -> None:
-    """Raise Problem for more than a table in a file of that size holds."""
+    """Raise Problem where reading the file may take more memory than its size explains.
+
+    A small forged file could else state gigabytes of equal numbers.
+    """
     packed = path.stat().st_size
     most = _most_bytes(packed)
     if layout.made > most:
         states = f"{path} states {layout.made:,} bytes of numbers and takes {packed:,}"
         raise WrongFile(
-            f"{states}; expected at most {most:,} in such a file. {ANOTHER_COPY}"
+            f"{states}; expected at most {most:,} in such a file. {ANOTHER_COPY}",
+            file=path,
         )
 
 
-def _check_numbers(layout: Layout, path: Path, classes: int) -> None:
-    """Check how many rows and numbers the columns of evidence have.
+def _check_numbers(layout: Layout, path: Path, width: int) -> None:
+    """Check how many rows and numbers the columns of evidence have, before they are
+    read.
 
     Args:
         layout: the statements of the file about its columns.
         path: the path of the file.
-        classes: how many classes the header tells; 0 where it does not say.
+        width: how many numbers the counts of an image are, by the header; 0 where it
+            does not say.
 
     Raises:
         Problem: there are more rows or numbers than any table has, or more counts than
-            the classes allow.
+            the header allows.
     """
     numbers = {name: sum(chunk.values for chunk in layout.of([name])) for name in TYPES}
-    for name, values in numbers.items():
-        if COLUMNS[name].of == "class" and classes and values > layout.rows * classes:
+    for name, stated in numbers.items():
+        if COLUMNS[name].of == "class" and width and stated > layout.rows * width:
             raise _broken(
                 path,
                 name,
-                f"states {values:,} counts of {classes:,} classes in {layout.rows:,} "
+                f"states {stated:,} counts of {width:,} classes in {layout.rows:,} "
                 "rows",
             )
-    _check_size(layout.rows, max(numbers.values()), str(path))
+    _check_size(rows=layout.rows, numbers=max(numbers.values()), what=str(path))
 
 
 def _most_bytes(packed: int) -> int:
@@ -385,7 +422,10 @@ def _most_bytes(packed: int) -> int:
 
 
 def _check_size(rows: int, numbers: int, what: str) -> None:
-    """Raise Problem for more than any table holds, before it is made."""
+    """Raise Problem for more rows or numbers than any table holds.
+
+    `what` holds them: the words of an error begin with it.
+    """
     if rows > MOST_ROWS or numbers > MOST_VALUES:
         raise TooLarge(
             f"{what} holds {rows:,} rows with {numbers:,} counts; a table has at most "
@@ -393,5 +433,7 @@ def _check_size(rows: int, numbers: int, what: str) -> None:
         )
 
 
-def _broken(path: Path, name: str, fault: str) -> Problem:
-    return WrongFile(f"{path} is damaged: its column {name!r} {fault}", file=path)
+def _broken(path: Path | None, name: str, fault: str) -> Problem:
+    """Return the error for a column; `path` is None for a table not written yet."""
+    holder = "the table" if path is None else str(path)
+    return WrongFile(f"{holder} is damaged: its column {name!r} {fault}", file=path)

@@ -11,41 +11,52 @@ from randsmooth.certificates.evidence import ADDRESS, Ints
 from randsmooth.certificates.header import Machine
 
 
-def numbered(machines: Sequence[Machine | None]) -> tuple[tuple[Machine, ...], Ints]:
-    """Return each machine once, and (N,) the number of each row's among them: a column
-    `machine`; -1 for None.
+def numbered(
+    machine_of_row: Sequence[Machine | None],
+) -> tuple[tuple[Machine, ...], Ints]:
+    """Return every machine once, and (N,) for each row the number of its machine.
+
+    Machines are numbered from 0 on, in the order of their first rows. A row whose
+    machine is None has the number -1.
 
     Example:
-        >>> of_rows = [Machine(host=host) for host in ("node7", "node8", "node7")]
-        >>> machines, numbers = numbered(of_rows)
+        >>> nodes = [Machine(host=host) for host in ("node7", "node8", "node7")]
+        >>> machines, numbers = numbered(nodes)
         >>> [machine.host for machine in machines], numbers.tolist()
         (['node7', 'node8'], [0, 1, 0])
     """
-    keys = [
-        "" if machine is None else machine.model_dump_json() for machine in machines
-    ]
-    by_key = {
-        key: machine
-        for key, machine in zip(keys, machines, strict=True)
-        if machine is not None
-    }
-    number_of = {key: number for number, key in enumerate(by_key)}
-    number_of[""] = -1
-    return tuple(by_key.values()), np.array([number_of[key] for key in keys], np.int64)
+    machines = list[Machine]()
+    numbers = list[int]()
+    # A machine holds a dict, its versions, and cannot be a key: its JSON can.
+    number_of_json: dict[str, int] = {}
+    for machine in machine_of_row:
+        if machine is None:
+            numbers.append(-1)
+            continue
+        machine_as_json = machine.model_dump_json()
+        if machine_as_json not in number_of_json:
+            number_of_json[machine_as_json] = len(machines)
+            machines.append(machine)
+        numbers.append(number_of_json[machine_as_json])
+    return tuple(machines), np.array(numbers, np.int64)
 
 
 def in_bytes(address: int) -> bytes:
-    """Return the address of an image (see `noise.address_of`) as it is hashed and
-    stored.
+    """Return the bytes of an image's address, as they are hashed and stored.
+
+    `noise.address_of` makes the address.
     """
     return address.to_bytes(ADDRESS, "little")
 
 
 def hashed_images(labels: Ints, addresses: Iterable[bytes]) -> str:
-    """Return a hash of labels (N,), and of the images with these N addresses (see
-    `in_bytes`), in their order.
+    """Return one hash of N images and their labels, in their order.
 
-    By it a run is known to be about the same images.
+    Two runs with the same hash are about the same images.
+
+    Args:
+        labels: (N,) true classes.
+        addresses: the address of each image, from `in_bytes`.
     """
     content = b"".join([labels.astype("<i8").tobytes(), *addresses])
     return f"sha256, every image: {hashlib.sha256(content).hexdigest()}"

@@ -38,7 +38,7 @@ FOLLOWING = {"data", "classes", "noise", "guarantee", "notes"}
 # Stands for a fact that one of two mappings does not have.
 ABSENT = object()
 
-# What to say after a value of the one header, and of the other.
+# The words that stand after a value of the one header, and after one of the other.
 Sides = tuple[str, str]
 IN_THE_FILE = ("in the file", "asked for")
 
@@ -127,9 +127,8 @@ def evidence_difference(
         left_out |= set(OF_THE_MACHINE)
     if any(name in SETTINGS for name in differ):
         left_out |= FOLLOWING
-    clauses = _clauses(
-        facts, other_facts, [name for name in differ if name not in left_out], sides
-    )
+    told = [name for name in differ if name not in left_out]
+    clauses = _clauses(facts, other_facts, told, sides)
 
     classifier = classifier_difference(one, other, sides)
     if classifier is not None:
@@ -142,7 +141,7 @@ def evidence_difference(
 def _clauses(
     one: Mapping[str, Any], other: Mapping[str, Any], names: Sequence[str], sides: Sides
 ) -> list[str]:
-    """Return for each of these facts what it is in both headers."""
+    """Return, for each of the facts `names`, a clause with its values in both headers."""
     return [f"{name}: {_both_values(one[name], other[name], sides)}" for name in names]
 
 
@@ -162,24 +161,27 @@ def classifier_difference(
         ClassifierDifference(kind='another model', detail="weights 'sha256:aa' in the file, 'sha256:bb' asked for")
     """
     if begun.model and now.model:
-        then = _facts_of_the_model(begun.model)
-        today = _facts_of_the_model(now.model)
-        if then != today:
-            detail = _both_values(then, today, sides)
+        model_then = _facts_of_the_model(begun.model)
+        model_now = _facts_of_the_model(now.model)
+        if model_then != model_now:
+            detail = _both_values(model_then, model_now, sides)
             return ClassifierDifference(ANOTHER_MODEL, detail)
     if not _outputs_differ(begun, now):
         return None
 
-    then = {name: getattr(begun, name) for name in ARITHMETIC}
-    today = {name: getattr(now, name) for name in ARITHMETIC}
-    differ = [name for name in ARITHMETIC if then[name] != today[name]]
+    # Equal models give different outputs: their arithmetic may explain it.
+    arithmetic_then = {name: getattr(begun, name) for name in ARITHMETIC}
+    arithmetic_now = {name: getattr(now, name) for name in ARITHMETIC}
+    differ = [
+        name for name in ARITHMETIC if arithmetic_then[name] != arithmetic_now[name]
+    ]
     if not differ:
         return ClassifierDifference(
             ANOTHER_MODEL,
             "its weights are the same but its outputs differ (other code (of a noise, too), "
             "attributes or number of threads, or the images of the data set changed)",
         )
-    arithmetic = "; ".join(_clauses(then, today, differ, sides))
+    arithmetic = "; ".join(_clauses(arithmetic_then, arithmetic_now, differ, sides))
     if begun.model and "called" in begun.model:
         # The model is known by a name alone, which another model may have, too.
         name = _short(begun.model["called"])
@@ -193,6 +195,7 @@ def classifier_difference(
 
 
 def _facts_of_the_model(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of a header's `model` in which equal models agree."""
     return {name: model.get(name, ABSENT) for name in OF_THE_MODEL}
 
 
@@ -200,20 +203,25 @@ def _outputs_differ(begun: Header, now: Header) -> bool:
     """Return whether outputs for the same noisy images, computed in the same number format and batches, differ."""
     if _made_by(begun) != _made_by(now):
         return False
-    then = begun.behaviour or {}
-    today = now.behaviour or {}
-    images = then.keys() & today.keys()
+    hashes_then = begun.behaviour or {}
+    hashes_now = now.behaviour or {}
+    images = hashes_then.keys() & hashes_now.keys()
     if begun.data != now.data:
         images -= {"own images"}
-    return any(then[name] != today[name] for name in images)
+    return any(hashes_then[name] != hashes_now[name] for name in images)
 
 
 def _made_by(header: Header) -> tuple[object, ...]:
-    """Return how the noisy images were made whose outputs a header has, and in which arithmetic they were computed."""
-    # Only the exact noise of `sound` is drawn in ways that differ between versions.
+    """Return what the outputs of equal models in `header.behaviour` depend on.
+
+    That is how the noisy images were made, and the number format and batches in which the outputs were computed.
+    """
+    # Only the exact noise of `sound` is drawn in ways that differ between versions. How it is addressed does not
+    # change these images.
     drawn_by = ""
     if header.sound and header.drawn_by is not None:
         drawn_by = header.drawn_by.partition(" addressed")[0]
+    # Behind the number format, a precision may name its exceptions: "float32 (TF32 convolutions)".
     number_format = (header.precision or "").partition(" ")[0]
     return (
         header.noise,

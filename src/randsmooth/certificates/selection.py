@@ -35,11 +35,11 @@ MOST_IMAGES = 10**7
 
 @lru_cache(maxsize=16)
 def chosen_by(words: str | None) -> Ints | None:
-    """Return (chosen,) the positions of the images that a header's selection names, in
-    order.
+    """Return the positions, ascending, of the images that a header's selection names.
 
-    They are either that many spread evenly over the split, or every so-manieth. The
-    result is None where it names none, or in words that are not known here.
+    "all" takes every image of the split, "take 5" five that are spread evenly over it,
+    and "one in 20" the first of every 20. The result is None without a selection, and
+    for words that are not known here.
 
     Example:
         >>> selections = ("all 364", "take 5 of 364", "one in 20 of 364")
@@ -114,9 +114,10 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def share(self, chosen: Positions) -> Positions:
-        """Return the share of the `chosen` images that this shard holds.
+        """Return those of the `chosen` images that this shard holds.
 
         The images of the shards interleave.
+
         Raises:
             Problem: there are more shards than images.
         """
@@ -130,18 +131,20 @@ class Shard:
         return chosen[self.number - 1 :: self.of]  # type: ignore[return-value]
 
     def file(self, out: Place) -> Place:
-        """Return the file of the shard of a run into `out`, beside it; `out` itself if
-        it has that name already.
+        """Return the file, beside `out`, of this shard of a run into `out`.
+
+        It is `out` itself if that is called as a file of this shard.
         """
         ending = f"{self.number}-of-{self.of}"
         stem, dot, suffix = name_of(out).rpartition(".")
+        # The dash before the stem is for an `out` that is called 2-of-3.parquet.
         if f"-{stem}".endswith(f"-{ending}"):
             return out
         return beside(out, f"{stem}-{ending}{dot}{suffix}")
 
 
 def whole_of(file: Place) -> Place | None:
-    """Return the `out` of a run of which `file` holds a shard, finished or not.
+    """Return the `out` of the run that `file` holds a shard of, finished or not.
 
     It is None where the name of the file does not say it.
 
@@ -157,9 +160,9 @@ def whole_of(file: Place) -> Place | None:
 
 
 def images_planned(selection: str | None, shard: str | None) -> int | None:
-    """Return how many images a run certifies in the end whose header says these.
+    """Return how many images a run certifies whose header has these facts.
 
-    It is None where the header does not tell it.
+    It is None where they do not tell it.
 
     Example:
         >>> images_planned("one in 20 of 10000", shard=None)
@@ -168,18 +171,25 @@ def images_planned(selection: str | None, shard: str | None) -> int | None:
         167
     """
     chosen = chosen_by(selection)
-    return None if chosen is None else len(Shard.parse(shard or "1/1").share(chosen))
+    if chosen is None:
+        return None
+    # A run without shards is the one shard of itself.
+    return len(Shard.parse(shard or "1/1").share(chosen))
 
 
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:
-    """Raise Problem for an image that no header with this selection and shard has."""
+    """Raise Problem for an image of `idx` (N,) that is not of this selection and shard.
+
+    A selection that does not name its images is not checked.
+    """
     chosen = chosen_by(selection)
     if chosen is None:
         return
-    held = np.isin(idx, Shard.parse(shard or "1/1").share(chosen))
-    if not held.all():
+    belongs = np.isin(idx, Shard.parse(shard or "1/1").share(chosen))
+    if not belongs.all():
         images = selection if shard is None else f"shard {shard} of {selection}"
+        stranger = idx[np.argmin(belongs)]
         raise WrongTable(
-            f"image {idx[np.argmin(held)]} is not one of {images}: "
+            f"image {stranger} is not one of {images}: "
             "`randsmooth merge` puts shards together"
         )

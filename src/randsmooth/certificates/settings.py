@@ -159,6 +159,9 @@ class CertificationSettings(HowToCertify, UnderNoise):
 
     @model_validator(mode="after")
     def _check_usable(self) -> Self:
+        """Refuse settings that cannot certify any image; settle those that the rule
+        decides.
+        """
         facts = dict(self)
         # A noise was checked when it was made.
         del facts["noise"]
@@ -169,6 +172,7 @@ class CertificationSettings(HowToCertify, UnderNoise):
             check_budget(self.n0, self.n, self.alpha)
         if self.sound:
             self._check_sound()
+        # Each call is made for the Problem that it raises.
         if isinstance(self.noise, Noise) and self.noise.ready:
             self.stopping_rule()
         else:
@@ -178,8 +182,8 @@ class CertificationSettings(HowToCertify, UnderNoise):
     def replace(self, **fields: Any) -> Self:
         """Return the same with other `fields`, checked like any.
 
-        A `sigma` takes the place of the noise. What a rule that counts all copies
-        settled is open again with another rule or noise.
+        A `sigma` takes the place of the noise. A rule that counts all copies has set
+        n0, n and alpha; another rule or noise begins with their defaults.
         """
         if self.counts_all and not {"rule", "noise", "sigma"}.isdisjoint(fields):
             defaults = {name: _default_of(name) for name in ("n0", "n", "alpha")}
@@ -189,14 +193,17 @@ class CertificationSettings(HowToCertify, UnderNoise):
     def of(self, shape: Sequence[int]) -> Self:
         """Return these settings for inputs of `shape`.
 
-        Some noises know their radii by it alone. Errors as `Noise.of`.
+        The radii of some noises depend on it.
+
+        Raises:
+            Problem: `known_noise` or `Noise.of` raises it.
         """
         if self.noise is None:
             return self
         return self.replace(noise=self.known_noise().of(shape))
 
     def known_noise(self) -> Noise:
-        """Return the noise that is certified under.
+        """Return the noise under which images are certified.
 
         Raises:
             Problem: these settings leave it to the model, or to the standard deviations
@@ -221,18 +228,21 @@ class CertificationSettings(HowToCertify, UnderNoise):
     @property
     def counts_all(self) -> bool:
         """Whether the rule counts all copies of an image: nothing is left to chance."""
-        return kind_of_rule(self.rule, n=self.n)[0].certain
+        rule_class, _ = kind_of_rule(self.rule, n=self.n)
+        return rule_class.certain
 
     def _leave_nothing_to_chance(self) -> None:
         """Set n0, n, alpha and the seed to what a rule that counts all copies has.
 
-        The seed belongs to the classifier then: it is the same at the image and at
-        every other one.
+        The seed is then a part of the classifier, which has the same one for every
+        image: it must not be drawn anew.
 
         Raises:
-            Problem: others are given.
+            Problem: other values than these or the defaults are given, or label_aware
+                is True.
         """
         copies = self.noise.copies if isinstance(self.noise, Noise) else None
+        # Which noise it is may not be known yet, nor how many copies it has.
         settled = {"n0": 0, "n": copies or self.n, "alpha": 0.0}
         for name, value in settled.items():
             given = getattr(self, name)
@@ -245,6 +255,7 @@ class CertificationSettings(HowToCertify, UnderNoise):
                         f"leaves nothing to chance: leave out {name}"
                     ),
                 )
+            # The object is frozen, and still being made: this sets the field.
             self.__dict__[name] = value
         if self.label_aware:
             raise BadValue(
@@ -258,7 +269,8 @@ class CertificationSettings(HowToCertify, UnderNoise):
         self.__dict__["seed"] = self.seed or 0
 
     def _check_sound(self) -> None:
-        """Raise Problem for a noise whose copies are not rounded without float error."""
+        """Raise Problem unless noisy images can be rounded to the grid k/255 exactly."""
+        # The noise of the model is checked once it is known.
         if self.noise is None:
             return
         if isinstance(self.noise, Deviations) or not self.noise.rounds_exactly:
@@ -271,19 +283,20 @@ class CertificationSettings(HowToCertify, UnderNoise):
 
     @property
     def judging_bound(self) -> ConfidenceBound:
-        """The bound that the rule is asked for.
+        """The confidence bound that the rule uses: `bound`, or "any-class".
 
-        Where neither n0 nor the label picks a class, it is one that holds for any
-        class.
+        Where neither n0 nor the label picks a class, the bound must hold for any class.
 
         Raises:
-            Problem: the rule has none, or `bound` is another.
+            Problem: it must, and the rule has no such bound, or `bound` asks for
+                another.
         """
         if self.n0 or self.label_aware or self.counts_all:
             return self.bound
-        kind, _ = kind_of_rule(self.rule, n=self.n)
+        rule_class, _ = kind_of_rule(self.rule, n=self.n)
+        # The default of `bound`, which nobody may have asked for.
         usual = CONFIDENCE_BOUNDS[0]
-        if ANY_CLASS in kind.takes and self.bound in (usual, ANY_CLASS):
+        if ANY_CLASS in rule_class.takes and self.bound in (usual, ANY_CLASS):
             return ANY_CLASS
         raise BadValue(
             field="n0",
@@ -310,7 +323,8 @@ class CertificationSettings(HowToCertify, UnderNoise):
     def stopping_rule(self) -> Rule:
         """Return the rule that says how many samples an image takes and what they prove.
 
-        Errors as `known_noise`.
+        Raises:
+            Problem: `known_noise`, `judging_bound` or `make_rule` raises it.
         """
         return make_rule(
             self.rule,
@@ -356,8 +370,10 @@ def precision_named(arithmetic: str) -> Precision:
         >>> precision_named("bfloat16"), precision_named("float32 (TF32 convolutions)")
         ('bf16', '32')
     """
+    # Behind the first word, a header may name exceptions, such as TF32 convolutions.
+    first_word = arithmetic.replace(",", " ").split()[:1]
     for precision, name in ARITHMETICS.items():
-        if arithmetic.replace(",", " ").split()[:1] == [name]:
+        if first_word == [name]:
             return precision
     raise BadValue(
         field="precision",

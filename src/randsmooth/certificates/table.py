@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 # Where a DataFrame keeps the header, among its attrs.
 ATTRS = "randsmooth"
 
+# The noise whose radii are those of any Gaussian noise, in units of its sigma.
 STANDARD = Gaussian(1.0)
 
 
@@ -114,13 +115,13 @@ class Certificates:
 
     def __repr__(self) -> str:
         n = "" if self.header.n is None else f"n {self.header.n:,}"
-        seen = "" if self.converted is None else f"{NORMS[self.norm].label} radii"
-        known = [words for words in (self.header.noise_title, seen, n) if words]
-        kind = "a log" if self.is_log else f"rule {self.header.rule}"
+        norm = "" if self.converted is None else f"{NORMS[self.norm].label} radii"
+        known = [words for words in (self.header.noise_title, norm, n) if words]
+        origin = "a log" if self.is_log else f"rule {self.header.rule}"
         names = [name for name in (self.header.dataset, self.header.split) if name]
         source = " ".join(shortened(printable(name)) for name in names)
         images = f"{len(self):,} of {source}" if source else f"{len(self):,} images"
-        return f"Certificates({self.name!r}: {', '.join([images, *known, kind])})"
+        return f"Certificates({self.name!r}: {', '.join([images, *known, origin])})"
 
     @property
     def is_log(self) -> bool:
@@ -129,23 +130,21 @@ class Certificates:
 
     @property
     def noise(self) -> Noise:
-        """The noise, which knows radii in the table's norm.
+        """The noise of all images; its `radius` is in the table's norm.
 
         Raises:
-            Problem: there is none of all images, or it is not known.
+            Problem: the noise is not known, or each image has a sigma of its own.
         """
         if self.sigmas is not None:
             raise WrongTable(
-                f"{_of_each(self.sigmas)}, so there is no one noise of all",
+                f"{_own_sigmas_in_words(self.sigmas)}, so there is no one noise of all",
                 where=self.name or "this log",
             )
         return self.converted or self.header.known_noise()
 
     @property
     def stated_q(self) -> Floats:
-        """(N,) the upper bound on 1 - p_A that a log states.
-
-        It does so in a column, or by its radii.
+        """(N,) the upper bound on 1 - p_A that a log states, in a column or by its radii.
 
         Raises:
             Problem: sigma is not known.
@@ -172,15 +171,17 @@ class Certificates:
 
     @property
     def proved_in(self) -> str:
-        """The norm of the radii that its own follow from.
+        """The norm in which the noise proves something.
 
-        It is another one than `norm` only where the noise has no proof in `norm`.
+        The table's radii follow from radii in this norm. It is another one than `norm`
+        only after `in_norm`, and only where the noise has no proof of its own in
+        `norm`.
         """
-        apart = (
+        has_own_proof = (
             self.converted is not None
             and self.norm in self.converted.noise.proves_apart
         )
-        return self.norm if apart else self.header.norm
+        return self.norm if has_own_proof else self.header.norm
 
     @property
     def labelled(self) -> bool:
@@ -259,30 +260,32 @@ class Certificates:
             )
         header = judged_anew(self.header, n, alpha, seed)
         columns = {name: getattr(self, name) for name in ARRAYS}
-        if header.n != self.header.n:
-            counts = thinned(counts, header.n or 0, seed)
+        if n is not None and n != self.header.n:
+            counts = thinned(counts, n, seed)
             columns["counts"] = counts
-            # Then these samples themselves pick the class.
+            # Under bound any-class, counts0 mark the most frequent class, which may be
+            # another one in fewer samples.
             if header.n0 == 0 and not header.label_aware:
                 columns["counts0"] = marked(counts.argmax(axis=1), counts.shape[1])
+        # Rule fixed looks once, so that `from_evidence` makes the paths of the counts.
         table = from_evidence(header, **columns, name=self.name)
         return table.seen_by(self.converted)
 
     def in_norm(self, norm: str, *, shape: Sequence[int] = ()) -> Certificates:
-        """Return this table with radii in `norm`.
+        """Return this table with radii in `norm`, for reports.
 
-        They follow from its own by a proof (see `noise.Noise.convert`). It is for
-        reports. A file holds the evidence and the radii of the noise's own norm: write
-        the table itself.
+        The new radii follow from those of this table by a proof (see
+        `noise.Noise.convert`). The new table cannot be written to a file: write this
+        one, with the radii of the noise's own norm.
 
         Args:
             norm: one of `noise.NORMS`; the norm of the noise gives its own radii again.
-            shape: the shape of an input, such as (1, 28, 28), which radii in "linf"
-                take.
+            shape: the shape of an input, such as (1, 28, 28), on which radii in "linf"
+                depend.
 
         Raises:
-            Problem: the noise is not known, proves nothing in `norm`, or takes the
-                shape.
+            Problem: the noise is not known or proves nothing in `norm`, or `norm` needs
+                the shape.
 
         Example:
             >>> from randsmooth.certificates import from_counts
@@ -323,9 +326,9 @@ class Certificates:
         n: int | None = None,
         alpha: float | None = None,
     ) -> Certificates:
-        """Return this table with facts that its header lacks.
+        """Return this table with those of the given facts that its header lacks.
 
-        A log may lack all three. Known ones are kept.
+        A log may lack all three. A fact that the header knows stays as it is.
 
         Raises:
             Problem: a sigma for a log that states one for each image.
@@ -338,7 +341,8 @@ class Certificates:
         }
         if sigma is not None and self.sigmas is not None:
             raise WrongTable(
-                f"{_of_each(self.sigmas)}: leave sigma out; got sigma={sigma:g}",
+                f"{_own_sigmas_in_words(self.sigmas)}: leave sigma out; "
+                f"got sigma={sigma:g}",
                 field="sigma",
                 value=sigma,
                 where=self.name or "this log",
@@ -358,7 +362,9 @@ class Certificates:
             if column is not None:
                 kept[name] = column[keep]
         if self.paths is not None:
-            kept["paths"] = tuple(self.paths[row] for row in np.arange(len(self))[keep])
+            # `keep` may be a mask: this makes it numbers of rows.
+            numbers = np.arange(len(self))[keep]
+            kept["paths"] = tuple(self.paths[row] for row in numbers)
         return replace(self, **kept)
 
     def derived(self) -> dict[str, NDArray[Any]]:
@@ -396,11 +402,15 @@ class Certificates:
 
         It holds the evidence, and what follows from it.
 
-        Columns: idx, label, predict, radius, correct, picked, n_A, p_lower, path,
-        counts0, counts and seconds, where path and counts are lists, and machine, if
-        the table has it; of a log idx, label, predict, radius, correct and seconds, and
-        sigma, if images have several. counts0 is left out where n0 is not known, and of
-        counts of the picked class alone there are n_A and n.
+        The columns are idx, label, predict, radius, correct, picked, n_A, p_lower,
+        path, counts0, counts and seconds, and machine and u where the table has them;
+        path, counts0 and counts hold lists. correct is left out where the images have
+        no labels, and counts0 where n0 is 0 or not known. Where only the picked class
+        was counted, n stands in place of counts. Under bound any-class, picked is
+        called most_frequent.
+
+        The columns of a log are idx, label, predict, radius, correct and seconds, and
+        sigma where each image has its own.
 
         Example:
             >>> from randsmooth.certificates import from_counts
@@ -417,7 +427,7 @@ class Certificates:
             >>> frame[["label", "predict", "n_A"]].values.tolist()
             [[3, 3, 990], [5, -1, 480]]
         """
-        # Here, since it takes long to load.
+        # Imported here, since it takes long to load.
         import pandas as pd
 
         columns = _columns_of_log(self) if self.is_log else _columns_of_counts(self)
@@ -433,8 +443,8 @@ class Certificates:
         return replace(self, name=name)
 
 
-def _of_each(sigmas: Floats) -> str:
-    """Return what is said of images with several sigmas."""
+def _own_sigmas_in_words(sigmas: Floats) -> str:
+    """Return a clause, for an error, that says which sigmas the images have."""
     return f"each image has a sigma of its own, {sigmas.min():g} to {sigmas.max():g}"
 
 
@@ -448,10 +458,10 @@ def _columns_of_log(table: Certificates) -> dict[str, Any]:
 
 
 def _columns_of_counts(table: Certificates) -> dict[str, Any]:
-    """Return the columns of a table with counts.
+    """Return the columns of a table with counts, by the names that a DataFrame has.
 
-    Those that only mark the class, or all other answers, are left out: read elsewhere,
-    they would be taken for samples.
+    counts0 that only mark the class are left out, and so is the column of counts of all
+    other answers: read elsewhere, they would be taken for counts of a class.
     """
     counts0, counts = table.evidence()
     header = table.header
@@ -461,14 +471,16 @@ def _columns_of_counts(table: Certificates) -> dict[str, Any]:
         **table.derived(),
     }
     if header.bound == "any-class":
-        # Elsewhere, a class that is called picked was picked without these samples.
+        # `from_counts` takes a column `picked` for classes picked without these samples.
         columns["most_frequent"] = columns.pop("picked")
     if table.paths is not None:
         columns["path"] = [path.tolist() for path in table.paths]
     if header.n0:
-        of_classes = counts0[:, :-1] if header.lumped else counts0
-        columns["counts0"] = of_classes.tolist()
+        # Where the header is lumped, the last column is that of all other answers.
+        counts0_of_classes = counts0[:, :-1] if header.lumped else counts0
+        columns["counts0"] = counts0_of_classes.tolist()
     if header.lumped:
+        # n_A, which `derived` returns, and n say all that is known.
         columns["n"] = counts.sum(axis=1)
     else:
         columns["counts"] = counts.tolist()

@@ -15,8 +15,8 @@ def judged_anew(
 ) -> Header:
     """Return the header of the same evidence at another `n` or `alpha`.
 
-    The notes and the guarantee of the new header state the change. None leaves a number
-    as it is.
+    The notes and the guarantee of the new header state the change. `n` or `alpha` stays
+    as it is where None is given. `seed` is that of `thinned`, for the note.
     """
     changed: dict[str, Any] = {}
     notes = list(header.notes)
@@ -33,13 +33,14 @@ def judged_anew(
 
 
 def thinned(counts: Ints, n: int, seed: int) -> Ints:
-    """Return counts (N, K) of a random n of each row's samples.
+    """Return counts (N, K) of n random samples of each image.
 
-    They are drawn without replacement.
+    They are drawn, without replacement, from the samples in `counts` (N, K).
 
     Raises:
         Problem: the table holds fewer samples, or more than NumPy can draw from.
     """
+    # Without images, any n will do.
     stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
     if not 1 <= n <= stored:
         raise WrongTable(
@@ -52,6 +53,8 @@ def thinned(counts: Ints, n: int, seed: int) -> Ints:
             f"{MOST_SAMPLES:,}"
         )
     rng = np.random.default_rng(seed)
+    # An image that a label-aware run gave up has no samples. The method "marginals"
+    # draws class by class; NumPy's other one lists every sample.
     rows = [
         rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals")
         for row in counts
@@ -60,7 +63,7 @@ def thinned(counts: Ints, n: int, seed: int) -> Ints:
 
 
 def marked(classes: Ints, K: int) -> Ints:
-    """Return (N, K) with a 1 for the class of each row."""
+    """Return (N, K) zeros with a 1 for the class of each row, from `classes` (N,)."""
     marks = np.zeros((len(classes), K), np.int64)
     marks[np.arange(len(classes)), classes] = 1
     return marks

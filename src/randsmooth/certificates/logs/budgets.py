@@ -64,12 +64,14 @@ def possible_budgets(
         check_sigma(value)
     budgets = list(product([n] if n else USUAL_N, [alpha] if alpha else USUAL_ALPHA))
 
-    # Only sigmas that stand in a column may be rounded as the radii are: those as they
-    # stand are tried first.
-    for rounded in (False, True) if np.ndim(sigma) else (False,):
+    # Sigmas in a column of the log may be rounded, as its radii are. They are taken as
+    # they stand first, and as rounded only if no budget explains that.
+    ways = (False, True) if np.ndim(sigma) else (False,)
+    for rounded in ways:
         scaled, tolerance = in_sigmas(radius, sigma, rounded=rounded)
         if len(scaled) == 0:
             continue
+        # `scaled` has each radius once: the images with the largest are counted here.
         at_the_end = (radius / sigma >= scaled[0] - tolerance[0]).sum()
         if at_the_end < 2:
             continue
@@ -91,7 +93,10 @@ def in_sigmas(
     """Return the radii above 0 in units of sigma, each once, the largest first; and by
     how much each may be off.
 
-    The sigmas (N,) of images may be `rounded` as the radii are.
+    Args:
+        radius: (N,) as a log prints them.
+        sigma: the sigma of all images, or (N,) the sigma of each.
+        rounded: whether the sigmas of images may be rounded, as the radii are.
     """
     above = radius > 0.0
     sigmas = np.broadcast_to(sigma, radius.shape)[above]
@@ -104,12 +109,13 @@ def in_sigmas(
 
 
 def explains(possible: Floats, radii: Floats, tolerance: Floats) -> bool:
-    """Return whether those of `radii` that lie near the largest `possible` ones equal
-    one of these within `tolerance`.
+    """Return whether the largest `radii` are among the `possible` ones.
 
-    All are in units of sigma, the largest first.
+    Radii below all possible ones are not compared. All are in units of sigma, the
+    largest first. `tolerance` says by how much each of `radii` may be off.
     """
     near = radii >= possible[-1]
+    # (near, possible) becomes (near,): the distance to the nearest possible radius.
     distance = np.abs(radii[near][:, None] - possible).min(axis=1)
     return bool(np.all(distance <= tolerance[near]))
 
@@ -117,6 +123,7 @@ def explains(possible: Floats, radii: Floats, tolerance: Floats) -> bool:
 @cache
 def largest_radii(n: int, alpha: float) -> Floats:
     """Return the radii, in units of sigma, that n, n - 1, ... of n successes certify."""
+    # Half of the samples or fewer certify nothing.
     successes = np.arange(n, max(n // 2, n - COMPARED_RADII), -1)
     return Gaussian(1.0).radius(bounds.q_upper(successes, n, alpha))
 
@@ -132,7 +139,9 @@ def rounding(values: Floats) -> Floats:
         for decimals in range(FINE_DECIMALS)
     ]
     shown_by.append(values > 0.0)
+    # The fewest decimals that show a value: `argmax` finds the first True.
     decimals = np.argmax(np.array(shown_by), axis=0)
+    # 0.5 may be printed 0.500: other values of its magnitude say how many digits are.
     magnitudes, group = np.unique(np.floor(np.log10(values)), return_inverse=True)
     most_decimals = np.zeros(len(magnitudes), np.int64)
     np.maximum.at(most_decimals, group, decimals)

@@ -28,7 +28,7 @@ MOST_COLUMNS = 100
 # Bytes that hold the first line of any log.
 FIRST_BYTES = 400
 
-# Numbers where the names of columns should be.
+# A row of a log, from idx or a later column to time, where names of columns should be.
 ROW = re.compile(r"(-?\d+\t){1,2}-?\d+\t[\d.]+(e[-+]?\d+)?\t[01]\t[\d:.]+")
 
 # Columns of the result_df.csv of VERONA, which is no log.
@@ -79,7 +79,7 @@ def column_names(line: str) -> list[str]:
     names = list[str]()
     for name in written:
         our_name = COLUMNS.get(name.lower(), name)
-        # If that is there, too, this is another name for a further column.
+        # Where the line has our name too, this column is another one, and is not read.
         is_further = our_name != name and our_name in written
         names.append(name if is_further else our_name)
     return names
@@ -92,6 +92,7 @@ def names_without_header(line: str) -> list[str]:
     """
     if not ROW.fullmatch(line):
         return []
+    # `ROW` allows no more cells than there are columns.
     cells = line.count("\t") + 1
     return TSV_COLUMNS[-cells:]
 
@@ -108,8 +109,8 @@ def check_names(path: Path, names: Sequence[str], line: str) -> None:
         PredictionLog: they are those of a log of predictions.
         WrongFile: they are none of a log of certificates.
     """
-    there = set(names)
-    if "radius proved" in there:
+    unique_names = set(names)
+    if "radius proved" in unique_names:
         raise WrongFile(
             f"{path} is a log of one radius R, which it lacks: "
             "give from_radii R where it "
@@ -117,8 +118,8 @@ def check_names(path: Path, names: Sequence[str], line: str) -> None:
             file=path,
         )
     _check_one_radius(path, line)
-    if "predict" in there and "radius" not in there:
-        column = " (basePredict)" if "basePredict" in there else ""
+    if "predict" in unique_names and "radius" not in unique_names:
+        column = " (basePredict)" if "basePredict" in unique_names else ""
         raise PredictionLog(
             f"{path} is a log of predictions{column}, not of certificates: it holds no "
             "radius; take the log that was made by certifying",
@@ -138,8 +139,8 @@ def check_names(path: Path, names: Sequence[str], line: str) -> None:
             f"{', '.join(TSV_COLUMNS)}, with tabs between and without quotes",
             file=path,
         )
-    missing = [name for name in TSV_COLUMNS if name not in there]
-    all_differ = len(there) == len(names) <= MOST_COLUMNS
+    missing = [name for name in TSV_COLUMNS if name not in unique_names]
+    all_differ = len(unique_names) == len(names) <= MOST_COLUMNS
     if missing or not all_differ:
         lacks = ", ".join(missing) or "different names"
         raise WrongFile(
@@ -153,6 +154,7 @@ def check_names(path: Path, names: Sequence[str], line: str) -> None:
 
 def _cells(line: str) -> list[str]:
     """Return the names in a first line, as they are written."""
+    # Beyond MOST_COLUMNS, the rest of the line is one more name, and is refused later.
     return [name.strip() for name in line.split("\t", MOST_COLUMNS)]
 
 
@@ -170,9 +172,9 @@ def _check_one_radius(path: Path, line: str) -> None:
 
 
 def _other_separators(line: str) -> str:
-    """Return what stands between or around the columns of a log but tabs.
+    """Return in words what separates or encloses the names of a log, besides tabs.
 
-    It is empty where there are tabs alone, and where the line is of no log.
+    The text is empty where tabs alone separate them, and where the line is of no log.
     """
     unquoted = line.replace('"', "")
     if set(column_names(unquoted)) >= OF_ANY_LOG:

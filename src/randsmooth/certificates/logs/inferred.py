@@ -70,6 +70,7 @@ def infer(
     require_reachable(placed)
     complete = _with_budget(placed)
     complete = _noted(complete, _doubt(complete))
+    # An alpha that the user gave is kept. Where it is unknown, nothing can be judged.
     if alpha is not None or complete.header.alpha is None:
         return complete
     return log_at_alpha(complete, COMMON_ALPHA)
@@ -98,22 +99,25 @@ def _with_path_facts(
     n: int | None,
     alpha: float | None,
 ) -> Certificates:
-    """Return the table with the facts that were given, then with those that its path
-    says, after those of its own.
+    """Return the table with the facts that it lacks.
+
+    Those that the user gave take precedence over those of its path, `place`.
     """
     known = table.assuming(sigma=sigma, n=n, alpha=alpha)
     if table.sigmas is not None:
-        # A sigma in the path is that of the training, or of the search.
+        # The log states a sigma for each image: one in the path is that of the
+        # training, or of the search for these.
         place = replace(place, sigma=None)
 
-    # Of sigma, n and alpha, only what the path has to say is put down to it.
     lacking = [
         name for name in ("sigma", "n", "alpha") if getattr(known.header, name) is None
     ]
     by_path: dict[str, Any] = {name: getattr(place, name) for name in lacking}
     placed = known.assuming(**by_path)
-    unused: dict[str, Any] = dict.fromkeys(("sigma", "n", "alpha"))
-    used = replace(place, **unused | by_path)
+
+    # The note says what the path told: not a sigma, n or alpha that was known before.
+    nothing: dict[str, Any] = dict.fromkeys(("sigma", "n", "alpha"))
+    told_by_path = replace(place, **nothing | by_path)
 
     facts = {
         "dataset": place.dataset or None,
@@ -128,7 +132,7 @@ def _with_path_facts(
     trained = ""
     if place.training_sigma not in (None, placed.header.sigma):
         trained = f"trained at sigma {place.training_sigma:g}"
-    return _noted(placed, used.in_words(), trained, **new)
+    return _noted(placed, told_by_path.in_words(), trained, **new)
 
 
 def _with_budget(table: Certificates) -> Certificates:
@@ -143,6 +147,7 @@ def _with_budget(table: Certificates) -> Certificates:
     budgets = possible_budgets(radius, sigma, **known)
     largest = f"{table.radius.max():g}"
     if table.header.sigma is None:
+        # Each image has its own sigma, or none is known: units of it compare them.
         largest = f"{(radius / sigma).max():.4g} sigma"
     if len(budgets) != 1:
         note = (
@@ -158,10 +163,12 @@ def _with_budget(table: Certificates) -> Certificates:
 
 
 def _doubt(table: Certificates) -> str:
-    """Return a note on a log whose sigma, n and alpha certify no such large radii, or
-    more than most of its own.
+    """Return a note on a log whose radii do not look as if they were made with its
+    sigma, n and alpha.
 
-    It is empty where there is no doubt.
+    Some of its largest radii may be none that these certify; or many images share the
+    largest radius, as where certification ends, though these certify more. The note is
+    empty where there is no such doubt.
     """
     header = table.header
     largest = float(np.max(table.radius, initial=0.0))
@@ -191,12 +198,11 @@ def _doubt(table: Certificates) -> str:
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
-    """Judge a log at another alpha.
+    """Return a log judged at another alpha.
 
-    The function recovers n_A of each image from its radius, and computes its bound
-    again.
-    Images that are no longer certified at `alpha` abstain. The new radii are as exact
-    as the log's printed ones.
+    The count n_A of each image is recovered from its radius, and its bound computed
+    again. Images that are no longer certified at `alpha` abstain. The new radii are as
+    exact as the log's printed ones.
 
     Raises:
         Problem: sigma, n or alpha of the log is unknown, or `alpha` lies outside
@@ -230,6 +236,7 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
         table,
         predict=np.where(certified, table.predict, ABSTAIN),
         radius=np.where(certified, radius, 0.0),
+        # Only a log with a column of bounds states q.
         q=None if table.q is None else q,
     )
     acr = (judged.radius * judged.correct).mean()
@@ -242,8 +249,9 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
 
 
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
-    """Return the table with further notes, those that are not empty, and facts in its
-    header.
+    """Return the table with `facts` and further `notes` in its header.
+
+    An empty note is left out.
     """
     header = table.header
     all_notes = (*header.notes, *(note for note in notes if note))

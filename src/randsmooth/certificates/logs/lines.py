@@ -35,19 +35,19 @@ WHOLE_TIME = re.compile(r".*\d:\d\d:\d\d\.\d{6}")
 class Lines:
     """The cells of a log by column, and the line of each row.
 
-    What is wrong with a row is refused by its line.
+    Errors name the line of the row that is wrong.
 
     Attributes:
         path: the path of the file.
         columns: name -> the cells of the N rows, in the order of the file.
-        places: (N,) the number of each row's line.
+        line_numbers: (N,) the number of each row's line.
         headers: the numbers of the lines below the first that repeat the header, as a
             second run appends it.
     """
 
     path: Path
     columns: Mapping[str, Sequence[str]]
-    places: Sequence[int]
+    line_numbers: Sequence[int]
     headers: Sequence[int] = ()
 
     @classmethod
@@ -115,7 +115,8 @@ class Lines:
         """Return (N,) the whole numbers of a column.
 
         Raises:
-            WrongFile: one lies outside `least`..`most`, which `why` explains.
+            WrongFile: one lies outside `least`..`most`. The message ends in `why`,
+                which explains these limits.
         """
         numbers = self.numbers(name)
         outside = (numbers % 1 != 0) | (numbers < least) | (numbers > most)
@@ -132,20 +133,23 @@ class Lines:
             row = rows[0]
             cell = shown(repr(self.columns[name][row]))
             raise WrongFile(
-                f"{self.path}, line {self.places[row]}: {name}={cell} {why}",
+                f"{self.path}, line {self.line_numbers[row]}: {name}={cell} {why}",
                 file=self.path,
             )
 
     @property
     def part(self) -> Ints:
-        """(N,) how many times the header stood again before each row."""
-        return np.searchsorted(self.headers, self.places).astype(np.int64)
+        """(N,) the number of each row's part of the file, from 0 on.
+
+        A part ends where the header stands again.
+        """
+        return np.searchsorted(self.headers, self.line_numbers).astype(np.int64)
 
     @property
     def starts(self) -> Ints:
-        """The first row below each header."""
-        below = np.searchsorted(self.places, self.headers)
-        return np.append(0, below).astype(np.int64)
+        """(parts,) the first row of each part."""
+        first_rows_below = np.searchsorted(self.line_numbers, self.headers)
+        return np.append(0, first_rows_below).astype(np.int64)
 
     @property
     def unread(self) -> list[str]:
@@ -155,16 +159,16 @@ class Lines:
 
 def _numbered_lines(text: str) -> dict[int, str]:
     """Return the lines that are not empty, by their numbers, which begin at 1."""
-    return {place: line for place, line in enumerate(text.split("\n"), start=1) if line}
+    numbered = enumerate(text.split("\n"), start=1)
+    return {number: line for number, line in numbered if line}
 
 
 def _check_end(path: Path, text: str, columns: Mapping[str, Sequence[str]]) -> None:
-    """Raise Problem where the last line has no end, and may be cut.
-
-    A time that is cut can still be read as one.
-    """
+    """Raise Problem where the last line has no end, and may be cut."""
     if text.endswith("\n"):
         return
+    # A last cell that was cut may still read as a number or a time. Only a time with
+    # all its decimals is surely whole.
     last_column = list(columns)[-1]
     times = columns["time"]
     if last_column == "time" and times and WHOLE_TIME.fullmatch(times[-1]):

@@ -17,10 +17,11 @@ Settings = dict[str, float | str]
 
 
 def _read_notations() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Read the notations of settings, and the method that each names.
+    """Return the notations of settings, as patterns, and the method that each names.
 
-    A group is called as the setting is here; `*_256` is a size in 1/256 of a pixel's
-    range, {X} a number, as in known.toml.
+    Each line of notations.csv is one. A group of its pattern has the name that the
+    setting has here, or a name that `_setting` translates; {X} stands for a number, as
+    in known.toml.
     """
     with FOLDER.joinpath("notations.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
@@ -68,7 +69,8 @@ def notation(part: str) -> Notation:
             name: text for name, text in match.groupdict().items() if text is not None
         }
         if "attack" in groups and "several" not in groups:
-            # One noise an image, by the names of such logs.
+            # SmoothAdv's paths say "multinoise" where several noises an image were
+            # drawn in training, and nothing where one was.
             groups["m"] = "1"
         settings = [
             _setting(name, text, groups)
@@ -82,19 +84,28 @@ def notation(part: str) -> Notation:
 def _setting(
     name: str, text: str, groups: Mapping[str, str]
 ) -> tuple[str, float | str]:
-    """Return the name here and the value of one group."""
+    """Return a setting, by its name here, and its value.
+
+    Args:
+        name: the name of the group in the pattern.
+        text: what the group matched.
+        groups: all groups that matched, as one setting may depend on another.
+    """
     if name == "more":
+        # The group has matched, however it spells self-training.
         return name, "self-training"
     if not text.replace(".", "", 1).isdigit():
+        # The name of the data set of a pretraining is kept as it is written.
         return name, text if name == "pretrained" else text.lower().replace("_", " ")
 
     value = float(text) if "." in text else int(text)
     if name == "start_steps":
-        # How far SmoothMix moves the clean end: that many steps of size alpha.
+        # SmoothMix moves the clean end of its mixtures by so many steps of size alpha.
         return "start", value * float(groups["alpha"])
     if name == "deferred":
-        # So many epochs pass without MACER's robustness term.
+        # So many epochs pass without MACER's robustness term; it begins in the next.
         return "lbd_from", value + 1
+    # The size of an attack, in 1/256 of a pixel's range.
     if name.endswith("_256"):
         return name.removesuffix("_256"), value / PIXEL_RANGE
     return name, value

@@ -151,9 +151,9 @@ def stem_of(path: Path) -> str:
 def path_facts(path: Path) -> PathFacts:
     """Return the facts in `path`.
 
-    It is like `cifar10-sigma0.5/macer.tsv`, or as the released repositories lay out
-    theirs. Where both `noise_` and `sigma_` occur, the first is of the training and the
-    second of the certification.
+    The path is laid out like `cifar10-sigma0.5/macer.tsv`, or as in the released
+    repositories. Where both `noise_` and `sigma_` occur in it, the first is the sigma
+    of the training and the second that of the certification.
 
     Example:
         >>> folder = Path("logs/cifar10/noise_0.50/consistency/num_2/lbd_10.0")
@@ -176,6 +176,7 @@ def path_facts(path: Path) -> PathFacts:
         )
 
     repository, parts = split_at_repository(parts)
+    # What all logs in a folder share, and their paths do not say.
     shared: dict[str, Any] = {}
     for part in parts:
         shared |= repository.shared.get(part, {})
@@ -187,7 +188,7 @@ def path_facts(path: Path) -> PathFacts:
     named_method = _method(parts, repository.method)
     settings, run, other_parts = _settings(parts, dataset)
 
-    # In a repository, results go into `test/certify`, whatever the split.
+    # In a repository, logs may lie below a folder `test` whatever their split.
     parts_with_split = parts[1:] if repository.name else parts
 
     by_repository = tuple(shared)
@@ -241,7 +242,8 @@ def _arch_in(parts: Sequence[str]) -> str:
 
 def _dataset_in(parts: Sequence[str]) -> str:
     """Return the one data set that the path names; empty if it names none or several."""
-    return _only_one({_dataset(p) for p in parts if p.lower() in DATASETS}) or ""
+    named = {_dataset(part) for part in parts if part.lower() in DATASETS}
+    return _only_one(named) or ""
 
 
 def method_named(name: str) -> str:
@@ -257,11 +259,12 @@ def method_named(name: str) -> str:
 
 
 def _dataset(name: str) -> str:
+    """Return the name that a data set has here; `name` itself where none is known."""
     return DATASETS.get(name.lower(), name)
 
 
 def _only_one(values: set[T]) -> T | None:
-    """Return the value if there is just one."""
+    """Return the value if there is just one; None where there is none or several."""
     return next(iter(values)) if len(values) == 1 else None
 
 
@@ -274,19 +277,21 @@ def _split(parts: Sequence[str], dataset: str) -> str:
         return _only_one({part for part in parts if part in ("train", "test")}) or ""
     matches = [SEVERITY.fullmatch(part) for part in parts]
     severity = _only_one({int(match[1]) for match in matches if match})
+    # The log is called by the corruption.
     corruption = parts[-1]
     return corruption if severity is None else f"{corruption}, severity {severity}"
 
 
 def _method(parts: Sequence[str], repository_method: str) -> str:
-    """Return the one method that the path names.
+    """Return the one method that the path names; empty if it names none or several.
 
-    Consistency stands before what it is added to.
+    A path of consistency also names the method whose loss it is added to.
     """
     named = {_method_in(part, repository_method) for part in parts} - {""}
     if named == {"consistency", "smoothadv"}:
         return "smoothadv+consistency"
     if "consistency" in named:
+        # Consistency by itself is added to Gaussian training.
         named.discard("gaussian")
     return _only_one(named) or ""
 
@@ -307,15 +312,18 @@ def _settings(
 
     They are read from the data set or method on: anything may stand before.
     """
-    left = _from_first_known(parts)
+    known_parts = _from_first_known(parts)
     if dataset in CORRUPTED:
-        # The split says the corruption, by which the file is called, and its severity.
-        left = [part for part in left[:-1] if not SEVERITY.fullmatch(part)]
+        # `_split` has read the severity, and the corruption, which is the last part.
+        known_parts = [
+            part for part in known_parts[:-1] if not SEVERITY.fullmatch(part)
+        ]
 
     settings = Settings()
     runs = list[str]()
     others = list[str]()
-    for part in left:
+    for part in known_parts:
+        # sigma, noise, n and alpha, which a part may hold too, have been read.
         rest = part
         for pattern in FACTS.values():
             rest = pattern.sub("", rest)
@@ -331,21 +339,22 @@ def _settings(
 
 
 def _from_first_known(parts: Sequence[str]) -> Sequence[str]:
-    """Return the parts from the first that names a data set, method or setting.
+    """Return the parts from the first on that names a data set, method or setting.
 
-    There is none where no part does.
+    The result is empty where no part names any.
     """
-    for place, part in enumerate(parts):
+    for position, part in enumerate(parts):
+        # SmoothMix's folder `ablation` stands in place of a data set.
         names_data = part.lower() in DATASETS or part == "ablation"
-        if names_data or _method_in(part, "") or notation(part).settings:
-            return parts[place:]
+        names_method = bool(_method_in(part, repository_method=""))
+        if names_data or names_method or notation(part).settings:
+            return parts[position:]
     return []
 
 
 def _says_nothing_more(part: str) -> bool:
-    """Return whether a part is empty, or says what is read elsewhere.
-
-    That is a data set or a method.
+    """Return whether a part is empty, is a usual folder that says nothing, or names a
+    data set or method, which are read elsewhere.
     """
     plain = part.lower()
     known = (

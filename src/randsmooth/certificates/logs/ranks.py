@@ -22,7 +22,9 @@ def ranks(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def rank_correlation(a: NDArray[Any], b: NDArray[Any]) -> float | None:
-    """Return Spearman's correlation of (N,) and (N,); None where all values are equal.
+    """Return Spearman's correlation of `a` (N,) and `b` (N,).
+
+    It is None where all values of one of them are equal.
 
     Example:
         >>> values = np.array([0.1, 0.2, 0.7])
@@ -33,4 +35,5 @@ def rank_correlation(a: NDArray[Any], b: NDArray[Any]) -> float | None:
     ranks_of_b = ranks(b)
     if ranks_of_a.std() == 0.0 or ranks_of_b.std() == 0.0:
         return None
+    # Rounded, so that values in the same order have a correlation of just 1.
     return round(float(np.corrcoef(ranks_of_a, ranks_of_b)[0, 1]), 12)

@@ -24,11 +24,11 @@ SMALLEST_Q = 1e-300
 
 
 def radii_and_sigma(table: Certificates) -> tuple[Floats, float | Floats] | None:
-    """Return the radii of a log, and the divisor that brings them to units of sigma.
+    """Return radii (N,) of a log, and the divisor that brings them to units of sigma.
 
-    The divisor is the sigma of all images, or (N,) of each. Without a sigma, the
-    function computes the radii in these units from the bounds on p_A, if the log states
-    them; otherwise it returns None.
+    The divisor is the sigma of all images, or (N,) the sigma of each. If the log states
+    no sigma but bounds on p_A, the radii follow from these in units of sigma, and the
+    divisor is 1. If it states neither, the result is None.
     """
     if table.sigmas is not None:
         return table.radius, table.sigmas
@@ -54,12 +54,12 @@ def sigma_of_each(table: Certificates) -> float | Floats | None:
 def require_reachable(table: Certificates) -> None:
     """Raise Problem for a log with radii that cannot come from its sigma, n and alpha.
 
-    A table of counts passes. A table with radii converted to another norm passes, too,
-    as its radii were checked in their own norm.
+    Radii cannot if one is above the largest that sigma, n and alpha certify; if just
+    one usual budget explains the largest radii, and it is another; or if the log states
+    bounds on p_A that give other radii. An unknown n or alpha is taken to be one that
+    certifies the most: MOST_SAMPLES samples, LARGEST_ALPHA.
 
-    Either a radius is above the largest that they certify, or another usual budget
-    explains the largest radii and this one does not. An unknown n or alpha is taken to
-    be one that certifies the most: MOST_SAMPLES samples, LARGEST_ALPHA.
+    A table of counts passes, and so does one with radii converted to another norm.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -87,6 +87,7 @@ def _check_budget(table: Certificates, radius: Floats, sigma: float | Floats) ->
         return
     header = table.header
     n, alpha = budgets[0]
+    # An n or alpha that the log does not know contradicts nothing.
     if (header.n or n, header.alpha or alpha) != (n, alpha):
         raise BadValue(
             f"not made with n={header.n}, alpha={header.alpha}: its radii are "
@@ -139,6 +140,7 @@ def _check_stated_bounds(table: Certificates) -> None:
     if table.q is None or sigma is None or len(table) == 0:
         return
     p_lower = 1.0 - table.q
+    # `rounding` takes no 0.
     tolerance = rounding(np.maximum(p_lower, FINEST))
     largest_q = np.minimum(table.q + tolerance, 1.0)
     smallest_q = np.maximum(table.q - tolerance, SMALLEST_Q)

@@ -94,30 +94,36 @@ def find_released(table: Certificates) -> list[ReleasedLog]:
     """
     if not table.labelled or len(table) < FEWEST_IMAGES:
         return []
-    levels_of_image = dict(zip(table.idx.tolist(), levels(table).tolist(), strict=True))
+    level_of_image = dict(zip(table.idx.tolist(), levels(table).tolist(), strict=True))
     label_of_image = dict(zip(table.idx.tolist(), table.label.tolist(), strict=True))
 
-    found: dict[str, ReleasedLog] = {}
+    # Two sets of sketches may name one log: it is returned once.
+    log_by_name: dict[str, ReleasedLog] = {}
     for sketches in _read_sketches():
+        sketched_images = zip(
+            sketches.idx.tolist(), sketches.label.tolist(), strict=True
+        )
+        # The columns of `sketches.levels` whose images the table holds, too.
         held = [
-            place
-            for place, (image, label) in enumerate(
-                zip(sketches.idx.tolist(), sketches.label.tolist(), strict=True)
-            )
+            column
+            for column, (image, label) in enumerate(sketched_images)
             if label_of_image.get(image) == label
         ]
         if len(held) < FEWEST_IMAGES:
             continue
-        own_levels = np.array([levels_of_image[i] for i in sketches.idx[held].tolist()])
-        found |= {
-            log.name: log
-            for log in _matches(own_levels, sketches.levels[:, held], sketches.names)
-        }
-    return sorted(found.values(), key=lambda log: not log.equal)
+        own_levels = np.array(
+            [level_of_image[image] for image in sketches.idx[held].tolist()]
+        )
+        for log in _matches(own_levels, sketches.levels[:, held], sketches.names):
+            log_by_name[log.name] = log
+    # False sorts before True: equal logs come first.
+    return sorted(log_by_name.values(), key=lambda log: not log.equal)
 
 
 def levels(table: Certificates) -> Levels:
-    """Return (N,) the radii of right images in 255ths of the largest one, others 0."""
+    """Return (N,) the radii of right images in 255ths of the largest one, and 0 for
+    images that are not right.
+    """
     radii = table.radius * table.correct
     largest = float(radii.max(initial=0.0))
     if largest == 0.0:
@@ -131,26 +137,31 @@ def _matches(
     """Yield the logs that agree with the levels of a table.
 
     Args:
-        own_levels: (M,) of the table.
-        others: (L, M) of the logs.
-        names: the names of the logs.
+        own_levels: (M,) levels of the table.
+        others: (L, M) levels of the logs, for the same images.
+        names: the names of the L logs.
     """
+    # (L,) the share of the images that both certify, or both miss.
     same_outcome = ((others == 0) == (own_levels == 0)).mean(axis=1)
     alike = same_outcome >= SAME_OUTCOME_SHARE
     # Ranks take long to compute: first the plain correlation, which is nearly as high.
     alike[alike] = _correlations(own_levels, others[alike]) >= NEARLY_SAME_ORDER
-    for place in np.flatnonzero(alike):
-        log_levels = others[place].astype(np.int64)
+    for row in np.flatnonzero(alike):
+        log_levels = others[row].astype(np.int64)
         if same_order(own_levels, log_levels):
+            # Levels are rounded: those of equal radii may differ by 1.
             differs = np.abs(own_levels - log_levels) > 1
-            yield ReleasedLog(names[place], not bool(differs.any()), len(own_levels))
+            yield ReleasedLog(
+                name=names[row], equal=not bool(differs.any()), images=len(own_levels)
+            )
 
 
 def _correlations(own_levels: Ints, others: Levels) -> NDArray[np.float64]:
-    """Return (L,) the correlation of a table's levels with those of each log.
+    """Return (L,) the correlation of a table's levels (M,) with those of L logs (L, M).
 
-    Images that one of the two misses are left out.
+    Images that the table or the log misses are left out.
     """
+    # (L, M) 1 where both certify the image: sums with it leave out the others.
     both = ((own_levels > 0) & (others > 0)).astype(np.float64)
     number = np.maximum(both.sum(axis=1, keepdims=True), 1.0)
     a = both * own_levels
@@ -165,11 +176,13 @@ def _correlations(own_levels: Ints, others: Levels) -> NDArray[np.float64]:
 def same_order(
     a: NDArray[Any], b: NDArray[Any], share_at_the_end: float = AT_THE_END
 ) -> bool:
-    """Tell whether two tables order images alike: those that neither misses or certifies to the end.
+    """Return whether two tables order images alike by radius.
+
+    Images are left out that one of them misses or certifies to the end, where many radii are equal.
 
     Args:
         a, b: (N,) radii of the same images, or their levels; 0 of wrong ones.
-        share_at_the_end: the share of the largest radius, from which on an image is at
+        share_at_the_end: the share of the largest radius from which on an image is at
             the end.
 
     Example:
@@ -192,13 +205,14 @@ def _read_sketches() -> tuple[_Sketches, ...]:
     with resources.files(__package__).joinpath(FILE).open("rb") as file:
         arrays: dict[str, NDArray[Any]] = dict(np.load(file, allow_pickle=False))
     names = bytes(arrays["names"]).decode().split("\n")
-    sets = range(len(arrays["idx"]))
+    # Each log is about one of several sets of images; `set` numbers that of each log.
+    numbers_of_sets = range(len(arrays["idx"]))
     return tuple(
         _Sketches(
-            idx=arrays["idx"][place],
-            label=arrays["label"][place],
-            levels=arrays["levels"][arrays["set"] == place],
-            names=tuple(names[i] for i in np.flatnonzero(arrays["set"] == place)),
+            idx=arrays["idx"][number],
+            label=arrays["label"][number],
+            levels=arrays["levels"][arrays["set"] == number],
+            names=tuple(names[log] for log in np.flatnonzero(arrays["set"] == number)),
         )
-        for place in sets
+        for number in numbers_of_sets
     )

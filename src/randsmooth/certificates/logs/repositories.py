@@ -21,8 +21,9 @@ class Repository:
 
     Attributes:
         name: OWNER/NAME on GitHub.
-        method: the one that it is about, which a log is of whose path names none.
-        shared: folder -> what all logs below it share and their paths do not say.
+        method: the method of its paper. A log is of this method if its path names none.
+        shared: folder -> the facts that all logs below it share, by name, and that
+            their paths do not say.
     """
 
     name: str
@@ -31,16 +32,19 @@ class Repository:
 
 
 REPOSITORIES = tuple(Repository(**facts) for facts in KNOWN["repositories"])
-NOWHERE = Repository("", "")
+
+# Stands for the repository of a path that lies in none.
+NOWHERE = Repository(name="", method="")
 
 
 def split_at_repository(parts: Sequence[str]) -> tuple[Repository, list[str]]:
     """Return the repository that a path lies in, and the parts below its folder.
 
-    Without a repository, these are NOWHERE and all parts. The folder is called
-    OWNER+NAME, or NAME as a clone is, or NAME-main as an archive; a NAME must have one
-    of the folders below it that these repositories have, as `smoothmix` is also the
-    name of a method.
+    Where the path lies in none, these are NOWHERE and all parts.
+
+    The folder of a repository is called OWNER+NAME, or NAME, as a clone is, or
+    NAME-main, as an archive is. Since `smoothmix` is also the name of a method, a
+    folder NAME counts only if the next part is a top folder of these repositories.
 
     Example:
         >>> path = Path("logs/smoothmix/data/certify/mnist/log")
@@ -48,14 +52,14 @@ def split_at_repository(parts: Sequence[str]) -> tuple[Repository, list[str]]:
         >>> repository.name, below
         ('jh-jeong/smoothmix', ['data', 'certify', 'mnist', 'log'])
     """
-    for place, part in enumerate(parts):
-        below = list(parts[place + 1 :])
+    for position, part in enumerate(parts):
+        below = list(parts[position + 1 :])
         folder = re.sub("-(main|master)$", "", part.lower())
-        known_top = bool(below) and below[0] in KNOWN["tops"]
+        top_follows = bool(below) and below[0] in KNOWN["tops"]
         for repository in REPOSITORIES:
             owner, _, name = repository.name.lower().partition("/")
-            cloned = folder == name and known_top
-            if cloned or folder == f"{owner}+{name}":
+            is_clone = folder == name and top_follows
+            if is_clone or folder == f"{owner}+{name}":
                 return repository, below
     return NOWHERE, list(parts)
 
@@ -63,12 +67,13 @@ def split_at_repository(parts: Sequence[str]) -> tuple[Repository, list[str]]:
 def in_repository(path: Path) -> Path:
     """Return `path` as it lies in its repository, as OWNER+NAME/data/...
 
-    It is the path itself where it lies in none. A user may stand in the clone.
+    It is the path itself where it lies in none.
 
     Example:
         >>> print(in_repository(Path("smoothing/data/certify/cifar10/sigma_0.25")))
         locuslab+smoothing/data/certify/cifar10/sigma_0.25
     """
+    # The folder of the clone may be the current one, or above it.
     repository, below = split_at_repository(path.absolute().parts)
     if repository is NOWHERE:
         return path

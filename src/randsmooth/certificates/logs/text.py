@@ -24,9 +24,11 @@ def read_text(path: Path) -> str:
         WrongFile: it is too large, or no text in UTF-8.
     """
     content = read_file(path, MOST_BYTES)
-    instead = stands_for(content[:HEAD_BYTES]) if content else None
-    if instead:
-        raise WrongFile(f"{path} {instead}", file=path)
+    # A server or Git may have sent something else, such as a web page, in its place.
+    # Who asked for the text says what an empty file lacks.
+    in_its_place = stands_for(content[:HEAD_BYTES]) if content else ""
+    if in_its_place:
+        raise WrongFile(f"{path} {in_its_place}", file=path)
     if content.startswith(UTF_16):
         raise WrongFile(
             f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8",
@@ -45,9 +47,7 @@ def read_text(path: Path) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.count("\n") > MOST_LINES:
         raise WrongFile(
-            f"{path} has more than {MOST_LINES:,} lines, "
-            "which is more than any file of "
-            "ours",
+            f"{path} has more than {MOST_LINES:,} lines, the most that is read",
             file=path,
         )
     return text

@@ -101,12 +101,16 @@ def read_tsv(path: Path | str) -> Certificates:
     reason = ""
     if dataset in CLASSES:
         reason = f", the classes of {dataset}, which its path names"
-    label = lines.integers("label", 0, last_class, reason)
-    predict = lines.integers("predict", MISCLASSIFIED, last_class, reason)
+    label = lines.integers("label", least=0, most=last_class, why=reason)
+    predict = lines.integers(
+        "predict", least=MISCLASSIFIED, most=last_class, why=reason
+    )
+    notes = _notes(lines, misclassified=int((predict == MISCLASSIFIED).sum()))
     table = Certificates(
-        header=Header(),
+        header=Header(notes=notes),
         idx=_positions(lines),
         label=label,
+        # An image that was misclassified, -2, was not certified: it abstains, -1.
         predict=np.maximum(predict, ABSTAIN),
         radius=lines.numbers("radius"),
         seconds=_seconds_of(lines),
@@ -114,30 +118,30 @@ def read_tsv(path: Path | str) -> Certificates:
         name=stem_of(path),
     )
     _check_rows(table, lines)
-    notes = _notes(lines, misclassified=int((predict == MISCLASSIFIED).sum()))
-    return _in_order(_with_sigma(replace(table, header=Header(notes=notes)), lines))
+    return _in_order(_with_sigma(table, lines))
 
 
 def _positions(lines: Lines) -> Ints:
-    """(N,) the position of each image in its split; below 0 where the log does not say
-    it.
+    """Return (N,) the position of each image in its split; -1, -2, ... where the log
+    does not say it.
     """
     if "idx" not in lines.columns:
-        return -1 - np.arange(len(lines.places))
-    idx = lines.integers("idx", 0, LAST_IMAGE)
-    _, first_rows, number = np.unique(idx, return_index=True, return_inverse=True)
-    first_row = first_rows[number]
+        return -1 - np.arange(len(lines.line_numbers))
+    idx = lines.integers("idx", least=0, most=LAST_IMAGE)
+    # (N,) the first row about the image of each row.
+    _, first_rows, group = np.unique(idx, return_index=True, return_inverse=True)
+    first_row = first_rows[group]
     again = np.flatnonzero(first_row < np.arange(len(idx)))
     if len(again):
         row = again[0]
-        fault = _stands_twice(lines, idx, int(first_row[row]), row)
+        fault = _stands_twice(lines, idx, first=int(first_row[row]), again=row)
         lines.refuse("idx", np.arange(len(idx)) == row, fault)
     return idx
 
 
 def _stands_twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
     """Return what is wrong with an image that stands in two rows, `first` and `again`."""
-    fault = f"stands twice, first in line {lines.places[first]}"
+    fault = f"stands twice, first in line {lines.line_numbers[first]}"
     if lines.part[again] > lines.part[first]:
         header = lines.headers[lines.part[again] - 1]
         fault += f": line {header} is a header again, so a second run was appended to the first"
@@ -147,8 +151,9 @@ def _stands_twice(lines: Lines, idx: Ints, first: int, again: int) -> str:
 
 
 def _seconds_of(lines: Lines) -> Floats:
-    """(N,) `time` as h:mm:ss with or without fractions, with days before it, or in
-    plain seconds.
+    """Return (N,) the column `time` in seconds.
+
+    It may be written as h:mm:ss, with or without fractions and days, or as seconds.
     """
     seconds = np.array([_seconds(cell) for cell in lines.columns["time"]], np.float64)
     possible = (seconds >= 0) & (seconds <= MOST_SECONDS)
@@ -157,18 +162,19 @@ def _seconds_of(lines: Lines) -> Floats:
 
 
 def _seconds(cell: str) -> float:
-    """Return the seconds that a cell says; no number where it is no time."""
+    """Return the seconds that a cell says; NaN where it is no time."""
     match = CLOCK.fullmatch(cell)
     if match is None:
         return float(cell) if NUMBER.fullmatch(cell) else math.nan
     days, hours, minutes, seconds = match.groups(default="0")
-    whole = 86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes)
-    return round(whole + float(seconds), 9)
+    whole_minutes = 86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes)
+    # Rounded, as the sum has a float error of its own.
+    return round(whole_minutes + float(seconds), 9)
 
 
 def _stated_q(lines: Lines) -> Floats | None:
-    """(N,) the upper bound on 1 - p_A that the log states of each image; None where it
-    does not.
+    """Return (N,) the upper bound on 1 - p_A of each image; None where the log has no
+    column of bounds.
     """
     if P_LOWER not in lines.columns:
         return None
@@ -184,8 +190,10 @@ def _stated_q(lines: Lines) -> Floats | None:
 
 
 def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
-    """Return the table with the sigma that a column of the log states, or the sigmas,
-    where images have several.
+    """Return the table with the sigma in a column of the log, if it has one.
+
+    Where all images have the same sigma, it goes into the header; else each keeps its
+    own, in `sigmas`.
     """
     names = [name for name in SIGMA_COLUMNS if name in lines.columns]
     if len(names) > 1:
@@ -219,20 +227,25 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
 
 
 def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
-    """Return what the header says of a log that is not as usual."""
+    """Return the notes of the header on what is unusual in a log.
+
+    `misclassified` is how many images the log says it left out as such.
+    """
     notes = []
     if "idx" not in lines.columns:
         notes.append(UNNUMBERED)
     if lines.headers:
-        places = ", ".join(map(str, lines.headers[:3]))
+        first_lines = ", ".join(map(str, lines.headers[:3]))
         notes.append(
-            f"a header stands again in line {places}: a run went on there, "
+            f"a header stands again in line {first_lines}: a run went on there, "
             "about other images"
         )
     if misclassified:
-        were = "1 image was" if misclassified == 1 else f"{misclassified:,} images were"
+        images_were = f"{misclassified:,} images were"
+        if misclassified == 1:
+            images_were = "1 image was"
         notes.append(
-            f"{were} misclassified and not certified (predict=-2), "
+            f"{images_were} misclassified and not certified (predict=-2), "
             "which counts as wrong"
         )
     if lines.unread:
@@ -241,9 +254,10 @@ def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
 
 
 def _in_order(table: Certificates) -> Certificates:
-    """Return the table with its images in ascending order, as far as it says which they
-    are.
+    """Return the table with its images in ascending order; as it is if it does not say
+    which images they are.
     """
+    # Positions below 0 stand for unknown ones: either all are, or none is.
     if len(table) == 0 or table.idx[0] < 0 or np.all(np.diff(table.idx) > 0):
         return table
     noted = table.header.replace(notes=(*table.header.notes, SORTED))
@@ -258,12 +272,14 @@ def _check_rows(table: Certificates, lines: Lines) -> None:
         impossible,
         f"is below 0 or above {LARGEST_RADIUS:g}, which none can be",
     )
-    held = (table.predict == ABSTAIN) & (table.radius > 0)
-    lines.refuse("radius", held, "stands where predict abstains; expected 0")
-    cells = [TRUTH.get(cell, cell) for cell in lines.columns["correct"]]
-    correct = replace(lines, columns={**lines.columns, "correct": cells}).integers(
-        "correct", 0, len(table)
+    abstains_with_radius = (table.predict == ABSTAIN) & (table.radius > 0)
+    lines.refuse(
+        "radius", abstains_with_radius, "stands where predict abstains; expected 0"
     )
+    # The column `correct` is a truth value, or a running total up to N.
+    cells = [TRUTH.get(cell, cell) for cell in lines.columns["correct"]]
+    lines_of_numbers = replace(lines, columns={**lines.columns, "correct": cells})
+    correct = lines_of_numbers.integers("correct", least=0, most=len(table))
     if not _counts_right_rows(correct, table.correct, lines):
         lines.refuse(
             "correct",
@@ -276,15 +292,18 @@ def _check_rows(table: Certificates, lines: Lines) -> None:
 def _counts_right_rows(correct: Ints, right: NDArray[np.bool_], lines: Lines) -> bool:
     """Return whether `correct` (N,) is a running total of the `right` rows (N,).
 
-    It counts through the whole file or from each header on; or rows were put in another
-    order after they were counted.
+    It may count through the whole file, or begin anew at each header. Or the rows were
+    put in another order after they were counted.
     """
     total = np.cumsum(right)
-    before_each_part = np.append(0, total)[lines.starts]
     if np.array_equal(correct, total):
         return True
-    if np.array_equal(correct, total - before_each_part[lines.part]):
+    total_before_part = np.append(0, total)[lines.starts]
+    if np.array_equal(correct, total - total_before_part[lines.part]):
         return True
+
+    # In another order, the right rows have the totals 1, 2, ... once each. A single 1
+    # would be a truth value, and only rows with positions can be put in order again.
     each_once = np.arange(1, right.sum() + 1)
     known_images = "idx" in lines.columns
     return (

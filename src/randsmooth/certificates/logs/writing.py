@@ -15,7 +15,7 @@ RADIUS_DECIMALS = 6
 
 
 def write_tsv(table: Certificates, path: Place) -> None:
-    """Write a log as the literature does.
+    """Write a table as a log, in the columns of the literature.
 
     Radii are rounded *down* to six decimals, so that they stay certified.
 
