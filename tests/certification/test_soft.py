@@ -162,6 +162,17 @@ def test_soft_accuracies_put_hard_above_soft(smoothed: SmoothedClassifier) -> No
     assert hard.tolist() == [0.8, 0.6, 0.4, 0.2]
 
 
+@pytest.mark.parametrize("betas", [(4.0, math.inf), (math.inf, 4.0)])
+def test_hard_accuracy_does_not_depend_on_the_place_of_infinity(
+    smoothed: SmoothedClassifier, betas: tuple[float, ...]
+) -> None:
+    x, labels, radii = at_distance([0.3, 0.7]), [1, 1], [0.0, 0.2, 0.4, 0.6]
+    expected, _ = soft_accuracies(smoothed, x, labels, radii, betas=(4.0,), n=1000)
+    hard, soft = soft_accuracies(smoothed, x, labels, radii, betas=betas, n=1000)
+    assert hard.tolist() == expected.tolist() and set(soft) == {4.0, math.inf}
+    assert np.sum(soft[4.0]) < np.sum(hard)  # so that the two cannot be confused
+
+
 def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
     x = at_distance([0.3])
     table: list[tuple[Callable[[], object], Refusal]] = [

@@ -1,8 +1,8 @@
 """CERTIFY for one image, as steps that ask for counts of noisy copies.
 
-By the counts of each step it is decided what to ask for next. There is a function for
-each case; `plain.certify_one` is the simplest one, written as it was published.
-`scheduler` draws and counts what the steps ask for.
+A step yields ranges of samples, is sent their counts, and decides by these what to ask
+for next; `scheduler` draws and counts. There is a function for each way to pick the
+class. `plain.certify_one` is the first of them as it was published.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,8 @@ ESTIMATE = "certify/estimate"
 PREDICT = "predict"
 UNIFORM = "certify/uniform"
 
-# Given the claim so far and how many samples it took: whether that is enough.
+# A function of the claim so far and of how many samples it took; it returns whether
+# that is enough.
 Until = Callable[[Claim, int], bool]
 
 
@@ -44,13 +45,14 @@ class ImageEvidence(NamedTuple):
 def certify_steps(
     rule: Rule, n0: int, label: int | None = None, until: Until | None = None
 ) -> Steps[ImageEvidence]:
-    """Choose how one image is certified, by what picks the class.
+    """Return the steps that certify one image, by what picks the class.
 
     Args:
         rule: how many samples are drawn, and what they prove.
         n0: samples that pick the class; 0: none do.
-        label: the class that alone counts, of a label-aware run; None: any class does.
-        until: stops a sequential rule at any of its looks, where any class counts.
+        label: in a label-aware run, the only class that is to be certified; None: any
+            class is.
+        until: stops a sequential rule at any of its looks; not for a label-aware run.
     """
     if label is None:
         if n0 > 0:
@@ -69,9 +71,11 @@ def pick_and_bound(
     That is CERTIFY of Cohen et al. (2019). The first samples of both kinds are asked
     for at once, since the second do not depend on the first.
     """
-    counts0, counts = yield [selecting(rule, n0), first_samples_of(rule)]
+    counts0, first_counts = yield [selecting(rule, n0), first_samples_of(rule)]
     picked = int(counts0.argmax())
-    counts, path = yield from look_until_enough(rule, counts, times_of(picked), until)
+    counts, path = yield from look_until_enough(
+        rule, first_counts, times_of(picked), until
+    )
     return ImageEvidence(counts0, counts, path)
 
 
@@ -85,8 +89,8 @@ def pick_and_bound_if_right(rule: Rule, n0: int, label: int) -> Steps[ImageEvide
         no_path = np.zeros(0, np.int64)
         return ImageEvidence(counts0, np.zeros_like(counts0), no_path)
 
-    (counts,) = yield [first_samples_of(rule)]
-    counts, path = yield from look_until_enough(rule, counts, times_of(label))
+    (first_counts,) = yield [first_samples_of(rule)]
+    counts, path = yield from look_until_enough(rule, first_counts, times_of(label))
     return ImageEvidence(counts0, counts, path)
 
 
@@ -95,8 +99,8 @@ def bound_label(rule: Rule, label: int) -> Steps[ImageEvidence]:
 
     It was fixed beforehand, so that no samples pick it.
     """
-    (counts,) = yield [first_samples_of(rule)]
-    counts, path = yield from look_until_enough(rule, counts, times_of(label))
+    (first_counts,) = yield [first_samples_of(rule)]
+    counts, path = yield from look_until_enough(rule, first_counts, times_of(label))
     return ImageEvidence(one_for(label, counts), counts, path)
 
 
@@ -105,8 +109,8 @@ def bound_most_frequent(rule: Rule, until: Until | None = None) -> Steps[ImageEv
 
     The rule is one that holds for any class.
     """
-    (counts,) = yield [first_samples_of(rule)]
-    counts, path = yield from look_until_enough(rule, counts, times_of_any, until)
+    (first_counts,) = yield [first_samples_of(rule)]
+    counts, path = yield from look_until_enough(rule, first_counts, times_of_any, until)
     return ImageEvidence(one_for(int(counts.argmax()), counts), counts, path)
 
 
@@ -121,10 +125,11 @@ def look_until_enough(
     A rule of one look has seen enough at once.
 
     Args:
-        rule: the rule that says how many samples the next look takes.
+        rule: the rule that says at how many samples the next look is.
         counts: (K,) class counts at the first look.
-        came_out: how often the class in question is among the counts of a look.
-        until: asked before each further look.
+        came_out: returns how often the class in question is among the counts (K,) of a
+            look.
+        until: is asked before each further look whether the samples are enough.
 
     Returns:
         (K,) the counts at the last look, and the path: how often the class had come out
@@ -163,7 +168,7 @@ def estimating(rule: Rule, start: int, stop: int) -> SampleRange:
 
 
 def times_of(picked: int) -> Callable[[Ints], int]:
-    """Return what says how often the class `picked` is among counts (K,)."""
+    """Return a function that says how often the class `picked` is among counts (K,)."""
 
     def came_out(counts: Ints) -> int:
         return int(counts[picked])
@@ -195,7 +200,8 @@ def uniforms(
 def uniform_number(seed: int, address: int) -> float:
     """Return a number in (0, 1) for the randomised bound.
 
-    It is independent of the noise and addressed as it: by seed and pixels.
+    It is independent of the noise and, like it, depends on seed and pixels alone.
+    `address` is the hash of the pixels.
 
     Example:
         >>> uniform_number(0, 7) == uniform_number(0, 7)

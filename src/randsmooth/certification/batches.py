@@ -19,7 +19,12 @@ EVERY = "certify/every"
 
 @dataclass(frozen=True)
 class MostInABatch:
-    """What one forward pass takes by default: so many samples, and numbers in them."""
+    """The most that one forward pass takes by default.
+
+    Attributes:
+        samples: the most samples.
+        numbers: the most numbers in all of them together, such as those of pixels.
+    """
 
     samples: int
     numbers: int
@@ -36,8 +41,9 @@ class SampleRange:
 
     Attributes:
         name: the name of the stream.
-        start, stop: numbers of samples, as of a `range`.
-        block: samples that share a noise stream; None: as usual for the image.
+        start, stop: the numbers of the first sample, and of the one after the last.
+        block: how many samples share one part of the stream; None: as many as is usual
+            for the image.
     """
 
     name: str
@@ -51,8 +57,9 @@ class Segment(Copies):
     """Up to one block of samples of an image on the device, all drawn from one stream.
 
     Attributes:
-        slot: index of the counts that the samples belong to.
-        start: how many samples of that name come before them.
+        slot: the index of the counts that the samples belong to.
+        start: the number of the first sample in its stream of samples, see
+            `SampleRange`.
     """
 
     slot: int
@@ -81,10 +88,10 @@ def segments(
     """Divide samples of an image into blocks.
 
     Args:
-        slot: index of the counts that they belong to.
+        slot: the index of the counts that they belong to.
         x: (C, H, W), the image.
         stream: the stream of the image.
-        samples: which ones; their start is the start of a block.
+        samples: the range of samples to divide; a block must begin at its start.
     """
     block = samples.block or usual_block(x.shape)
     for start in range(samples.start, samples.stop, block):
@@ -108,14 +115,16 @@ def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]
     room = batch
     while queue and room:
         segment = queue.popleft()
-        of_this_image = not taken or segment.slot == taken[0].slot
-        if segment.samples <= room and (mix or of_this_image):
+        of_same_slot = not taken or segment.slot == taken[0].slot
+        if segment.samples <= room and (mix or of_same_slot):
             taken.append(segment)
             room -= segment.samples
             continue
         passed.append(segment)
+        # The segments of a slot stand together: none follows that is to be taken.
         if not mix:
             break
+    # Back to the front of the queue, in the order in which they stood.
     queue.extendleft(reversed(passed))
     return taken
 
@@ -123,13 +132,17 @@ def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]
 def packed(
     queue: deque[Segment], batch: int, *, mix: bool, flush: bool = True
 ) -> list[list[Segment]]:
-    """Take every full batch off the queue.
+    """Take every full batch of `batch` samples off the queue, and return the batches.
 
-    With `flush`, or where images may not `mix`, the rest is taken too.
+    With `flush`, or where images may not `mix`, the rest is taken too, in batches that
+    are not full. No segment may be larger than a batch.
     """
     batches = list[list[Segment]]()
     left = sum(segment.samples for segment in queue)
     while queue and (left >= batch or flush or not mix):
-        batches.append(take_batch(queue, batch, mix=mix))
-        left -= sum(segment.samples for segment in batches[-1])
+        taken = take_batch(queue, batch, mix=mix)
+        # The first segment fits into an empty batch, so that the queue gets shorter.
+        assert taken, f"a segment of {queue[0].samples} is larger than a batch"
+        batches.append(taken)
+        left -= sum(segment.samples for segment in taken)
     return batches

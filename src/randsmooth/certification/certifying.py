@@ -71,7 +71,8 @@ def certify(
     command: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> Certificates:
-    """Certify images of a data set, with the evidence; the finished table.
+    """Certify images of a data set, and return the table of certificates with their
+    evidence.
 
     Args:
         model: where it is, as in `load_model`, or the model itself: any torch module in
@@ -175,6 +176,7 @@ def certify_in_memory(run: OpenRun, show: Progress = silent) -> Certificates:
         >>> len(certify_in_memory(run))
         3
     """
+    # Images are decided in another order than the table's: rows are found by position.
     rows = dict[int, JournalRow]()
     with show("certify", len(run.indices), run.images.spec.inputs) as reporter:
         tell(run, show, reporter)
@@ -191,14 +193,15 @@ def certify_into(
     *,
     overwrite: bool = False,
 ) -> Certificates:
-    """Certify a run into the file `out`.
+    """Certify a run into the file `out`, and return its table.
 
-    What a run into it was killed over goes on, unless it is to be overwritten.
+    An unfinished run into `out` is resumed, unless it is to be overwritten. A finished
+    one is returned.
 
-    A run that is killed, at whatever moment, loses the few images in hand. What is
-    reported as done was written to the disk before: a power failure does not take it
-    either. What is not open yet is opened once the file is claimed, so that a second
-    process is refused at once.
+    A run that is killed, at whatever moment, loses only the few images that it is
+    counting. An image that is reported as done was written to the disk before, so that
+    a power failure does not lose it either. A `RunSpec` is opened once the file is
+    claimed, so that a second process is refused at once.
 
     Raises:
         Problem: `out` holds a run with another header, or another process writes it; or
@@ -214,11 +217,11 @@ def certify_into(
         ...     certify_into(spec, Path(folder) / "two.parquet").idx
         array([  0, 182])
     """
-    # Also where nothing may be written.
+    # This comes before the claim: a finished table may lie where nothing can be written.
     if is_finished(out) and not overwrite:
         return finished(open_run(run), out)
     path = journal_path(out)
-    # So that no other run finishes, or begins, meanwhile.
+    # While `out` is claimed, no other run into it begins or finishes.
     with claimed(out) as check_claim:
         run = open_run(run)
         if overwrite:
@@ -230,6 +233,7 @@ def certify_into(
         else:
             with _journal(path, run.header, anew=overwrite) as journal:
                 table = _journalled(run, journal, out, show)
+                # Raises if another process has taken the claim meanwhile.
                 check_claim()
                 certificates.write_parquet(table, out)
         path.unlink(missing_ok=True)
@@ -246,7 +250,7 @@ def _journal(path: Path, header: Header, *, anew: bool) -> Journal:
 def _journalled(
     run: OpenRun, journal: Journal, out: Path, show: Progress
 ) -> Certificates:
-    """Certify what the `journal` lacks, and return the table of `out`.
+    """Certify the images that the `journal` lacks, and return the table of all.
 
     A journal without a row is removed after an error.
     """
@@ -256,31 +260,32 @@ def _journalled(
             tell(run, show, reporter)
             done = {row.idx for row in journal.rows}
             reporter.skip(len(done))
-            certified = _settled(journal)
+            # How many rows count as certified, of those that were judged so far.
+            certified = _newly_certified(journal)
             left = [index for index in spread(run.indices) if index not in done]
-            kind = "certified and right" if run.images.labelled else "certified"
+            counted_as = "certified and right" if run.images.labelled else "certified"
             for row in run.certify(left):
                 journal.append(row)
                 is_last = len(journal.rows) == len(run.indices)
                 newly_safe = journal.sync() if is_last else journal.settle()
                 if newly_safe:
-                    certified += _settled(journal)
+                    certified += _newly_certified(journal)
                     share = certified / len(journal.rows)
-                    reporter.advance(newly_safe, f"{share:.1%} {kind}")
+                    reporter.advance(newly_safe, f"{share:.1%} {counted_as}")
         table = journal.table(run.indices, out.stem)
     except Problem:
         if not journal.rows:
             journal.path.unlink(missing_ok=True)
         raise
-    # The memory of as many counts as the table holds.
+    # The table holds the same counts: so they are in memory once.
     journal.rows.clear()
     return table
 
 
-def _settled(journal: Journal) -> int:
+def _newly_certified(journal: Journal) -> int:
     """Return how many of the rows since the last call are certified.
 
-    Where there are labels, those that are right are counted.
+    Where there are labels, only rows whose certified class is the label count.
     """
     table = journal.judge()
     if table.labelled:
@@ -294,9 +299,14 @@ def is_finished(out: Path) -> bool:
 
 
 def finished(run: OpenRun, out: Path) -> Certificates:
-    """Return the table in the file `out`. Problem where it is of another run."""
+    """Return the table in the file `out`.
+
+    Raises:
+        Problem: it is the table of another run.
+    """
     table = certificates.read_parquet(out)
-    # Then rows say which machine made them.
+    # Rows of a shard, and of merged shards, say which machine made them, so that this
+    # machine may be another.
     several = run.spec.shard is not None or bool(table.header.machines)
     certificates.check_same_run(table.header, run.header, out, several=several)
     return table
@@ -318,7 +328,7 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 def header_of(out: Path) -> Header | None:
-    """Return the header of the run into `out`, finished or not; None without one."""
+    """Return the header of the run into `out`, finished or not; None if there is none."""
     if out.exists():
         return certificates.read_parquet(out).header
     path = journal_path(out)

@@ -51,10 +51,11 @@ from randsmooth.noise import (
 )
 from randsmooth.noise.rounded_gaussian import GridSampler
 
-# Batches of each worker in a round of a trial.
+# How many batches each worker counts in a round of a trial.
 BATCHES_A_ROUND = 2
 
-# A run must have so many times the samples of a trial, or it has none.
+# Backends are tried out only for a run with at least so many times the samples that
+# the trial itself takes.
 TRIALS_A_RUN = 10
 
 
@@ -69,9 +70,9 @@ class Prepared:
         workers: the threads that draw, ask and count.
         batch: how many samples the model is asked about in one call, which is fewer
             only where it is called in Python.
-        size: samples that are drawn together.
+        size: samples that are drawn together: a batch, or a block where that is larger.
         mixes: whether images may share a batch.
-        classes: K.
+        classes: K, how many classes the model answers with.
     """
 
     shape: tuple[int, ...]
@@ -86,9 +87,9 @@ class Prepared:
 class Engine:
     """Counts the classes that a base classifier gives to noisy copies of images.
 
-    The noise depends on the seed, the image's pixels (`noise.address_of`), the purpose
-    and, unless `sound`, the kind of device only: equal images share it, and others have
-    none in common.
+    The noise of an image depends only on the seed, its pixels (`noise.address_of`), the
+    purpose and, unless `sound`, the kind of device. Equal images have the same noise;
+    others have none in common.
 
     Every batch has the same shape, and images share one where the rows of an answer do
     not depend on each other to the last bit, which is tried out. So the counts of an
@@ -105,9 +106,9 @@ class Engine:
 
     Attributes:
         noise: the noise of the samples.
-        prepared: the facts known once the base classifier was tried out: its size,
-            batch, mixes, classes and workers are the engine's.
-        rates: samples a second of what "auto" has tried.
+        prepared: the facts known once the base classifier was tried out. `size`,
+            `batch`, `mixes`, `classes` and `workers` are taken from them.
+        rates: samples a second of each backend and precision that "auto" has tried.
 
     Raises:
         Problem: a setting that cannot be used, or no noise.
@@ -132,17 +133,18 @@ class Engine:
         self.device = device
         self.seed = self.settings.seed or 0
         self.noise = self.settings.known_noise()
-        # What draws the samples; exactly, where the settings ask for it.
+        # The noise draws the samples; rounded to the grid k/255 where settings ask so.
         self.sampler: Noise | GridSampler = self.noise
         if self.settings.sound:
             self.sampler = self.noise.rounded()
-        # Those that the settings leave open, the usual one first.
+        # The backends and precisions that the settings allow, the usual one first.
         self.choices = open_choices(
             model, device, self.settings.backend, self.settings.precision
         )
         self.rates: dict[BackendChoice, float] = {}
         self._backend: Backend | None = None
         self._prepared: Prepared | None = None
+        # Else `prepare` chooses the backend.
         if not self.settings.chooses:
             name, precision = self.choices[0]
             self._backend = make_backend(name, model, device, precision)
@@ -195,14 +197,16 @@ class Engine:
 
         Args:
             shape: the shape of the inputs, such as (C, H, W).
-            samples: how many are to be counted, at most: for so few that a trial does
-                not pay, the usual backend and precision are taken.
+            samples: the most samples that are to be counted. Where they are so few that
+                a trial does not pay, the usual backend and precision are taken.
 
         Raises:
-            Problem: it refuses the shape, gives no logits, or not the same ones twice;
-                or the batch is too small, or too large for the device's memory.
+            Problem: the classifier refuses the shape, gives no logits, or not the same
+                ones twice; or the batch is too small, or too large for the device's
+                memory.
         """
         shape = tuple(shape)
+        # It was done before, for inputs of this shape.
         if self._prepared is not None and self._prepared.shape == shape:
             return self.backend
         try:
@@ -243,7 +247,8 @@ class Engine:
         backend.size = batch
         workers = self._start_workers(shape)
         seen = tuple(self.noise.shape(shape))
-        # By a worker, since that computes with other threads than the caller.
+        # A worker tries it out, as it does the counting: it may compute with another
+        # number of threads than the caller, on which the last bits of logits depend.
         try_out = partial(self._answer_trial, (batch, *seen))
         try:
             ((mixes, classes),) = workers.map(try_out, [shape])
@@ -273,72 +278,82 @@ class Engine:
         return WorkerPool(backend.workers + backend.spare)
 
     def _refusal_by_noise(self, error: Problem, shape: tuple[int, ...]) -> Problem:
-        """Return `error`, and why, where a network sees other inputs than in training."""
-        now = self.noise
-        sees = {now.text: tuple(now.shape(shape))}
+        """Return the error for a model that failed its trial with `error`.
+
+        It names the noise as the cause where the noise of the run, or that of the
+        training, shows a network copies of another shape than the input.
+        """
+        shape_under = {self.noise.text: tuple(self.noise.shape(shape))}
         trained = recorded_noise(provenance_of(self.model))
         if trained is not None:
-            sees[trained.text] = tuple(trained.shape(shape))
-        if {*sees.values()} == {shape}:
+            shape_under[trained.text] = tuple(trained.shape(shape))
+        if {*shape_under.values()} == {shape}:
             return error
-        shapes = ", ".join(f"{seen} under {noise}" for noise, seen in sees.items())
+        shapes = ", ".join(f"{seen} under {text}" for text, seen in shape_under.items())
         return BadValue(
             f"{error} Of an image {shape} a network sees {shapes}",
             fix=(
                 "certify under the noise that it was trained under, or train one with ",
-                Setting("noise", now.text),
+                Setting("noise", self.noise.text),
             ),
         )
 
     def _batch_for(self, shape: Sequence[int]) -> int:
-        """Return the samples of a batch, as the settings or the device want it."""
+        """Return how many samples a batch has: as set, or what suits the device."""
         return self.settings.batch or usual_batch(self.device, shape)
 
     @torch.inference_mode()
     def _answer_trial(
         self, batch: tuple[int, ...], shape: tuple[int, ...]
     ) -> tuple[bool, int]:
-        """Ask about a batch of noisy copies of images of `shape` that are made up.
+        """Ask the base classifier about one batch of noisy copies of made-up images.
 
         Args:
-            batch: the shape of the batch.
+            batch: the shape of the batch (B, *seen).
+            shape: the shape of an image.
 
         Returns:
-            Whether its rows stand alone, and how many classes there are.
+            Whether the rows of an answer do not depend on each other, and how many
+            classes there are.
         """
         trial = torch.empty(batch, device=self.device)
         images = made_up(shape)
-        parts = trial.tensor_split(len(images))
-        for place, (image, part) in enumerate(zip(images, parts, strict=True)):
-            stream = Stream(self.seed, "try out").at(place)
-            self.noise.draw(part, image.to(self.device), stream)
+        copies_of_images = trial.tensor_split(len(images))
+        for number, (image, copies) in enumerate(
+            zip(images, copies_of_images, strict=True)
+        ):
+            stream = Stream(self.seed, "try out").at(number)
+            self.noise.draw(copies, image.to(self.device), stream)
         logits = check_repeats(self.backend, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
     def _become_fastest(self, shape: tuple[int, ...], samples: float) -> None:
-        """Take the backend that counts fastest.
-
-        The usual one is taken where a trial does not pay.
+        """Take the backend that counts fastest, or the usual one where a trial does not
+        pay for `samples`.
         """
         usual, *others = self.choices
         engines = {usual: self._with_backend(usual, shape)}
-        trials = 1 + len(others)
-        trial_samples = trials * (1 + ROUNDS) * engines[usual].samples_a_round
+        # Every choice has one round to warm up, and ROUNDS that are timed.
+        rounds = len(self.choices) * (1 + ROUNDS)
+        trial_samples = rounds * engines[usual].samples_a_round
         if samples >= TRIALS_A_RUN * trial_samples:
             for choice in others:
-                # It may be one that cannot run this model, or no batch of this size.
+                # A backend that cannot run this model, or no batch of this size, is
+                # left out.
                 with suppress(Problem):
                     engines[choice] = self._with_backend(choice, shape)
         best = usual
         if len(engines) > 1:
-            runs = {choice: one.samples_a_second for choice, one in engines.items()}
-            best, self.rates = fastest(runs)
+            rounds_of = {
+                choice: engine.samples_a_second for choice, engine in engines.items()
+            }
+            best, self.rates = fastest(rounds_of)
         self._backend = engines[best].backend
         self._prepared = engines[best].prepared
 
     def _with_backend(self, choice: BackendChoice, shape: tuple[int, ...]) -> Engine:
-        """Return this engine with the backend that is chosen, ready for images of
-        `shape`.
+        """Return an engine like this one with the backend of `choice`, ready for images
+        of `shape`.
         """
         settings = self.settings.replace(
             backend=choice.backend, precision=choice.precision
@@ -353,10 +368,8 @@ class Engine:
         return BATCHES_A_ROUND * self.backend.workers * self.size
 
     def samples_a_second(self) -> float:
-        """Return how many samples are drawn, answered and counted a second, in one
-        round.
-
-        They are of a grey image.
+        """Draw, answer and count one round of samples of a grey image, and return how
+        many that were a second.
         """
         grey = torch.full(self.prepared.shape, 128 / 255, device=self.device)
         samples = SampleRange("trial", 0, self.samples_a_round)
@@ -367,11 +380,10 @@ class Engine:
         return self.samples_a_round / (time.perf_counter() - start)
 
     def receive(self, x: Tensor) -> Tensor:
-        """Return an image (C, H, W) on the device, checked; the engine is ready for its
-        shape.
+        """Check an image (C, H, W), prepare for its shape, and return it on the device.
 
         Raises:
-            Problem: in the cases of `prepare`.
+            Problem: the noise is not for such an image, or in the cases of `prepare`.
         """
         self.sampler.check(x)
         x = x.to(self.device, torch.float32)
@@ -379,34 +391,37 @@ class Engine:
         return x
 
     def answers(self, images: Sequence[Tensor], name: str) -> Tensor:
-        """Return (B, K) logits, on the CPU, of one batch that noisy copies of images
-        fill.
+        """Return the logits (B, K), on the CPU, of one batch of noisy copies of images.
 
-        The batch is answered as it is in counting. Neither the seed nor the kind of
-        device decides the noise, but `name` and the image alone.
+        The batch is answered as it is in counting. The noise depends on `name` and the
+        image alone, not on the seed or the kind of device.
 
         Args:
-            images: (B, C, H, W) in [0, 1], at most as many as a batch has rows, and of
-                the shape that is prepared.
+            images: the images (C, H, W) in [0, 1], at most as many as a batch has rows,
+                and of the shape that is prepared. Each has an equal share of the rows.
             name: the name of the stream of noise.
         """
+        # Drawn on the CPU, so that the noise is the same on every device.
         noisy = torch.empty(self.batch, *self.prepared.seen)
         for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
             self.sampler.draw(out, x.cpu().float(), Stream(0, name).at(address_of(x)))
-        # By a worker, since that computes with other threads than the caller.
+        # A worker asks, as in counting (see `_prepare_backend`).
         (logits,) = self.workers.map(self.logits, [noisy])
         return logits.cpu()
 
     def ask(self, images: Tensor) -> Tensor:
         """Return (n, K) logits of `images` (n, C, H, W) without noise.
 
-        They are asked about in batches of the shape that batches have in counting.
+        The model is asked in batches of the same size as in counting.
         """
         return self.logits(self.noise.clear(images))
 
     @torch.inference_mode()
     def logits(self, copies: Tensor) -> Tensor:
-        """Return (n, K) logits of noisy copies (n, *seen), in such batches."""
+        """Return (n, K) logits of noisy copies (n, *seen).
+
+        The model is asked in batches of the same size as in counting.
+        """
         return in_batches(
             self.backend.logits,
             copies.to(self.device),
@@ -420,32 +435,35 @@ class Engine:
         """Count the classes of the samples in `batches`.
 
         Args:
-            batches: the batches of segments.
-            slots: the slots of the segments, in the order of the rows that are
-                returned.
+            batches: the batches of segments, at least one.
+            slots: the slots of the segments, each once, in the order of the rows that
+                are returned.
 
         Returns:
-            (len(slots), K + 1) counts. The last column is of answers without a class.
+            (len(slots), K + 1) counts. The last column counts answers without a class.
         """
         rows = {slot: row for row, slot in enumerate(slots)}
-        parts = self.workers.map(partial(self._counted, rows=rows), batches)
-        counts = reduce(torch.add, parts).view(len(slots), -1)
+        counts_of_batches = self.workers.map(partial(self._counted, rows=rows), batches)
+        counts = reduce(torch.add, counts_of_batches).view(len(slots), -1)
         # This is the only transfer from the device.
         on_host: NDArray[np.int64] = counts.cpu().numpy()
         return on_host
 
     @torch.inference_mode()
     def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
-        """Return (len(rows) * (K + 1),) the addends of one batch to the counts."""
+        """Return the counts of one batch, flattened: (len(rows) * (K + 1),).
+
+        `rows` maps the slot of a segment to the row that it is counted in.
+        """
         _, logits = self.answered(batch)
         columns = self.classes + 1
-        predicted = torch.where(
-            with_a_class(logits), logits.argmax(dim=1), self.classes
-        )
+        # The column of each sample: its class, or K for an answer without a class.
+        column = torch.where(with_a_class(logits), logits.argmax(dim=1), self.classes)
         samples = torch.tensor([segment.samples for segment in batch])
         row_of_segment = torch.tensor([rows[segment.slot] for segment in batch])
         row = row_of_segment.repeat_interleave(samples)
-        places = row.to(self.device, non_blocking=True) * columns + predicted
+        # The place of each sample's count in the flattened matrix.
+        places = row.to(self.device, non_blocking=True) * columns + column
         counts = torch.zeros(len(rows) * columns, dtype=torch.int64, device=self.device)
         return counts.scatter_add_(0, places, torch.ones_like(places))
 
@@ -454,8 +472,8 @@ class Engine:
 
         A padded backend always sees a batch of the same shape, so that it always rounds
         alike. Rows that `batch` does not fill keep older samples, or are set to zero
-        where the rows of a batch could influence each other. Another backend is asked
-        about no image that is not counted.
+        where the rows of a batch could influence each other. A backend that is not
+        padded is asked about the n samples alone.
 
         Returns:
             The samples (n, *seen), which the next batch overwrites, and their logits
@@ -473,11 +491,12 @@ class Engine:
         return drawn, self.backend.logits(noisy)[:samples]
 
     def _draw(self, out: Tensor, batch: Sequence[Segment]) -> None:
-        """Set `out` to the samples that `batch` names.
+        """Set `out` (n, *seen) to the samples that `batch` names.
 
-        Where they are EVERY copy, they are the copies of these numbers.
+        A stream called EVERY has all copies of an image: none is drawn, each is the
+        copy of its number.
         """
-        # A run draws samples, or it takes every copy.
+        # One look is enough: a run either draws samples or takes every copy.
         if batch[0].stream.name != EVERY:
             self.sampler.draw_together(out, batch)
             return

@@ -42,7 +42,7 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
 
 
 def _own_data(model: object) -> str:
-    """Return the advice for images that the model does not take."""
+    """Return the advice to give for images that the model does not take."""
     name = models.provenance_of(model).get("dataset", "not recorded")
     return f"give images of its own data set ({name})"
 
@@ -93,7 +93,7 @@ def _check_numbering(model: object, spec: DatasetSpec) -> None:
     for number, name in enumerate(spec.classes):
         if name not in number_of_name or number_of_name[name] == number:
             continue
-        numbered = [f"{place} {known}" for known, place in number_of_name.items()]
+        numbered = [f"{of_model} {known}" for known, of_model in number_of_name.items()]
         raise WrongData(
             f"class {number} of {spec.name} is {shown(repr(name))}, which the model "
             f"numbers {number_of_name[name]}",
@@ -126,10 +126,12 @@ def _takes_rows(model: object, length: int, spec: DatasetSpec) -> Problem:
 
 
 def known_of_model(model: object, name: str) -> Any:
-    """Return the attribute `name` of a model, where it means what it means here.
+    """Return the attribute `name` of a model, where it means what it means in this
+    package; else None.
 
-    It does for models of this package, or adapted ones. Of any other one, the shape
-    alone is believed: its other attributes may mean something else.
+    Models of this package, and adapted ones, mean it so. An attribute of any other
+    model may mean something else: only its `shape` is believed, if it is a tuple of
+    integers.
     """
     value = getattr(model, name, None)
     if isinstance(model, Classifier | ForeignModel | Denoised):
@@ -144,7 +146,8 @@ def class_names(
 ) -> tuple[str, ...]:
     """Return the names of the classes that the model answers with.
 
-    They are the model's own where the data only number theirs.
+    They are the names in the data. Where the data have only numbers, they are the
+    model's names, or else numbers.
 
     Args:
         model: the base classifier.

@@ -41,7 +41,7 @@ class CertifiedModelOptions(TypedDict, total=False):
 
     Attributes:
         image_column: the column, array or extension that holds the images.
-        label_column: the one that holds the labels; "none" says that there are none.
+        label_column: the column that holds the labels; "none" says that there are none.
         device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
         identity: the name under which the model was certified, if it was given one.
         model_args: arguments of what opens or makes the model that is named (see
@@ -64,8 +64,8 @@ class ImageOptions(OpeningOptions, total=False):
     """How a model and its images are opened, and which images are chosen, as keywords.
 
     Attributes:
-        take: so many images, evenly spread over the file; default: all.
-        skip: every so-manieth image instead; default: all.
+        take: how many images to take, evenly spread over the file; default: all.
+        skip: take every `skip`-th image instead; default: all.
 
     Example:
         >>> options: ImageOptions = {"split": "train", "take": 100}

@@ -93,9 +93,11 @@ def classes_known(model: object) -> tuple[str, ...] | None:
 
 
 def unnamed_features(model: object) -> Iterator[Note]:
-    """Yield a note on each estimator fitted with named features, and given others.
+    """Yield a note on each estimator that was fitted with named features, where the
+    images' features have no names.
 
-    It takes the unnamed ones in the order of the names, which the note begins to list.
+    The estimator takes these in the order of its names. The note lists the first of
+    them.
     """
     for estimator in _estimators(model):
         if estimator.columns is None and estimator.feature_names is not None:
@@ -109,11 +111,11 @@ def held_fixed(noise: Noise, spec: DatasetSpec) -> Noise:
     Raises:
         Problem: the noise holds other columns fixed.
     """
-    places = tuple(column.place for column in spec.held)
+    positions = tuple(column.place for column in spec.held)
     names = tuple(column.name for column in spec.held)
     if not isinstance(noise, HoldingFixed):
-        return HoldingFixed(noise, places, names) if places else noise
-    if noise.held != places or noise.columns != names:
+        return HoldingFixed(noise, positions, names) if positions else noise
+    if noise.held != positions or noise.columns != names:
         held_by_noise = shown(", ".join(noise.columns))
         held_by_data = shown(", ".join(names)) or "none"
         raise NotComparable(
@@ -138,12 +140,13 @@ def deviations_of_numbers(images: Images) -> NDArray[np.float64]:
 def questions(model: object, images: Images) -> Iterator[Note]:
     """Yield a note where the classes of an estimator may not be those of the images.
 
-    Either some class of the images is none that it was fitted with, so that it never
-    answers with it; or it was fitted with numbers, which are taken for the images'
-    classes in their order.
+    There are two such cases. The estimator was not fitted with some class of the
+    images, and never answers with it. Or it was fitted with numbers, and the images'
+    classes have names: its numbers are then taken for these classes in their order.
     """
     spec = images.spec
     for estimator in _estimators(model):
+        # Both have names for their classes, or both have numbers.
         if spec.open_ended or {*estimator.names} <= {*spec.classes}:
             unknown = [name for name in spec.classes if name not in estimator.names]
             if unknown and images.labelled:
@@ -165,15 +168,15 @@ def questions(model: object, images: Images) -> Iterator[Note]:
 
 
 def _estimators(model: object) -> list[EstimatorModel]:
-    """Return the scikit-learn estimators in a model; it may be one itself."""
+    """Return the scikit-learn estimators in a model, which may be one itself."""
     parts = [model, *(part.model for part in models.foreign_parts(model))]
     return [part for part in parts if isinstance(part, EstimatorModel)]
 
 
 def _check_takes_numbers(model: object, images: Images) -> None:
-    """Raise NotComparable for an estimator fitted with names: these labels are numbers.
+    """Raise NotComparable for an estimator that was fitted with names of classes.
 
-    Nothing says which name a number stands for.
+    The labels of `images` are numbers, and nothing says which name a number stands for.
     """
     for estimator in _estimators(model):
         if not estimator.numbered:
@@ -190,10 +193,12 @@ def _check_takes_numbers(model: object, images: Images) -> None:
 def _check_knows_names(model: object, images: Images) -> None:
     """Raise NotComparable unless the model finds the images' classes by their names.
 
-    Their numbers mean nothing to it: they come from the order of the alphabet.
+    The labels of `images` are names, which were numbered in the order of the alphabet:
+    these numbers are not the model's.
     """
     spec = images.spec
-    # In the order of the alphabet, WordNet ids have the numbers of ImageNet's labels.
+    # WordNet ids are an exception: in the order of the alphabet they have the numbers
+    # of ImageNet's labels.
     are_wordnet_ids = all(map(WORDNET_ID.fullmatch, spec.classes))
     if are_wordnet_ids or _goes_by_names(model, spec.classes):
         return
@@ -210,7 +215,7 @@ def _check_knows_names(model: object, images: Images) -> None:
 
 
 def _how_known(classes: tuple[str, ...] | None) -> str:
-    """Say how a model knows its classes: by numbers, or as which names."""
+    """Return in words how a model knows its classes: by numbers, or as which names."""
     if classes is None or classes == tuple(map(str, range(len(classes)))):
         return "by their numbers alone"
     return f"as {shown(', '.join(classes[:NAMES_SHOWN]))}, ..."
@@ -219,7 +224,7 @@ def _how_known(classes: tuple[str, ...] | None) -> str:
 def _goes_by_names(model: object, classes: Sequence[str]) -> bool:
     """Return whether a model finds these classes by their names, or refuses them.
 
-    A model around others does where each of them that answers does.
+    A model around others goes by names if each part that answers does.
     """
     if isinstance(model, ForeignPart):
         return _goes_by_names(model.model, classes)
@@ -255,6 +260,6 @@ def _answers(model: object) -> set[str]:
     estimators = _estimators(model)
     if not estimators:
         return {*(classes_known(model) or ())}
-    # One that was fitted with numbers has all from 0 to the largest as classes, and
-    # answers only with those of its fit.
+    # An estimator that was fitted with numbers has all numbers up to the largest as
+    # classes, and answers only with those of its fit, which are its `names`.
     return {name for estimator in estimators for name in estimator.names}

@@ -17,16 +17,24 @@ from randsmooth.data.image_size import Fit
 from randsmooth.errors import BadValue, MissingValue, Setting, WrongModel
 from randsmooth.noise import Noise, recorded_noise
 
-# Class names to have ready for an ONNX file that does not say how many classes it has.
+# How many class names are made up for an ONNX file that does not say how many classes
+# it has.
 MOST_CLASSES = 100_000
 
 
 def opened(
     model: object, model_args: Mapping[str, Any], num_classes: int | None
 ) -> models.BaseClassifier:
-    """Return the base classifier that is named, or is meant by an object.
+    """Return the base classifier that `model` names, or is.
 
-    Modules are in eval mode.
+    Args:
+        model: a name, as in `load_model`, or any object that `models.adapt` accepts.
+        model_args: arguments of what opens a model that is named.
+        num_classes: K, for a function that answers with labels.
+
+    Raises:
+        Problem: it cannot be opened, arguments are given for an object, or a module is
+            in train mode or holds numbers that are not finite.
     """
     if isinstance(model, str | Path):
         model = load_model(model, **model_args)
@@ -48,7 +56,8 @@ def dataset_of(dataset: Any, trained: Mapping[str, Any]) -> Any:
     `trained` on.
 
     Raises:
-        Problem: nor does the model say one, or one that is not registered.
+        Problem: `dataset` is None, and the model names none or one that is not
+            registered.
     """
     if dataset is not None:
         return dataset
@@ -88,28 +97,26 @@ def trained_noise(trained: Mapping[str, Any], called: str = "the model") -> Nois
 
 
 def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
-    """Return the base classifier that is named.
+    """Return the base classifier that `source` names.
 
-    It may be a folder, `user/name` on the hub, a file, or code that makes it.
-
-    | written | what it is | | --- | --- | | `FOLDER`, `user/name` | a model folder,
-    here or on the Hugging Face hub | | `demo`, `demo-amplify` | one of digits that
-    comes with randsmooth, where there is no model folder of that name | | `NET.onnx`,
-    `NET.xml` | an ONNX file, an OpenVINO IR; arguments: `output`, `layout` (see
-    `models.OnnxModel`) | | `NET.pt2`, `NET.pt` | what `torch.export.save` or
-    `torch.jit.save` wrote | | `package.module:NAME`, `file.py:NAME` | a function that
-    returns any model, called with `model_args`; or a model |
+    | `source` | the model |
+    | --- | --- |
+    | `FOLDER`, `user/name` | a model folder, here or on the Hugging Face hub |
+    | `demo`, `demo-amplify` | one of digits that comes with randsmooth, where no model folder has that name |
+    | `NET.onnx`, `NET.xml` | an ONNX file, an OpenVINO IR; arguments: `output`, `layout` (see `models.OnnxModel`) |
+    | `NET.pt2`, `NET.pt` | what `torch.export.save` or `torch.jit.save` wrote |
+    | `package.module:NAME`, `file.py:NAME` | a function that returns any model, called with `model_args`; or a model |
 
     `NET.pt2`, `NET.pt` and the last row are code, which is run: open only what you
     trust.
 
     Args:
         source: written as in the table.
-        model_args: for what opens or makes the model.
+        model_args: arguments of what opens or makes the model.
 
     Raises:
         Problem: there is no such thing, or it cannot be opened; the message lists the
-            forms.
+            forms of the table.
 
     Example:
         >>> import tempfile
@@ -125,16 +132,16 @@ def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
 
 
 def reading_of(model: object, dataset: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how images are read: as `asked`, else with the size of the model's
-    training.
+    """Return how images are read: as `asked`, and of the size that the model was
+    trained with where neither resize nor crop is asked for.
 
-    The size is that of the training where neither resize nor crop is given, and the
-    data are named: whoever gives arrays has brought them to size.
+    Only data that are named get that size: whoever gives arrays has brought them to
+    size.
 
     Args:
-        model: the model that was trained.
-        dataset: a name, or the data.
-        asked: arguments of `data.load`.
+        model: the model that is to take the images.
+        dataset: the name of a data set, or the data.
+        asked: the arguments of `data.load` that a user gave, by name.
 
     Example:
         >>> model = models.Classifier(
@@ -165,8 +172,8 @@ def images_taken(
 ) -> DatasetSpec:
     """Return the spec of the images that a model takes.
 
-    It is that of `dataset` or of the registered one that the model names, else one made
-    from the model's shape.
+    It is the spec of `dataset`, or else of the registered data set that the model
+    names. Where there is none, it is made from the model's shape.
 
     Args:
         model: a model of any kind.
@@ -193,6 +200,7 @@ def images_taken(
     if dataset is not None:
         return data.describe(dataset, **sized)
 
+    # The images come later: a split of one stands for them.
     spec = spec_of_own_data(
         str(recorded or "the model's images"),
         {"test": 1},
@@ -205,8 +213,10 @@ def images_taken(
 
 
 def _image_shape(model: models.BaseClassifier, called: object) -> tuple[int, ...]:
-    """Return the shape of images that the model itself says; Problem where there is
-    none.
+    """Return the shape of images that the model itself says.
+
+    Raises:
+        Problem: it says none, or one of other inputs than images.
     """
     shape = getattr(model, "shape", None)
     if not isinstance(shape, tuple):
@@ -218,8 +228,7 @@ def _image_shape(model: models.BaseClassifier, called: object) -> tuple[int, ...
     if not data.is_image(shape):
         raise WrongModel(
             f"{called} takes inputs of shape {shape}, no images (C, H, W): "
-            "certify arrays "
-            "or a table"
+            "certify arrays or a table"
         )
     return shape
 

@@ -12,15 +12,16 @@ from randsmooth.frozen_record import whole_number
 
 
 def enough_to_predict(n: float, alpha: float, images: int = 1) -> int:
-    """Return the n samples of a prediction as an integer, for those who write 1e5.
+    """Return the number of samples of a prediction, once it is checked.
 
     Args:
-        n: samples of one image.
+        n: samples of one image; a float such as 1e5 becomes an integer.
         alpha: probability that any of the images is given a wrong class.
-        images: how many are predicted; each is so at level alpha / `images`.
+        images: how many images are predicted, each at level alpha / `images`.
 
     Raises:
-        Problem: alpha or n cannot be used, or n equal answers would predict no class.
+        Problem: alpha or n cannot be used, or not even n equal answers would predict a
+            class.
 
     Example:
         >>> enough_to_predict(1e4, 0.001)
@@ -48,8 +49,8 @@ def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
 
     Args:
         counts: (K,), K >= 2.
-        alpha: the level at which it must be clear of the second; 0 for counts of all
-            copies, of which the more frequent class is clear.
+        alpha: the level at which the class must be clear of the second; 0 for counts of
+            all copies, where the more frequent class is certain.
 
     Example:
         >>> top_if_clear(np.array([5, 95]), 0.001)

@@ -35,7 +35,7 @@ from randsmooth.progress import Progress, chosen_progress
 # The stream of noise by which the points that a search found are tested.
 PREDICT = "attack/predict"
 
-# Images, at most, that a search without gradients may begin its walks from.
+# The most images that a search without gradients may begin its walks from.
 MOST_STARTS = 200
 
 
@@ -48,15 +48,15 @@ class Attacks:
         label: (N,) true class.
         certified: (N,) certified class.
         radius: (N,) certified radius.
-        points: (N, C, H, W) float32, the points found. They may lie outside [0, 1],
-            where certificates hold too.
-        distance: (N,) distance of the point from the image in the same norm, in
+        points: (N, C, H, W) float32, the points that the search found. They may lie
+            outside [0, 1], where certificates hold too.
+        distance: (N,) distance of the point from the image in the norm of `radius`, in
             float64.
         predict: (N,) answer of PREDICT at the point: a class, or ABSTAIN (-1).
         scale: radius of the search, as a multiple of the certified radius.
         n: samples that each PREDICT drew.
-        alpha: probability that any class in `predict` is not that of the smoothed
-            classifier; 0 where all copies of a point were counted.
+        alpha: the most probability that any class in `predict` is not that of the
+            smoothed classifier; 0 where all copies of a point were counted.
         gradient_free: whether the search used the answers alone, without gradients.
         norm: the norm of radii and distances, see `Noise.norm`.
 
@@ -141,10 +141,9 @@ def attack(
     most the table's alpha, so among very many some may fail. Finding no change proves
     nothing.
 
-    The search climbs the gradient of the base classifier, see
-    `GradientSearch`. Where there is
-    none, as of an ONNX file or of what answers with labels, it takes the answers alone,
-    see `GradientFreeSearch`, and many more samples.
+    The search climbs the gradient of the base classifier, see `GradientSearch`. An ONNX
+    file, or a model that answers with labels, has no gradient: the search then uses its
+    answers alone, see `GradientFreeSearch`, and takes many more samples.
 
     Args:
         model: the base classifier of the table, or its name (see `load_model`).
@@ -153,13 +152,13 @@ def attack(
             the one that the table names. It is resized and cropped as the table says.
         scale: radius of the search, as a multiple of the certified radius; beyond 1,
             changes are to be expected.
-        steps, m, restarts: steps, noise samples per step and starts of the search; m:
-            64, without gradients 500.
-        gradient_free: do not use the gradient even where there is one, which may
-            mislead.
-        n, alpha: samples of each PREDICT, and the probability above.
-        take: attack this many, evenly spread over the certified images; default: all of
-            them.
+        steps, m, restarts: steps, noise samples per step and starts of the search. By
+            default m is 64, and 500 without gradients.
+        gradient_free: do not use the gradient even where there is one, as it may
+            mislead the search.
+        n: samples of each PREDICT.
+        alpha: probability that any reported change is false.
+        take: how many of the certified images to attack, evenly spread; default: all.
         seed: seed of the noise.
         progress: see `certify`.
         options: how model and images are opened: `device`, `image_column`,
@@ -183,13 +182,14 @@ def attack(
     """
     _check_numbers(scale, steps=steps, m=m, restarts=restarts)
     rows = _certified_rows(table, take)
-    n = enough_to_predict(n, alpha, len(rows))
+    n = enough_to_predict(n, alpha, images=len(rows))
     settings = certified_as(table)
     if settings.sound:
         raise WrongTable(
             f"{called(table)} is of images on the grid k/255 alone (sound=True), "
             "which no attack keeps to"
         )
+    # Where all copies are counted, the seed of the table decides which they are.
     if not settings.counts_all:
         settings = settings.replace(seed=seed)
 
@@ -253,10 +253,10 @@ def attack(
 
 
 class _AttackedImage(NamedTuple):
-    """What came of the attack on one image.
+    """The result of the attack on one image.
 
     Attributes:
-        point: (C, H, W) float32, which the search found.
+        point: (C, H, W) float32, the point that the search found.
         distance: the distance of the point from the image.
         answer: the answer of PREDICT at the point: a class, or ABSTAIN.
     """
@@ -268,13 +268,14 @@ class _AttackedImage(NamedTuple):
 
 @dataclass(frozen=True)
 class _Attacker:
-    """A search for points of another class, and PREDICT, which tests what it finds.
+    """A search for points of another class, and PREDICT, which tests them.
 
     Attributes:
-        search: finds a point in a ball.
+        search: the search that finds a point in a ball.
         engine: the engine that draws and counts for PREDICT.
         scale: radius of the search, as a multiple of the certified radius.
-        n, level: samples of each PREDICT, and the probability that it errs.
+        n: samples of each PREDICT.
+        level: the most probability with which one PREDICT errs.
     """
 
     search: BallSearch
@@ -306,7 +307,7 @@ class _Attacker:
 def _check_numbers(scale: float, **counts: int | None) -> None:
     """Raise Problem for a scale or a count that no search can have.
 
-    A count of None is left open.
+    `counts` are arguments by name; None stands for the default.
     """
     if not 0.0 < scale < math.inf:
         raise BadValue(
@@ -324,21 +325,23 @@ def predict_anywhere(
 ) -> int:
     """Return the answer of PREDICT (Cohen et al. 2019) at a point: a class, or ABSTAIN.
 
-    Its noise is addressed by the point and differs from that of the search. Where the
-    rule counts all copies, so does this, and neither n nor alpha matters.
+    The noise depends on the point, and is not the noise of the search. Where the rule
+    counts all copies, all copies of the point are counted, and neither n nor alpha
+    matters.
 
     Args:
         engine: the engine that draws and counts for PREDICT.
         point: (C, H, W), which unlike an image may lie outside [0, 1].
-        n, alpha: samples, and the probability that the class is not that of the
-            smoothed classifier.
+        n: how many samples to draw.
+        alpha: probability that the class is not that of the smoothed classifier.
         number: names the image in errors.
     """
-    samples = (PREDICT, n)
+    stream_and_samples = (PREDICT, n)
     if engine.settings.counts_all:
-        samples = (EVERY, engine.settings.n)
+        stream_and_samples = (EVERY, engine.settings.n)
+        # The counts are no sample: the more frequent class is certain.
         alpha = 0.0
-    (counts,) = count_classes(engine, point, [samples], number=number)
+    (counts,) = count_classes(engine, point, [stream_and_samples], number=number)
     return top_if_clear(counts, alpha)
 
 
@@ -349,9 +352,14 @@ def _spec_of(
     settings: CertificationSettings,
     options: CertifiedModelOptions,
 ) -> RunSpec:
-    """Return the run that made the table: its classifier on its images.
+    """Return a request for the table's classifier on the table's images.
 
-    Both may lie elsewhere now.
+    Args:
+        table: the certificates.
+        model: the model, or where it lies now.
+        images: the images, or where they lie now; None: as the table names them.
+        settings: the settings of the classifier.
+        options: how model and images are opened.
     """
     header = table.header
     if header.split is None:
@@ -393,23 +401,25 @@ def _certified_rows(table: Certificates, take: int | None) -> Certificates:
 
 def _starts_of_walks(table: Certificates, images: Images) -> tuple[Tensor, Tensor]:
     """Return certified images (P, C, H, W) to walk from, and their classes (P,)."""
-    rows = _certified_rows(table, None)
-    rows = _certified_rows(table, min(MOST_STARTS, len(rows)))
+    all_certified = _certified_rows(table, take=None)
+    rows = _certified_rows(table, take=min(MOST_STARTS, len(all_certified)))
     pixels, _ = images.batch(torch.from_numpy(rows.idx))
     return pixels, torch.from_numpy(rows.predict)
 
 
 def _check_images(table: Certificates, images: Images) -> None:
     """Raise Problem unless `images` contains the table's, by pixels and labels."""
-    place = f"{images.spec.name} ({images.split})"
+    split = f"{images.spec.name} ({images.split})"
+    # The table certifies some image (see `_certified_rows`): there is a last one.
     indices = table.idx.tolist()
-    if max(indices) >= len(images):
+    last = max(indices)
+    if last >= len(images):
         raise NotComparable(
-            f"{called(table)} has an image {max(indices)}; "
-            f"{place} has {len(images)} images"
+            f"{called(table)} has an image {last}; {split} has {len(images)} images"
         )
+    # Images of a table without labels may have some now: they are not compared.
     if table.header.data != fingerprint(images, indices, labels=table.labelled):
         raise NotComparable(
-            f"{place} does not hold the images of {called(table)}: "
+            f"{split} does not hold the images of {called(table)}: "
             "is it another data set of that name?"
         )

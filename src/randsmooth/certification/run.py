@@ -57,11 +57,13 @@ from randsmooth.models.arguments import recorded_arguments
 from randsmooth.noise import Deviations, Noise
 from randsmooth.urls import is_url, without_credentials
 
-# Of the run's own images, at most, whose answers are hashed.
+# The most images of a run whose answers are hashed, see `run_header.behaviour`.
 IMAGES_HASHED = 16
-# Share of the way round at which the next image is taken: the golden ratio.
+
+# The golden ratio. Its multiples, modulo 1, are spread evenly, however many there are.
 GOLDEN = (5**0.5 - 1) / 2
-# How images are read.
+
+# The arguments of `data.load` that say how images are read.
 READING = ("image_column", "label_column", "resize", "crop")
 
 # Positions of images in a split, and how they were chosen, in words.
@@ -142,22 +144,29 @@ class RunSpec:
         command: Sequence[str] | None = None,
         **options: Unpack[RunOptions],
     ) -> Self:
-        """Return what is asked for by `options`: attributes of a run, and fields of its
-        settings.
+        """Return the request that these arguments make.
+
+        Args:
+            options: attributes of a run, where None stands for the default; and fields
+                of its settings, each in place of the one in `settings`.
+
+        The other arguments are attributes of the run.
 
         Raises:
             Problem: an option that is unknown or cannot be used.
         """
-        of_run = ImageOptions.__optional_keys__
-        of_settings = CertificationOptions.__optional_keys__
-        check_known("setting", {*of_run, *of_settings}, *options)
-        given = {name: value for name, value in options.items() if name in of_settings}
+        run_names = ImageOptions.__optional_keys__
+        setting_names = CertificationOptions.__optional_keys__
+        check_known("setting", {*run_names, *setting_names}, *options)
+        given = {
+            name: value for name, value in options.items() if name in setting_names
+        }
         settings = settings_from(CertificationSettings, settings, given)
         check_backend(settings.backend)
         opening: dict[str, Any] = {
             name: value
             for name, value in options.items()
-            if name in of_run and value is not None
+            if name in run_names and value is not None
         }
         return cls(
             model=model,
@@ -170,8 +179,11 @@ class RunSpec:
         )
 
     def like(self, header: Header | None) -> RunSpec:
-        """Return this with backend, precision and batch of a run that was begun, where
-        its settings leave them open.
+        """Return this with backend, precision and batch of the run that has `header`,
+        where its own settings leave them open.
+
+        So a run that was begun goes on in the same arithmetic. A `header` of None, or
+        one that does not name its backend, leaves this as it is.
         """
         if header is None or header.backend is None:
             return self
@@ -188,14 +200,14 @@ class RunSpec:
     def on(
         self, settings: CertificationSettings, only: Chosen | None = None
     ) -> RunSpec:
-        """Return this under other `settings`, on the images that `only` says; default:
-        all.
+        """Return this under other `settings`, on the images that `only` names, or on
+        all images of the split.
         """
         return replace(self, settings=settings, only=only, take=None, skip=None)
 
     def choose(self, total: int) -> Chosen:
-        """Return the positions of the images of all shards, of `total`, and how they
-        were chosen, in words.
+        """Return the positions, among `total` images, of those of all shards, and how
+        they were chosen, in words.
         """
         return self.only or choose(total, self.take, self.skip)
 
@@ -209,8 +221,8 @@ class RunSpec:
         return opened(self.model, self.model_args, self.num_classes)
 
     def open_inputs(self, model: models.BaseClassifier | None = None) -> Inputs:
-        """Open the model and the images, and bring them together; the model is asked
-        nothing.
+        """Open the model and the images, and bring them together, without asking the
+        model anything.
 
         Args:
             model: the return value of `open_model`, where the model is open already.
@@ -226,14 +238,14 @@ class RunSpec:
         asked = {name: getattr(self, name) for name in READING}
         reading = reading_of(model, dataset, asked)
         images = load_split(dataset, self.split, reading)
-        # A copy has another shape than its input under a noise that is known only.
+        # `Deviations` become a noise once the images are known; they keep shapes.
         known_noise = noise if isinstance(noise, Noise) else None
         model, images = matched(model, images, known_noise)
         return Inputs(model, images, trained, dataset, reading)
 
     def smoothed(self, inputs: Inputs) -> SmoothedClassifier:
-        """Return what certifies: the model under the noise of the settings, on the
-        device.
+        """Return the smoothed classifier that certifies: the model under the noise of
+        the settings, on the device.
         """
         return SmoothedClassifier(
             inputs.model,
@@ -265,17 +277,20 @@ class RunSpec:
         chosen = self.choose(len(images))
         about_model = self._about_model(inputs.model)
 
+        # A long run has the time to try out several backends, if these are open.
         samples = len(self.share(chosen)) * (settings.n0 + settings.n)
         smoothed.engine.prepare(images.spec.shape, samples)
         if isinstance(inputs.model, models.ForeignModel):
-            # Which says whether it gives labels: known once it was asked.
+            # Its kind says whether it answers with labels: it was asked just now.
             about_model["arch"] = inputs.model.kind
 
-        own, _ = images.batch(some_of(chosen[0], IMAGES_HASHED))
+        # Images of all shards: each shard is to have the same hash.
+        positions, selection = chosen
+        own, _ = images.batch(some_of(positions, IMAGES_HASHED))
         facts: dict[str, Any] = {
             "dataset": images.spec.name,
             "split": images.split,
-            "selection": chosen[1],
+            "selection": selection,
             "model": about_model,
             "behaviour": headers.behaviour(
                 smoothed.engine, images.spec.shape, list(own)
@@ -286,13 +301,17 @@ class RunSpec:
         return _opened_run(self, inputs, smoothed, chosen, facts)
 
     def _about_model(self, model: models.BaseClassifier) -> dict[str, Any]:
-        """Return what the header says of the model; of code, or of what was given
-        arguments, how it was opened.
+        """Return what the header says of the model.
+
+        Where code made the model, or arguments were given, that is also how it was
+        opened.
         """
         facts = headers.describe_model(model, self.identity)
+        # A model that is no name was opened elsewhere.
         if not isinstance(self.model, str | Path):
             return facts
         source = str(self.model)
+        # Code is named as package.module:NAME, or file.py:NAME.
         is_code = ":" in source and not is_url(source)
         if is_code or self.model_args:
             facts["source"] = without_credentials(source)
@@ -305,7 +324,7 @@ class RunSpec:
 class Inputs:
     """The model and the images of a run, open and brought together.
 
-    The model was asked nothing yet.
+    The model has not been asked anything yet.
 
     Attributes:
         model: the base classifier, told the columns and the classes of the images.
@@ -329,14 +348,15 @@ class Inputs:
     reading: Mapping[str, Any]
 
     def split(self, name: str) -> data.Images:
-        """Return another split of the data set, as it is read; its classes are the data
-        set's own.
+        """Return another split of the data set, read in the same way.
+
+        Its labels are numbers of the data set's classes, not of the model's.
         """
         return load_split(self.dataset, name, self.reading)
 
     def complete(self, settings: CertificationSettings) -> CertificationSettings:
-        """Return `settings` with what they leave open taken from the model and the
-        images; the seed is 0.
+        """Return `settings` with what they leave open: a noise from the model, what the
+        noise must know from the images, and the seed 0.
 
         Raises:
             Problem: neither they nor the model say the noise, or it is not for these
@@ -370,9 +390,9 @@ class OpenRun:
         chosen: positions of the images of all shards, and how they were chosen.
         facts: the facts of the header that are the same for every shard.
         indices: positions of the images of this shard, in the order of the table.
-        hashes: the hashes of the pixels of each image; the header's `data` is made of
-            them.
-        header: the header of the table. A resumed run is compared by it with the one
+        hashes: position -> the hash of the pixels, for each image of this shard. The
+            header's `data` is made of them.
+        header: the header of the table. By it a resumed run is compared with the run
             that was begun.
 
     Example:
@@ -403,30 +423,31 @@ class OpenRun:
         return self.smoothed.engine
 
     def of_shard(self, shard: Shard) -> OpenRun:
-        """Return a shard of this run, with a header of its own; nothing is opened
-        again.
+        """Return a shard of this run, with a header of its own.
+
+        Nothing is opened again.
         """
         spec = replace(self.spec, shard=shard)
         return _opened_run(spec, self.inputs, self.smoothed, self.chosen, self.facts)
 
     def check_model(self, table: Certificates) -> None:
-        """Raise Problem for a model that is another than the one that the certificates
-        in `table` are about.
-        """
+        """Raise Problem unless the certificates in `table` are about this run's model."""
         headers.check_same(self.inputs.model, table, self.spec.identity)
 
     def certify(self, indices: Iterable[int]) -> Iterator[JournalRow]:
-        """Yield the evidence of the images at `indices`, one after the other in
-        whatever order they are decided.
+        """Yield the evidence of the images at `indices`, in the order in which they are
+        decided.
 
-        A position is taken off `indices` when there is room for its image, and all are
-        counted to the end once it is exhausted.
+        A position is taken off `indices` when there is room for its image. Once
+        `indices` is exhausted, all images under way are counted to the end.
 
         Raises:
             Problem: `Scheduler.run` raises it, or an image is no longer the one that
                 the header is about.
         """
         header = self.header
+        # Rows of a shard say where they were made, and which image they are about:
+        # `merge` needs both.
         machine = None if header.shard is None else Machine.here(header)
         scheduler = Scheduler[tuple[int, ImageEvidence]](self.engine)
         for job in scheduler.run(self._jobs(indices)):
@@ -437,11 +458,21 @@ class OpenRun:
                 facts |= {"machine": machine, "image": in_bytes(job.address)}
             if header.bound == "randomised":
                 facts["u"] = uniform_number(self.engine.seed, job.address)
-            seconds = round(job.seconds, 6)
-            yield JournalRow(job.number, label, *evidence, seconds, **facts)
+            yield JournalRow(
+                idx=job.number,
+                label=label,
+                counts0=evidence.counts0,
+                counts=evidence.counts,
+                path=evidence.path,
+                seconds=round(job.seconds, 6),
+                **facts,
+            )
 
     def _jobs(self, indices: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
-        """Yield one job an image, made when the scheduler has room for it."""
+        """Yield one job an image, made when the scheduler has room for it.
+
+        The result of a job is the label of the image, and its evidence.
+        """
         rule = certificates.rule_of(self.header)
         n0 = self.header.n0 or 0
         label_aware = self.header.label_aware
@@ -452,7 +483,7 @@ class OpenRun:
             )
             return label, evidence
 
-        # Images are decoded ahead.
+        # `batches` decodes images ahead, and so takes positions ahead: from a copy.
         positions, ahead = tee(indices)
         batches = self.images.batches(torch.tensor([index]) for index in ahead)
         for index, (x, y) in zip(positions, batches, strict=True):
@@ -477,16 +508,16 @@ def _opened_run(
     engine = smoothed.engine
     indices = tuple(spec.share(chosen))
     hashes = headers.pixel_hashes(images, indices)
-    own_facts = {
+    facts_of_shard = {
         "data": headers.fingerprint(images, indices, hashes=hashes),
         "classes": class_names(inputs.model, engine.classes, images, indices),
     }
     if spec.shard is not None:
-        own_facts["shard"] = str(spec.shard)
+        facts_of_shard["shard"] = str(spec.shard)
         if spec.command is not None:
-            own_facts["command"] = tuple(map(headers.runnable_here, spec.command))
+            facts_of_shard["command"] = tuple(map(headers.runnable_here, spec.command))
     header = headers.made_with(
-        engine, smoothed.settings, images.spec.shape, **facts, **own_facts
+        engine, smoothed.settings, images.spec.shape, **facts, **facts_of_shard
     )
     return OpenRun(
         spec=spec,
@@ -511,26 +542,31 @@ def load_split(dataset: Any, split: str, reading: Mapping[str, Any]) -> data.Ima
 
 
 def some_of(indices: Sequence[int], most: int) -> list[int]:
-    """Return at most so many of the `indices`, evenly spread."""
-    places = data.take(len(indices), min(most, len(indices)))
-    return torch.tensor(indices)[places].tolist()
+    """Return at most `most` of the `indices`, evenly spread."""
+    kept = data.take(len(indices), min(most, len(indices)))
+    return torch.tensor(indices)[kept].tolist()
 
 
 def spread(indices: Sequence[int]) -> list[int]:
-    """Return the `indices` in an order of which every beginning is spread evenly over
-    all, whatever that of classes.
+    """Return the `indices` in an order whose beginning, however long, is spread evenly
+    over all of them.
+
+    In a file the images of a class may stand together: their share of a run that is
+    still under way is then about their share of all images.
 
     Example:
         >>> spread(range(0, 80, 10))
         [0, 50, 20, 70, 40, 10, 60, 30]
     """
-    places = sorted(range(len(indices)), key=lambda place: place * GOLDEN % 1)
-    return [indices[place] for place in places]
+    order = sorted(range(len(indices)), key=lambda number: number * GOLDEN % 1)
+    return [indices[number] for number in order]
 
 
 def choose(total: int, take: int | None, skip: int | None) -> Chosen:
-    """Return positions of the images to certify, of `total`, and how they were chosen,
-    in words.
+    """Return the positions, among `total` images, of those to certify, and how they
+    were chosen, in words.
+
+    A header has these words; `certificates.selection.chosen_by` reads them again.
     """
     if take is not None and skip is not None:
         raise Conflict(

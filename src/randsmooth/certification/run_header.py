@@ -43,11 +43,12 @@ from randsmooth.notes import Note
 from randsmooth.rules import Rule
 
 # The number of images that are hashed at once.
-TOGETHER = 64
+IMAGES_HASHED_AT_ONCE = 64
 
 # The most characters of a name that a user gives.
-LONGEST = 200
-WAY_ON = (
+LONGEST_IDENTITY = 200
+
+GIVE_AN_IDENTITY = (
     "give it a name that no other model of yours has, ",
     Setting("identity", "forest of 3 May"),
     ", here and wherever its certificates are used",
@@ -64,12 +65,14 @@ def made_with(
     shape: tuple[int, ...],
     **facts: Any,
 ) -> Header:
-    """The header of a certification by `settings` on `engine` of images of `shape`:
-    equal headers give equal counts.
+    """Return the header of a certification; equal headers give equal counts.
 
     Args:
-        facts: about the images and the model, as in `Header`; absolute paths in
-            `dataset` and `model` are cut.
+        engine: the engine that counts.
+        settings: the settings of the certification.
+        shape: the shape of an image.
+        facts: facts about the images and the model, by their names in `Header`.
+            Absolute paths in `dataset` and `model` are cut.
 
     Raises:
         Problem: the model refuses the shape, or the settings cannot be used.
@@ -82,41 +85,49 @@ def made_with(
         "bound": rule.stated_bound,
         "drawn_by": _drawn(engine, rule, shape),
     }
+    # Images may not share a batch where an answer depends on the rest of it.
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
+    # What was asked for comes first, and what it became takes its place: a seed that
+    # was left open, say, or the arithmetic of a precision.
     header = Header(**dict(settings) | facts | _arithmetic(engine))
     return header.replace(guarantee=certificates.guarantee_of(header))
 
 
 def _arithmetic(engine: Engine) -> dict[str, Any]:
-    """The arithmetic that the base classifier is defined by, and what it is done with,
-    of a prepared engine.
+    """Return the facts of a header that say in which arithmetic the base classifier of
+    a prepared engine answers, and on what it runs.
     """
-    by = engine.backend
-    facts = {
-        "backend": by.name,
-        "precision": by.arithmetic,
+    backend = engine.backend
+    return {
+        "backend": backend.name,
+        "precision": backend.arithmetic,
         "batch": engine.batch,
-        "device": by.processor,
+        "device": backend.processor,
+        "instructions": backend.instructions,
+        "versions": versions(*backend.packages),
     }
-    return facts | {"instructions": by.instructions, "versions": versions(*by.packages)}
 
 
 def _drawn(engine: Engine, rule: Rule, shape: tuple[int, ...]) -> str:
-    """How the noise is made, in words."""
+    """Return in words how the noise of images of `shape` is made, and what decides it.
+
+    `sameness` compares the words before "addressed".
+    """
     if rule.certain:
         return f"all {rule.n} copies of an image, under thresholds from NumPy SFC64, addressed by (seed, shape)"
-    by = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
+    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
     if engine.settings.sound:
         # Philox4x64 gives the same numbers on every device.
-        by = "Gaussian rounded to k/255, exactly, from Philox4x64"
+        generator = "Gaussian rounded to k/255, exactly, from Philox4x64"
     block = rule.block or usual_block(shape)
-    return f"{by} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
+    return f"{generator} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
 
 
 def without_places(value: Any) -> Any:
     """Return `value` with every absolute path in it, at any depth, cut to its name.
 
     Tables are passed on, so they must not name folders.
+
     Example:
         >>> without_places({"source": "/home/me/zoo.py:net", "arguments": {"weights": "hf:/home/me/vit", "depth": 20}})
         {'source': 'zoo.py:net', 'arguments': {'weights': 'hf:vit', 'depth': 20}}
@@ -125,133 +136,143 @@ def without_places(value: Any) -> Any:
         return {key: without_places(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [without_places(part) for part in value]
-    found = ABSOLUTE.fullmatch(value) if isinstance(value, str) else None
-    return (
-        value
-        if found is None
-        else found["before"] + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
-    )
+    if not isinstance(value, str):
+        return value
+    match = ABSOLUTE.fullmatch(value)
+    if match is None:
+        return value
+    # `Path` splits by the separators of this system alone.
+    name = re.split(r"[/\\]", match["path"].rstrip("/\\"))[-1]
+    return match["before"] + name
 
 
 def runnable_here(word: str) -> str:
     """Return a word of a command without absolute paths.
 
-    A path in the current folder becomes relative to it. Any other path becomes its name
-    after SOME_FOLDER, so that no file of that name in the current folder is taken for
-    it.
+    A path in the current folder becomes relative to it. Of any other path its name
+    remains, after SOME_FOLDER, so that no file of that name in the current folder is
+    taken for it.
     """
-    found = ABSOLUTE.fullmatch(word)
-    if found is None:
+    match = ABSOLUTE.fullmatch(word)
+    if match is None:
         return word
-    if Path(found["path"]).is_relative_to(Path.cwd()):
-        return found["before"] + str(Path(found["path"]).relative_to(Path.cwd()))
-    return found["before"] + SOME_FOLDER + str(without_places(found["path"]))
+    path = Path(match["path"])
+    if path.is_relative_to(Path.cwd()):
+        return match["before"] + str(path.relative_to(Path.cwd()))
+    return match["before"] + SOME_FOLDER + str(without_places(match["path"]))
 
 
 def describe_model(
     model: BaseClassifier, identity: str | None = None
 ) -> dict[str, Any]:
-    """Return the facts that a base classifier is known by, beside its answers.
+    """Return the facts, besides its answers, that a header has of a base classifier.
 
-    How it was trained is among them, where it is known.
+    They are what it is known by, its architecture, and how it was trained, as far as
+    that is known.
+
     Args:
         model: the base classifier, as `models.adapt` makes it.
-        identity: the name that its user gives it.
+        identity: the name that its user gives it; None: it is known by its weights.
 
     Raises:
-        Problem: it has no weights that it could be known by and no name, or the name is
-            none.
+        Problem: it has neither weights that it could be known by nor a name, or the
+            name is empty, too long or no text.
     """
-    if identity is None and (why := models.lacks_weights(model)):
-        raise WrongModel(
-            f"{why}, so two models could not be told apart",
-            field="identity",
-            fix=WAY_ON,
-        )
-    if identity is not None and not (
-        isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST
-    ):
-        raise BadValue(
-            field="identity",
-            value=identity,
-            expected=f"must be some words, at most {LONGEST} characters",
-        )
-    called = (
-        model.called
-        if identity is None and isinstance(model, ForeignModel)
-        else identity
-    )
-    known: dict[str, Any] = {"weights": models.weights_hash(model)} | (
-        {} if called is None else {"called": called}
-    )
-    known |= {"notes": list(notes)} if (notes := models.notes_of(model)) else {}
+    _check_identity(model, identity)
+    called = identity
+    if identity is None and isinstance(model, ForeignModel):
+        called = model.called
+    known: dict[str, Any] = {"weights": models.weights_hash(model)}
+    if called is not None:
+        known["called"] = called
+    notes = models.notes_of(model)
+    if notes:
+        known["notes"] = list(notes)
+
+    # A fact that was recorded in training is replaced by what is known of it now.
     inner = model if isinstance(model, ForeignModel) else models.unwrapped(model)
     if isinstance(inner, Denoised):
         return known | inner.facts()
     if isinstance(inner, Classifier):
-        return (
-            inner.provenance
-            | known
-            | {"arch": inner.arch}
-            | {key: inner.config[key] for key in ("mean", "std")}
+        normalisation = {name: inner.config[name] for name in ("mean", "std")}
+        return inner.provenance | known | {"arch": inner.arch} | normalisation
+    if isinstance(inner, ForeignModel):
+        return models.provenance_of(inner) | known | {"arch": inner.kind}
+    if isinstance(inner, models.Around):
+        return models.provenance_of(inner) | known | {"arch": _architecture(inner)}
+    # Other modules do not say how they were trained.
+    return known | {"arch": _architecture(inner)}
+
+
+def _check_identity(model: BaseClassifier, identity: str | None) -> None:
+    """Raise Problem for a name that is none, or a model that is known by nothing."""
+    if identity is None:
+        why_unknown = models.lacks_weights(model)
+        if why_unknown:
+            raise WrongModel(
+                f"{why_unknown}, so two models could not be told apart",
+                field="identity",
+                fix=GIVE_AN_IDENTITY,
+            )
+        return
+    is_text = isinstance(identity, str)
+    if not is_text or not 0 < len(identity.strip()) <= LONGEST_IDENTITY:
+        raise BadValue(
+            field="identity",
+            value=identity,
+            expected=f"must be some words, at most {LONGEST_IDENTITY} characters",
         )
-    if isinstance(inner, torch.jit.ScriptModule):
-        return known | {"arch": f"TorchScript {inner.original_name}"}
-    said = (
-        models.provenance_of(inner)
-        if isinstance(inner, ForeignModel | models.Around)
-        else {}
-    )
-    kind = (
-        "torch.export program"
-        if isinstance(inner, Program)
-        else type(inner).__qualname__
-    )
-    return (
-        said | known | {"arch": inner.kind if isinstance(inner, ForeignModel) else kind}
-    )
+
+
+def _architecture(module: torch.nn.Module) -> str:
+    """Return the name for the architecture of a module that does not say one."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return f"TorchScript {module.original_name}"
+    if isinstance(module, Program):
+        return "torch.export program"
+    return type(module).__qualname__
 
 
 def behaviour(
     engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()
 ) -> dict[str, str]:
-    """Return hashes of the logits of an engine, to the last bit.
+    """Return hashes of the logits of an engine, to the last bit, by the kind of images.
 
-    There is one for made-up images, and one for some of a run's own, all of `shape`.
-    Made-up images can be checked without the data set. The run's own distinguish models
-    that give equal logits for all the made-up ones, as two decision trees may.
+    Made-up images can be checked without the data set. A run's own images distinguish
+    models that give equal logits for all the made-up ones, as two decision trees may.
+
+    Args:
+        engine: the engine.
+        shape: the shape of all images.
+        own: some of the run's own images; none: made-up ones are enough.
     """
     engine.prepare(shape)
-    found = {}
+    hashes = {}
+    # `sameness` compares the hashes of two headers by these names.
     for name, images in (("made-up images", made_up(shape)), ("own images", own)):
         if images:
             logits = engine.answers(images, "behaviour")
-            content = (
-                f"{logits.dtype} {tuple(logits.shape)}\n".encode()
-                + logits.contiguous().numpy().tobytes()
-            )
-            found[name] = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    return found
+            dtype_and_shape = f"{logits.dtype} {tuple(logits.shape)}\n"
+            content = dtype_and_shape.encode() + logits.contiguous().numpy().tobytes()
+            hashes[name] = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    return hashes
 
 
 def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
-    """Return the address of the noise of each image at `indices`.
+    """Return index -> the address of the noise of the image at that index.
 
-    The address is a hash of the pixels (see `noise.address_of`).
-    A few images are in memory at a time. Those of a streamed split are decoded for
-    this, and again to be certified.
+    The address is a hash of the pixels (see `noise.address_of`). A few images are in
+    memory at a time. Those of a streamed split are decoded for this, and again to be
+    certified.
 
     Example:
         >>> from randsmooth import data
         >>> list(pixel_hashes(data.load("digits"), [3, 5]))
         [3, 5]
     """
-    batches = images.batches(torch.tensor(indices).split(TOGETHER))
-    return dict(
-        zip(
-            indices, (address_of(image) for x, _ in batches for image in x), strict=True
-        )
-    )
+    batches = images.batches(torch.tensor(indices).split(IMAGES_HASHED_AT_ONCE))
+    addresses = (address_of(image) for x, _ in batches for image in x)
+    return dict(zip(indices, addresses, strict=True))
 
 
 def fingerprint(
@@ -264,27 +285,33 @@ def fingerprint(
     """Return a hash of the labels and the pixels of the images at `indices`.
 
     It tells two data sets of one name apart.
-    Images without labels, or all of them where `labels` is False, are hashed with
-    NO_LABEL.
+
+    Args:
+        images: the split.
+        indices: positions of the images, in the order in which they are hashed.
+        labels: whether their labels are hashed. False hashes them as images without
+            labels, to compare them with those of a table that has none.
+        hashes: the return value of `pixel_hashes` for these images, if it is known.
     """
-    of = (
-        images.labels_at(torch.tensor(indices))
-        if labels
-        else torch.full((len(indices),), NO_LABEL)
-    )
-    hashes = pixel_hashes(images, indices) if hashes is None else hashes
-    return hashed_images(of.numpy(), (in_bytes(hashes[index]) for index in indices))
+    hashed_labels = torch.full((len(indices),), NO_LABEL)
+    if labels:
+        hashed_labels = images.labels_at(torch.tensor(indices))
+    if hashes is None:
+        hashes = pixel_hashes(images, indices)
+    addresses = (in_bytes(hashes[index]) for index in indices)
+    return hashed_images(hashed_labels.numpy(), addresses)
 
 
 def certified_as(table: Certificates) -> CertificationSettings:
-    """The settings that the certified classifier depends on: noise, sound, backend,
-    precision and batch.
+    """Return settings with those of a table that make its smoothed classifier.
 
-    And rule and seed, where all copies were counted: they decide which these are.
+    They are noise, sound, backend, precision and batch. Where all copies were counted,
+    rule and seed are among them, since they decide which copies there are. All other
+    settings have their defaults.
 
     Raises:
-        Problem: the header lacks one of them or the model (as that of a TSV log does),
-            or names an unknown precision.
+        Problem: the header lacks its noise, its precision or the weights of its model,
+            as that of a TSV log does, or names an unknown precision.
 
     Example:
         >>> from torch import nn
@@ -296,23 +323,25 @@ def certified_as(table: Certificates) -> CertificationSettings:
         (0.25, 'torch')
     """
     header = table.header
+    # The weights are no setting. Without them `check_same` cannot tell whether a model
+    # is the certified one, and these settings would be of no use.
     weights = (header.model or {}).get("weights")
-    recorded = {
+    required = {
         "sigma": header.noise,
         "model's weights": weights,
         "precision": header.precision,
     }
-    for name, value in recorded.items():
+    for name, value in required.items():
         if value is None:
             raise WrongTable(
                 f"{called(table)} does not say its {name} (a TSV log?): "
                 "give what `certify` wrote"
             )
-    exact = ("rule", "seed") if header.alpha == 0.0 else ()
-    facts: dict[str, Any] = {
-        name: getattr(header, name)
-        for name in ("noise", "sound", "backend", "batch", *exact)
-    }
+    names = ["noise", "sound", "backend", "batch"]
+    # Only a rule that counts all copies leaves nothing to chance.
+    if header.alpha == 0.0:
+        names += ["rule", "seed"]
+    facts: dict[str, Any] = {name: getattr(header, name) for name in names}
     facts["precision"] = certificates.precision_named(header.precision or "")
     return CertificationSettings(**facts)
 
@@ -378,6 +407,7 @@ def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -
 
 
 def _another(table: Certificates, detail: str) -> Problem:
+    """Return the error for another model than the table's; `detail` says how it differs."""
     return NotComparable(
         f"{called(table)} is about another model: {detail}. "
         "Give the model that was certified"
@@ -385,5 +415,5 @@ def _another(table: Certificates, detail: str) -> Problem:
 
 
 def called(table: Certificates) -> str:
-    """The name of a table, for errors."""
+    """Return what errors call a table."""
     return table.name or "the table"

@@ -33,25 +33,27 @@ def answered_samples(
 ) -> Iterator[tuple[Ints, U]]:
     """Yield for each batch of one image's samples their numbers, and a summary of them.
 
-    Which samples share a batch depends on its size; the number of a sample, and its
-    noise, do not.
+    Which samples share a batch depends on the size of a batch. The number of a sample,
+    and its noise, do not depend on it.
 
     Args:
-        engine: what answers.
+        engine: the engine that draws and answers.
         x: (C, H, W) in [0, 1].
         samples: the range of samples to draw.
         summary: called without gradients with noisy copies (B, C, H, W), which the next
             batch overwrites, and their logits (B, K).
 
-    Returns:
-        (B,) numbers, the first of `samples` being 0, and what `summary` returned.
+    Yields:
+        (B,) numbers, which count from 0 at the first of `samples`, and the return value
+        of `summary`.
 
     Raises:
-        Problem: in the cases of `Scheduler.run`, but for logits that are not finite,
+        Problem: in the cases of `Scheduler.run`, except for logits that are not finite,
             which `summary` may look for.
     """
     x = engine.receive(x)
     stream = Stream(engine.seed, samples.name).at(address_of(x))
+    # One slot is enough: nothing is counted here.
     queue = deque(segments(0, x, stream, samples))
     batches = packed(queue, engine.size, mix=engine.mixes)
 
@@ -71,15 +73,15 @@ def answered_samples(
 def first_samples(
     engine: Engine, x: Tensor, samples: SampleRange, most: int
 ) -> tuple[Tensor, Ints]:
-    """Return some noisy copies of an image, and their classes.
+    """Return the first noisy copies of an image, and their classes.
 
     They are drawn and answered as when they are counted.
 
     Args:
-        engine: what draws and answers.
+        engine: the engine that draws and answers.
         x: (C, H, W) in [0, 1].
-        samples: the samples; the first of them are returned.
-        most: so many are returned, or as many as the first block has.
+        samples: the range of samples that is counted.
+        most: the most copies to return; there are no more than the first block has.
 
     Returns:
         (n, *seen) copies and (n,) classes.
@@ -102,5 +104,6 @@ def first_samples(
     def first(noisy: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
         return noisy[:most].cpu().clone(), logits[:most].argmax(dim=1).cpu()
 
+    # One block is one batch.
     ((_, (noisy, classes)),) = answered_samples(engine, x, block, first)
     return noisy, classes.numpy()

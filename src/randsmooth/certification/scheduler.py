@@ -45,11 +45,11 @@ class Job(Generic[T]):
         steps: yields the ranges of samples that it asks for, and is sent their counts.
         address: the number that the noise of the image depends on: a hash of its
             pixels.
-        seconds: the time that its samples have taken so far.
+        seconds: the time that the samples of the image have taken so far.
         result: the return value of the steps, once they have returned.
-        slots: a number for each of the ranges that it asked for last.
-        counts: (len(slots), K) what has been counted of them so far.
-        left: how many samples of them have not been counted yet.
+        slots: a number for each of the ranges that the steps asked for last.
+        counts: (len(slots), K) the counts of these ranges so far.
+        left: how many samples of these ranges have not been counted yet.
     """
 
     number: int
@@ -111,10 +111,12 @@ class Scheduler(Generic[T]):
         while job is not None or self.pending:
             while job is not None and self._has_room():
                 job.x = self.engine.receive(job.x)
+                # The first ranges that the steps ask for.
                 self._enqueue(job, next(job.steps))
                 job = next(rest, None)
+            # Without another image to wait for, a batch need not be full.
             error = self._count_batches(flush=job is None)
-            # What the other images of a failed batch have is kept.
+            # Results of the other images in a failed batch are not lost.
             yield from self._finished()
             if error is not None:
                 raise error
@@ -184,14 +186,15 @@ class Scheduler(Generic[T]):
                     f"{without_class} of {samples} noisy copies of image {job.number}"
                 )
             job.counts[job.slots.index(slot)] += row[:-1]
-            # A job with answers missing never gets its counts.
+            # A job with an answer without a class is never complete.
             job.left -= samples - without_class
             job.seconds += seconds * samples / all_samples
         return error
 
     def _finished(self) -> Iterator[Job[T]]:
         """Send complete counts to their jobs, and yield those that ask for no more."""
-        # A job waits under each of its slots, and cannot be hashed itself.
+        # A job waits under each of its slots, and is to be taken once. It cannot be
+        # hashed itself.
         complete = {id(job): job for job in self.pending.values() if job.left == 0}
         for job in complete.values():
             for slot in job.slots:
@@ -215,7 +218,7 @@ def count_classes(
         number: the name for the image in errors.
 
     Returns:
-        (len(plan), K).
+        (len(plan), K) counts, a row for each part.
 
     Raises:
         Problem: in the cases of `Scheduler.run`.
@@ -240,15 +243,17 @@ def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
     Raises:
         Problem: in the cases of `Scheduler.run`.
     """
+    # Jobs come in the order in which they are finished, which does not matter here.
     for _ in Scheduler[T](engine).run(jobs):
         pass
+    # Each has a result now; the condition tells the type checker so.
     return [job.result for job in jobs if job.result is not None]
 
 
 def not_finite(copies: str) -> Problem:
-    """Return the error for `copies` of an image to which the logits give no class.
+    """Return the error for `copies` of an image whose logits give no class.
 
-    They hold NaN, or the largest one is infinite.
+    Such logits hold NaN, or the largest one is infinite.
     """
     return ModelFailed(
         f"the model gave NaN or infinite logits for {copies}: check the weights, "

@@ -25,8 +25,8 @@ from randsmooth.metrics.screening import check_within, chosen_by_chance
 from randsmooth.progress import Progress
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 
-# Of the images: where no more than this share need be certified, a first pass takes
-# more samples than it saves, on published logs.
+# A share of the images. Where no more of them need be certified, a first pass over all
+# takes more samples than it saves, on published logs.
 SHARE_OF_ONE_PASS = 0.2
 
 
@@ -46,25 +46,28 @@ def measure_accuracy(
 ) -> MeasuredAccuracy:
     """Return the certified accuracy at `radius`, to `within`, with 95% confidence.
 
-    It is the figure that `certify(rule="radius=R", label_aware=True, n0=0)` would show
-    for all, by the same noise. All images are certified by the rule `screen=R`, which
-    leaves the hard ones open after a few hundred samples; of these so many are chosen
-    by chance, and certified to the end, that the interval is short enough (see
-    `metrics.measured_accuracy`, which makes the same of the two tables). Chance lies in
-    that choice alone, so that the number of images can be settled before the second
-    pass, and the interval needs no correction for stopping. Where `within` is so coarse
-    that a fifth of all images is enough, there is no first pass: chance chooses among
-    all.
+    It is the accuracy that `certify(rule="radius=R", label_aware=True, n0=0)` would
+    show for all images, by the same noise.
+
+    A first pass certifies all images by the rule `screen=R`, which leaves the hard ones
+    open after a few hundred samples. A second pass certifies some of the open images to
+    the end. They are chosen by chance, and as many as make the interval short enough
+    (see `metrics.measured_accuracy`, which computes it from the two tables). Only that
+    choice is random, so that the number of images is settled before the second pass,
+    and the interval needs no correction for stopping.
+
+    Where `within` is so coarse that a fifth of all images is enough, there is one pass
+    over images that are chosen by chance among all.
 
     Args:
         radius: the radius of the certified accuracy, in the unit of the certificates,
             such as pixels in [0, 1].
         within: half of the length that the interval may have, as a share of the images:
-            0.01 is one point. To be settled beforehand: of runs at ever smaller ones,
-            some interval misses more often than one of 20.
-        out: the file of the first pass, `something.parquet`, or its URL. The second, if
-            any, goes beside it, to `something-open.parquet`. Both are tables of
-            certificates with their evidence.
+            0.01 is one percentage point. Settle it before the first run: if it is made
+            smaller run after run, some interval misses with more than 5% probability.
+        out: the file of the first pass, `something.parquet`, or its URL. The file of
+            the second pass, if there is one, is beside it, `something-open.parquet`.
+            Both are tables of certificates with their evidence.
         settings: the settings of `certify`, without the rule; or as keywords.
             `label_aware` is always True and n0 is 0: the samples test each image's
             label, so none are needed to pick a class.
@@ -73,9 +76,9 @@ def measure_accuracy(
         model, dataset, workers, progress: see `certify`.
         options: how model and images are opened, and which images are chosen: `split`,
             `image_column`, `label_column`, `resize`, `crop`, `take`, `skip`, `device`,
-            `identity`, `num_classes` and `model_args`, as in `certify`. With `take` or
-            `skip`, "all images" are those that they choose. And the fields of
-            `settings`.
+            `identity`, `num_classes` and `model_args`, as in `certify`; and the fields
+            of `settings`. With `take` or `skip`, "all images" are those that they
+            choose.
 
     Raises:
         Problem: anything that cannot be used, named, before the work starts.
@@ -119,7 +122,7 @@ def measure_accuracy(
 def _measured(
     certified: Callable[..., Certificates],
     spec: RunSpec,
-    in_file: int,
+    in_split: int,
     radius: float,
     within: float,
     out: Place,
@@ -130,15 +133,16 @@ def _measured(
     Args:
         certified: certifies as `certify` does, given a rule, which images, and the file.
         spec: the request to certify.
-        in_file: how many images there are to choose from.
+        in_split: how many images there are to choose from.
         radius, within, out: see `measure_accuracy`.
         second_out: the file of the second pass.
     """
     screening = f"screen={float(radius)!r}"
     resolving = f"radius={float(radius)!r}"
-    positions, selection = spec.choose(in_file)
+    positions, selection = spec.choose(in_split)
     total = len(positions)
-    number = bounds.enough_drawn(total, 2.0 * within * total, 1.0 - LEVEL)
+    # `within` is half of the interval's length.
+    number = bounds.enough_drawn(total, width=2.0 * within * total, alpha=1.0 - LEVEL)
     # So few images, chosen by chance, take fewer samples than two passes over all.
     if number <= SHARE_OF_ONE_PASS * total:
         drawn = chosen_by_chance(positions, number, spec.settings.seed or 0)
@@ -147,6 +151,7 @@ def _measured(
 
     screened = certified(rule=screening, out=out)
     left = to_resolve(screened, within)
+    # The first pass may leave so few images open that the interval is short enough.
     if not len(left):
         return measured_accuracy(screened, None)
     # The second pass is certified by the same backend, in the same batches.
@@ -168,7 +173,10 @@ def _check_outputs(*files: Place, resume: bool, overwrite: bool) -> None:
 
 
 def _check_no_rule(settings: CertificationSettings) -> None:
-    """Raise Problem for a rule or a bound, which the question brings."""
+    """Raise Problem where the settings choose a rule or a bound.
+
+    Certified accuracy at a radius is measured by rules for that radius.
+    """
     for name in ("rule", "bound"):
         value = getattr(settings, name)
         if value != CertificationSettings.model_fields[name].default:

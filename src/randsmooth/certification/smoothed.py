@@ -53,7 +53,8 @@ class Certified:
             "0.25std" standard deviations of each feature.
         counts0: (B, K) how often each class came out among the n0 samples that picked
             the class.
-        counts: (B, K) the same of the other samples, which bounded its probability.
+        counts: (B, K) how often each class came out among the other samples, which
+            bounded the probability of the picked class.
         paths: for each image, how often the picked class had come out at each look.
         seconds: (B,) time that each image took.
         settings: the settings of the call.
@@ -146,10 +147,10 @@ class SmoothedClassifier:
 
         engine_settings = self.settings
         if engine_settings.seed is None:
-            # Each call takes another seed, but that of the engine is secret, too.
+            # Each call draws a seed of its own. Nobody is to know the engine's either.
             engine_settings = engine_settings.replace(seed=fresh_seed())
-        place = device_of(self.model) if device is None else models.pick_device(device)
-        self.engine = Engine(self.model, engine_settings, device=place)
+        where = device_of(self.model) if device is None else models.pick_device(device)
+        self.engine = Engine(self.model, engine_settings, device=where)
 
     def _input_shape(self) -> tuple[int, ...] | None:
         """Return the shape of one input; None where it is not known.
@@ -192,11 +193,11 @@ class SmoothedClassifier:
     def drawing(self, x: Tensor) -> Engine:
         """Return the engine of one call, about images shaped like `x` (C, H, W).
 
-        It draws its noise under a new seed if the classifier has none.
+        Its noise has a new seed if the classifier has none.
         """
         if self.seed is not None:
             return self.engine
-        # What is prepared here serves the engines of all calls.
+        # The engine of each call is a copy: what is prepared here is prepared once.
         self.engine.prepare(x.shape)
         return self.engine.under(fresh_seed())
 
@@ -238,8 +239,8 @@ class SmoothedClassifier:
             )
 
         jobs = [
-            Job(i, image, certify_steps(rule, settings.n0, until=until))
-            for i, image in enumerate(images)
+            Job(number, image, certify_steps(rule, settings.n0, until=until))
+            for number, image in enumerate(images)
         ]
         evidence_of_images, engine = self._run(jobs)
         counts0 = np.stack([evidence.counts0 for evidence in evidence_of_images])
@@ -265,8 +266,8 @@ class SmoothedClassifier:
         """Return the settings of one call.
 
         Args:
-            settings: the settings to use in place of the classifier's. The classifier's
-                settings still stand where these have None.
+            settings: the settings to use in place of the classifier's. What is None in
+                them is taken from the classifier's settings.
             fields: settings by name, each in place of the one in `settings`.
 
         Raises:
@@ -278,7 +279,7 @@ class SmoothedClassifier:
         settings = settings_from(CertificationSettings, settings, fields)
 
         # A field that is None was left open, such as a seed or a noise.
-        from_classifier = {}
+        from_classifier: dict[str, Any] = {}
         for name, value in self.settings:
             if getattr(settings, name) is None and value is not None:
                 from_classifier[name] = value
@@ -326,7 +327,10 @@ class SmoothedClassifier:
             return self.certify(x).predict
         ranges = [SampleRange(PREDICT, 0, enough_to_predict(n, alpha))]
         images = self.checked(x)
-        jobs = [Job(i, image, count_once(ranges)) for i, image in enumerate(images)]
+        jobs = [
+            Job(number, image, count_once(ranges))
+            for number, image in enumerate(images)
+        ]
         counts_of_images, _ = self._run(jobs)
         # Each image has one range of samples, and so one row of counts.
         classes = [top_if_clear(counts, alpha) for (counts,) in counts_of_images]
@@ -336,7 +340,8 @@ class SmoothedClassifier:
         """Return the results of `jobs`, in their order, and the engine that ran them."""
         engine = self.drawing(jobs[0].x)
         job_results = results(engine, jobs)
-        # Images may not share a batch where an answer depends on the rest of it.
+        # Images may not share a batch where an answer depends on the rest of it. The
+        # warning points to the line that called `certify` or `predict`.
         if not engine.mixes:
             warnings.warn(Note("batch_matters", text=BATCH_MATTERS), stacklevel=3)
         return job_results, engine
@@ -350,10 +355,10 @@ class SmoothedClassifier:
         Raises:
             Problem: `x` is neither, or the batch is empty.
         """
-        # NumPy's numbers are taken as rows of features, or as one row.
+        # Features may come as NumPy's numbers: rows (B, d), or one row (d,).
         if isinstance(x, np.ndarray) and x.ndim in (1, 2) and x.dtype.kind in "fiu":
             x = torch.tensor(x, dtype=torch.float32)
-        # One input is (C, H, W) or a row (d,), where nothing says its shape.
+        # Where nothing says the shape of one input, it is (C, H, W) or a row (d,).
         dimensions_of_one = 3 if np.ndim(x) > 2 else 1
         if self.shape is not None:
             dimensions_of_one = len(self.shape)

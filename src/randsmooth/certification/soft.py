@@ -66,8 +66,8 @@ class SoftCertified:
         radius: (S, B) L2 radius within which that class cannot change, in units of
             pixels in [0, 1].
         picked: (S, B) class that was picked by other samples.
-        mean: (S, B, K) of the softmax over n samples.
-        variance: (S, B, K) of the same, with n - 1 in the denominator.
+        mean: (S, B, K) mean of the softmax over n samples.
+        variance: (S, B, K) variance of the softmax, with n - 1 in the denominator.
         lower: (S, B) lower bound on the mean softmax of the picked class.
 
     Example:
@@ -101,12 +101,14 @@ def certify_soft(
 ) -> SoftCertified:
     """Certify the soft smoothed classifier at every beta, from one pass.
 
-    It is argmax_k E[softmax(beta f(x + noise))_k]. Each certificate is wrong with
-    probability <= alpha. The noise is that of `SmoothedClassifier.certify`, and beta =
-    infinity is its classifier, with a looser bound.
+    The soft smoothed classifier is argmax_k E[softmax(beta f(x + noise))_k]. Each
+    certificate is wrong with probability at most alpha. The noise is that of
+    `SmoothedClassifier.certify`. At beta = infinity the classifier is that of
+    `SmoothedClassifier`, with a looser bound.
 
     Args:
-        smoothed: base classifier, sigma, device and seed.
+        smoothed: the smoothed classifier, of which the base classifier, the noise, the
+            device and the seed are used.
         x: (B, C, H, W), or one image (C, H, W), in [0, 1].
         n0: samples that pick the class.
         n: other samples that bound the mean softmax of that class, at least 2.
@@ -117,8 +119,8 @@ def certify_soft(
             numbers, which depends on no batch, device or score.
 
     Raises:
-        Problem: a beta that is not positive, another bound, or as
-            `SmoothedClassifier.certify`.
+        Problem: a beta is not positive, there is no such bound, the model answers with
+            labels, or `SmoothedClassifier.certify` raises it.
 
     Source: Zhai et al. 2020 (MACER), algorithm 2. All of alpha goes to the picked
         class: the others' means add up to one minus its own. The bounds are those of
@@ -137,6 +139,7 @@ def certify_soft(
     n0 = whole_number(n0)
     n = whole_number(n)
     betas = tuple(float(beta) for beta in betas)
+    # NaN is not above 0 either.
     if not betas or not all(beta > 0.0 for beta in betas):
         raise BadValue(
             field="betas",
@@ -149,19 +152,20 @@ def certify_soft(
     check_known("bound", MEAN_BOUNDS, bound)
     images = smoothed.checked(x)
     engine = smoothed.drawing(images[0])
-    by_image = [
-        _certified(engine, i, image, n0, n, alpha, betas, bound)
-        for i, image in enumerate(images)
+    of_images = [
+        _certified(engine, number, image, n0, n, alpha, betas, bound)
+        for number, image in enumerate(images)
     ]
-    picked = np.stack([one.picked for one in by_image], axis=1)
-    lower = np.stack([one.lower for one in by_image], axis=1)
+    # S values of each image become (S, B).
+    picked = np.stack([of_image.picked for of_image in of_images], axis=1)
+    lower = np.stack([of_image.lower for of_image in of_images], axis=1)
     radius = smoothed.noise.radius(1.0 - lower)
     return SoftCertified(
         predict=np.where(radius > 0.0, picked, ABSTAIN),
         radius=radius,
         picked=picked,
-        mean=np.stack([one.mean for one in by_image], axis=1),
-        variance=np.stack([one.variance for one in by_image], axis=1),
+        mean=np.stack([of_image.mean for of_image in of_images], axis=1),
+        variance=np.stack([of_image.variance for of_image in of_images], axis=1),
         lower=lower,
     )
 
@@ -170,9 +174,9 @@ class _OfImage(NamedTuple):
     """What is known of one image at S inverse temperatures, as in `SoftCertified`.
 
     Attributes:
-        picked: (S,) class.
-        mean, variance: (S, K) of the softmax.
-        lower: (S,) bound on the mean of the picked class.
+        picked: (S,) class that was picked by other samples.
+        mean, variance: (S, K) mean and variance of the softmax.
+        lower: (S,) lower bound on the mean softmax of the picked class.
     """
 
     picked: Ints
@@ -182,12 +186,12 @@ class _OfImage(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What one batch adds up to at S inverse temperatures.
+    """What one batch of B samples adds up to at S inverse temperatures.
 
     Attributes:
         softmax: (S, K) sums of the softmax.
-        squares: (S, K) sums of its squares.
-        scores: (S, B) the softmax of the picked class, of each sample.
+        squares: (S, K) sums of the squared softmax.
+        scores: (S, B) the softmax of the picked class, for each sample.
     """
 
     softmax: Tensor
@@ -213,6 +217,7 @@ def _certified(
         lambda _, logits: _softmaxes(logits, betas).sum(1),
     )
     selected = torch.stack([batch_sum for _, batch_sum in selecting]).sum(dim=0)
+    # It is known only after an answer whether a model answers with labels.
     if engine.backend.votes:
         raise WrongModel(
             "the model answers with labels, which have no softmax: use "
@@ -242,7 +247,7 @@ def _certified(
 
     classes = picked.cpu().numpy()
     total = softmax_sum.cpu().numpy()
-    # Rounding may take a mean of values in [0, 1] out of it.
+    # Rounding may take a mean of values in [0, 1] out of this interval.
     mean = np.clip(total / n, 0.0, 1.0)
     variance = bounds.sample_variance(total, square_sum.cpu().numpy(), n)
     lower = MEAN_BOUNDS[bound](
@@ -263,7 +268,8 @@ def _of_class(classes: Ints, values: Floats) -> Floats:
 def _softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
     """Return (S, B, K) the softmax of (B, K) logits at each beta, in float64.
 
-    At infinity it is 1 for the class; of logits without a class it is NaN.
+    At infinity it is 1 for the class of a row, and 0 elsewhere; for logits without a
+    class it is NaN.
     """
     logits = logits.double()
     class_alone = one_hot(logits.argmax(dim=1), logits.shape[1]).double()
@@ -288,9 +294,8 @@ def soft_accuracies(
     alpha: float = 0.001,
     bound: str = "bernstein",
 ) -> tuple[Floats, dict[float, Floats]]:
-    """Return the certified accuracies of hard and of soft certification.
-
-    Both are of the same images, by the same samples.
+    """Return the certified accuracies of hard and of soft certification, on the same
+    images and by the same samples.
 
     Args:
         smoothed, x, n0, n, alpha, bound: see `certify_soft`.
@@ -303,7 +308,7 @@ def soft_accuracies(
         certification (Clopper-Pearson), and by soft certification at each beta.
 
     Raises:
-        Problem: as `certify_soft` or other than B labels.
+        Problem: there are not B labels, or `certify_soft` raises it.
 
     Source: Zhai et al. 2020, figure 4.
 
@@ -328,17 +333,18 @@ def soft_accuracies(
     all_betas = tuple(dict.fromkeys((*betas, math.inf)))
     soft = certify_soft(smoothed, images, n0, n, alpha, all_betas, bound=bound)
 
-    # At infinity the softmax counts the classes.
-    picked = soft.picked[-1]
-    n_a = np.rint(_of_class(picked, soft.mean[-1]) * n).astype(np.int64)
+    # At infinity the mean softmax of a class, times n, is how often the class came out.
+    at_infinity = all_betas.index(math.inf)
+    picked = soft.picked[at_infinity]
+    n_a = np.rint(_of_class(picked, soft.mean[at_infinity]) * n).astype(np.int64)
     hard_radius = smoothed.noise.radius(bounds.q_upper(n_a, n, alpha))
 
     def accuracy(classes: Ints, radius: Floats) -> Floats:
         right = (classes == labels) & (radius > 0.0)
         return np.array([np.mean(right & (radius >= r)) for r in radii])
 
-    by_beta = {
-        beta: accuracy(soft.picked[i], soft.radius[i])
-        for i, beta in enumerate(all_betas)
+    soft_accuracy = {
+        beta: accuracy(soft.picked[row], soft.radius[row])
+        for row, beta in enumerate(all_betas)
     }
-    return accuracy(picked, hard_radius), by_beta
+    return accuracy(picked, hard_radius), soft_accuracy

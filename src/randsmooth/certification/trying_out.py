@@ -1,4 +1,6 @@
-"""What a model must keep so that its answers can be counted, and how that is tried out."""
+"""What must be true of a model's answers so that they can be counted, and how that is
+tried out.
+"""
 
 import math
 
@@ -13,7 +15,8 @@ from randsmooth.noise import Stream
 # The number of made-up images on which a base classifier is tried out.
 MADE_UP_IMAGES = 8
 
-# Share of answers that rounding may change, where classes are nearly tied.
+# The share of answers that rounding may change, where classes are nearly tied. If other
+# rows of the batch change more, it is not rounding.
 MOST_CHANGED = 0.05
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
@@ -25,8 +28,9 @@ QUANTISED = ("torch.ao.nn.quantized.", "torch.ao.nn.intrinsic.quantized.")
 def check_eval_mode(model: nn.Module) -> None:
     """Raise Problem if a module answers as in training.
 
-    In train mode dropout is random, and batch norm depends on the batch. So it does in
-    eval mode where it keeps no running statistics, which is refused, too.
+    In train mode dropout is random, and the answers of a batch norm depend on the
+    batch. A batch norm without running statistics depends on it in eval mode, too, and
+    is refused.
 
     Example:
         >>> check_eval_mode(nn.Sequential(nn.Linear(4, 2)).eval())
@@ -53,7 +57,8 @@ def check_eval_mode(model: nn.Module) -> None:
 
 
 def _is_batch_norm(module: nn.Module) -> bool:
-    # The modules of TorchScript have no classes, but the names of those that they had.
+    """Return whether a module is a batch norm, also in TorchScript."""
+    # Modules of TorchScript are all of one class, and keep the name of their old class.
     name_in_script = str(getattr(module, "original_name", ""))
     return isinstance(module, BATCH_NORMS) or "BatchNorm" in name_in_script
 
@@ -64,8 +69,10 @@ def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
     Raises:
         WrongModel: a second call gives different ones.
     """
+    # The next answer may overwrite the memory of this one.
     first = backend.logits(noisy).clone()
     again = backend.logits(noisy)
+    # NaN is not equal to itself; it is refused later, by the images that it occurs for.
     if not torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         raise WrongModel(
             "the model answers the same images differently from call to call: make "
@@ -77,26 +84,30 @@ def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
     """Return whether images may share a batch: no row of the outputs depends on others.
 
-    A row must stay the same, to the last bit, at another place in the batch, beside
-    rows of one image alone, and beside nothing but itself. The first fails for kernels
-    that treat the last rows of a batch differently, the second for layers that scale a
-    batch by its extremes, as dynamic quantisation does, the third for answers that a
-    batch votes on.
+    A row must stay the same, to the last bit, in three other batches:
+
+    - at another place among the same rows: kernels may treat the last rows of a batch
+      differently;
+    - beside rows of one image alone: layers may scale a batch by its extremes, as
+      dynamic quantisation does;
+    - beside copies of itself: a batch may vote on its answers.
 
     Args:
         backend: the backend that is tried out.
         noisy: (B, C, H, W) copies of several images, one after the other, see
             `made_up`.
-        logits: (B, K), its answers to them.
+        logits: (B, K), the answers of the backend to them.
 
     Raises:
         WrongModel: the class of many rows depends on the others, as where a layer
             computes statistics of the batch.
     """
     size = len(noisy)
+    # A batch smaller than MADE_UP_IMAGES has no rows of some images.
     rows_of_images = [
         rows for rows in torch.arange(size).tensor_split(MADE_UP_IMAGES) if len(rows)
     ]
+    # Each batch is given by the rows of `noisy` that it has, (B,).
     moved = torch.arange(size).roll(1)
     of_one_image = [
         rows.repeat(size)[:size] for rows in (rows_of_images[0], rows_of_images[-1])
@@ -123,8 +134,8 @@ def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
 def made_up(shape: tuple[int, ...]) -> list[Tensor]:
     """Return MADE_UP_IMAGES images of `shape` (C, H, W), on the grid k/255.
 
-    They are black, grey, white, checks, gradients and noise. Features of another
-    `shape` are those of an image of one row.
+    They are black, grey, white, checks, gradients and noise. Inputs of another `shape`
+    have the numbers of images of one row.
 
     Example:
         >>> images = made_up((3, 8, 8))
@@ -143,7 +154,7 @@ def made_up(shape: tuple[int, ...]) -> list[Tensor]:
     white = black + 255
     top_to_bottom = 255 * down // max(1, height - 1)
     left_to_right = 255 * across // max(1, width - 1)
-    # It differs from channel to channel.
+    # A gradient that differs from channel to channel; it begins anew beyond 255.
     shifted = left_to_right + 64 * torch.arange(channels)[:, None, None]
     noise = torch.from_numpy(Stream(0, "behaviour").numpy().integers(0, 256, shape))
     images = (

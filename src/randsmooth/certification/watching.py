@@ -32,8 +32,8 @@ class Watched:
         radius: the certified radius, in the norm and the unit of the noise (see
             `Certified`).
         q: upper bound on 1 - p_A.
-        counts0: (K,) classes of the samples that picked the class.
-        counts: (K,) classes of the others so far.
+        counts0: (K,) class counts of the samples that picked the class.
+        counts: (K,) class counts of the other samples so far.
 
     Example:
         >>> counts = np.array([30, 2])
@@ -54,7 +54,7 @@ class Watched:
 
     @property
     def samples(self) -> int:
-        """How many bound its probability so far."""
+        """How many samples bound the probability of that class so far."""
         return int(self.counts.sum())
 
 
@@ -64,11 +64,11 @@ def watch(
     settings: CertificationSettings | None = None,
     **fields: Unpack[CertificationOptions],
 ) -> Iterator[Watched]:
-    """Certify one image, and tell at every look what its samples prove so far.
+    """Certify one image, and yield at every look what its samples prove so far.
 
-    At its end, the last look has the counts and the radius that `smoothed.certify`
-    gives. By a sequential rule whose bound holds at every look at once, such as
-    "anytime", the certificate of the look at which one stops is as valid.
+    The last look has the counts and the radius that `smoothed.certify` gives. Under a
+    sequential rule whose bound holds at every look at once, such as "anytime", whoever
+    stops at an earlier look has a certificate that is as valid.
 
     Args:
         smoothed: the classifier.
@@ -108,8 +108,10 @@ def watch(
     path = list[int]()
 
     def counted(samples: SampleRange) -> Ints:
-        (rows,) = results(engine, [Job(0, image, count_once([samples]))])
-        counts: Ints = rows[0]
+        """Return (K,) the class counts of these samples."""
+        (counts_of_ranges,) = results(engine, [Job(0, image, count_once([samples]))])
+        # One range was asked for.
+        counts: Ints = counts_of_ranges[0]
         return counts
 
     counts0 = counted(selecting(rule, settings.n0))

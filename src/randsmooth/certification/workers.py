@@ -13,12 +13,14 @@ B = TypeVar("B")
 
 
 class WorkerPool:
-    """Workers of one thread each; a single one is the caller, with all of torch's
-    threads.
+    """Workers that draw, ask and count at the same time.
 
-    Operators that several threads share make them wait for each other, and let them
-    spin meanwhile, at the cost of whoever draws noise: on two cores, two workers of one
-    thread take a fifth less time than one of two.
+    Several workers compute with one thread of torch each. A single worker is the
+    calling thread itself, and computes with all of torch's threads.
+
+    Threads that share an operator wait for each other, and keep their cores busy
+    meanwhile, which slows the drawing of noise. On two cores, two workers of one thread
+    take a fifth less time than one worker of two threads.
 
     Args:
         number: the number of workers.
@@ -31,8 +33,9 @@ class WorkerPool:
         if self._pool is not None:
             threads = torch.get_num_threads()
             started = threading.Barrier(number)
+            # `list` waits until all workers are done.
             list(self._pool.map(lambda _: _work_alone(started), range(number)))
-            # The workers' setting is theirs; this is the caller's.
+            # Each worker keeps its own setting; this restores the caller's.
             torch.set_num_threads(threads)
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
@@ -45,7 +48,10 @@ class WorkerPool:
         return self._pool.map(function, items)
 
     def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
-        """Return a float32 tensor of this worker, as it left it; zeros at first."""
+        """Return a float32 tensor of `shape` that belongs to the calling worker.
+
+        It holds what the worker wrote into it last, and zeros at first.
+        """
         buffer: Tensor | None = getattr(self._of_this_thread, "buffer", None)
         if buffer is None or tuple(buffer.shape) != shape:
             buffer = torch.zeros(shape, device=device)
@@ -58,5 +64,5 @@ def _work_alone(started: threading.Barrier) -> None:
     # torch sets up a thread when it is first asked, and would undo the next line later.
     torch.get_num_threads()
     torch.set_num_threads(1)
-    # Until every worker is there, so that each runs this once.
+    # Each waits here for all others, so that no worker runs this twice and none never.
     started.wait()

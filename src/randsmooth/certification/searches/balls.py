@@ -21,7 +21,10 @@ STEP_ROUNDING = 1e-6
 
 
 def ball_under(noise: Noise) -> Ball:
-    """Return the balls in which a noise certifies.
+    """Return the balls in which a noise certifies, of all sizes.
+
+    They are those of its norm, for inputs of the shape that the noise is for. Columns
+    that the noise holds fixed do not change.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -31,20 +34,23 @@ def ball_under(noise: Noise) -> Ball:
     if isinstance(noise, HoldingFixed):
         return Holding(ball_under(noise.noise), noise.held)
     if NORMS[noise.norm].own_units:
-        return ball_of(noise.norm, torch.tensor(noise.unit, dtype=torch.float64))
+        # Each coordinate of a change is divided by a unit of its own, such as the
+        # standard deviation of its noise.
+        units = torch.tensor(noise.unit, dtype=torch.float64)
+        return ball_of(noise.norm, units)
     return ball_of(noise.norm)
 
 
 def inside(point: Tensor, x: Tensor, eps: float, ball: Ball) -> Tensor:
     """Return `point`, moved towards `x` just far enough to lie within `eps` of it.
 
-    The distance is below `eps`, computed in float64. Where distances are whole numbers
-    it is at most `eps`.
+    The distance of the result, computed in float64, is below `eps`. In a norm whose
+    distances are whole numbers it is at most `eps`.
 
     Args:
-        point, x: float32 tensors of one shape, which the returned one has too.
-        eps: above 0.
-        ball: the ball; the distance is in its norm.
+        point, x: float32 tensors of one shape, which the result has too.
+        eps: the radius of the ball, above 0.
+        ball: the ball, in whose norm distances are measured.
 
     Example:
         >>> inside(torch.tensor([3.0, 4.0]), torch.zeros(2), 1.0, ball_of("l2"))
@@ -85,12 +91,13 @@ def on_grid(point: Tensor, x: Tensor, eps: float, ball: Ball) -> Tensor:
     change_in_steps = 255.0 * ball.within(change[None], eps)[0]
     direction = change_in_steps.sign()
 
+    # Cut off to whole steps: this stays in the ball, and some steps may be left over.
     whole_steps = (change_in_steps + STEP_ROUNDING * direction).trunc()
     allowed = math.floor(255.0 * eps + STEP_ROUNDING)
     left = max(0, allowed - int(whole_steps.abs().sum()))
 
     lost = (change_in_steps - whole_steps).abs().flatten()
     may_move = int((lost > STEP_ROUNDING).sum())
-    further = lost.topk(min(left, may_move)).indices
-    whole_steps.view(-1)[further] += direction.flatten()[further]
+    one_step_more = lost.topk(min(left, may_move)).indices
+    whole_steps.view(-1)[one_step_more] += direction.flatten()[one_step_more]
     return ((k + whole_steps) / 255.0).float()

@@ -24,9 +24,9 @@ CHOOSE = "attack/choose"
 class BallSearch(ABC):
     """A search among the points of a ball that a certificate is about.
 
-    The balls are those of the noise's norm. Where all copies of an image are counted,
-    these are the points of the grid k/255. What is searched is then the very classifier
-    that is certified, and `m` does not matter.
+    The balls are those of the norm that the noise certifies in. Where all copies of an
+    image are counted, only points of the grid k/255 count. The search then asks the
+    very classifier that is certified, with all its copies, and `m` does not matter.
 
     Args:
         engine: the engine that gives the search its noise and its device.
@@ -35,7 +35,7 @@ class BallSearch(ABC):
         seed: the seed of the noise.
 
     Attributes:
-        gradient_free: whether it uses the answers alone.
+        gradient_free: whether the search uses the answers alone, without gradients.
     """
 
     gradient_free: ClassVar[bool]
@@ -50,8 +50,8 @@ class BallSearch(ABC):
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
         """Return a point (C, H, W) on the CPU within `eps` of x.
 
-        It is of another class if one is found. The noise is addressed by x and the
-        seed.
+        The search looks for a point of another class than `y`, and returns the most
+        likely one that it came to. Its noise depends on x and the seed alone.
 
         Args:
             x: the image (C, H, W) in float32.
@@ -75,8 +75,8 @@ class BallSearch(ABC):
     def box(self, image: Tensor) -> Box | None:
         """Return the least and the most that each number of `image` may change by.
 
-        Both are (1, C, H, W), for an image (C, H, W). It is None where the noise is for
-        inputs of any size.
+        Both are (1, C, H, W), for an image (C, H, W). The result is None where numbers
+        of any size are inputs of the noise.
         """
         domain = self.noise.domain
         if domain is None:
@@ -91,6 +91,7 @@ class BallSearch(ABC):
         seen = self.noise.shape(point.shape)
         copies = torch.empty(number, *seen, device=self.engine.device)
         if settings.counts_all:
+            # All copies, from number 0 on, as they are certified.
             grid_point = (255.0 * point.clamp(0.0, 1.0)).round() / 255.0
             self.noise.numbered(copies, grid_point, 0, self.engine.seed)
         else:

@@ -58,8 +58,8 @@ def make_search(
     engine = smoothed.engine
     model = None
     if not gradient_free:
-        seen = smoothed.noise.shape(shape)
-        model = differentiable_copy(smoothed.model, seen, engine.device)
+        shape_of_copy = smoothed.noise.shape(shape)
+        model = differentiable_copy(smoothed.model, shape_of_copy, engine.device)
     if model is not None:
         return GradientSearch(
             engine=engine,
@@ -84,11 +84,12 @@ def make_search(
 def differentiable_copy(
     model: object, shape: Sequence[int], device: torch.device
 ) -> nn.Module | None:
-    """Return a float32 copy of the model that gives gradients for its input alone.
+    """Return a float32 copy of the model that gives gradients for its input alone, not
+    for its parameters.
 
-    Its parameters have none. It is None where its logits have no gradient with respect
-    to inputs of `shape`, several at once: a model with a part that is no torch module
-    has none, or not the whole of it.
+    It is None where the logits of several inputs of `shape` have no gradient with
+    respect to these, and where a part of the model is no torch module, so that the
+    gradient would not be the whole one.
 
     Example:
         >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
@@ -99,11 +100,12 @@ def differentiable_copy(
         return None
     try:
         copied = frozen(copy.deepcopy(model).to(device, torch.float32))
+        # Tried on two inputs, because the search asks about several at once.
         grey = torch.full((2, *shape), 0.5, requires_grad=True, device=device)
         with torch.enable_grad():
             logits = copied(grey)
-    # It cannot be copied, run in float32 or asked about two images: its own code may
-    # complain of any of these.
+    # A model that cannot be copied, run in float32 or asked about two inputs may raise
+    # anything from its own code.
     except Exception:
         return None
     return copied if logits.requires_grad else None

@@ -32,13 +32,14 @@ class GradientSearch(BallSearch):
     it. The end points are compared on further noise, and the worst one is returned, so
     that PREDICT tests one point per image.
 
-    Pixels are not clamped: a certificate also holds outside [0, 1]. Splitting noise
-        alone
-    is about inputs in [0, 1], beyond which nothing changes: there every step stays
-    within, and in L1 moves the numbers of the largest gradient as far as they may go.
+    Pixels are not clamped: a certificate also holds outside [0, 1]. Only splitting
+    noise is about inputs in [0, 1], beyond which nothing changes. There every step
+    stays within [0, 1], and in L1 it moves the numbers of the largest gradient as far
+    as they may go.
 
-    The gradient is that by the noisy copy. It is the gradient by x where noise is
-    added; where x is split or hidden it tells how what is seen would have to change.
+    The gradient is taken with respect to the noisy copy. Where noise is added, that is
+    the gradient with respect to x. Where x is split or hidden, it tells how the copy
+    would have to change.
 
     Args:
         model: gives logits, as `differentiable_copy` prepares it.
@@ -62,7 +63,7 @@ class GradientSearch(BallSearch):
         for step in range(self.steps):
             stream = self._stream(CLIMB, address, step)
             gradient = self._gradient(image[None] + v, classes, stream)
-            v = self.ball.moved(v, gradient, eps, 2.0 / self.steps, box)
+            v = self.ball.moved(v, gradient, eps, share=2.0 / self.steps, box=box)
 
         with torch.no_grad():
             logits = self._logits(self._stream(CHOOSE, address), image[None] + v)
@@ -70,13 +71,13 @@ class GradientSearch(BallSearch):
         return self.placed(image + v[losses.argmax()], x, eps)
 
     def _starts(self, image: Tensor, address: int, eps: float) -> Tensor:
-        """Return (restarts, C, H, W) changes to begin from: none, and some random ones.
+        """Return (restarts, C, H, W) changes to begin from.
 
-        The random ones have length `eps`.
+        The first is no change, the others are random changes of length `eps`.
         """
         random = draw(
             (self.restarts - 1, *image.shape),
-            1.0,
+            sigma=1.0,
             stream=self._stream(START, address),
             device=image.device,
         )
@@ -96,10 +97,13 @@ class GradientSearch(BallSearch):
 
     def _logits(self, stream: Stream, points: Tensor) -> Tensor:
         """Return (m, B, K) logits of m copies of each of the `points` (B, C, H, W)."""
+        # `noisy_logits` adds the noise to what a network sees of a point without noise,
+        # through which the gradient flows.
         clear = self.noise.clear(points)
         copies = [self.copies_of(point, stream) for point in points.detach()]
         noise = torch.stack(copies, dim=1) - clear.detach()
         return noisy_logits(self.model, clear, noise)
 
     def _stream(self, name: str, address: int, step: int = 0) -> Stream:
+        """Return the stream for the noise of a `step`, which is drawn for `name`."""
         return Stream(self.seed, name).at(address, step)

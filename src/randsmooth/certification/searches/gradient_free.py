@@ -20,11 +20,11 @@ NORMAL = "attack/normal"
 # How far along a direction the other class is looked for, in lengths of the direction.
 REACHES = (1.0, 2.0, 4.0)
 
-# Of the segment on which the edge between two classes is looked for: to 1% of its
-# length.
+# How often the segment on which the edge between two classes is looked for is halved:
+# to 1% of its length.
 HALVINGS = 7
 
-# How many estimates, of m samples each, the points at the end are compared by.
+# The points at the end are compared by so many estimates of m samples each.
 ESTIMATES_OF_A_POINT = 4
 
 # A variance above 0, by which the regression on a number that never varies is divided.
@@ -46,10 +46,12 @@ class GradientFreeSearch(BallSearch):
     Gaussian noise that is, by Stein's lemma, the gradient of the smoothed error.
 
     Args:
-        steps, m, restarts: twice the steps of a walk, samples per estimate, and walks.
-        elsewhere: (P, C, H, W) images to walk from; where none is of another class,
-            points far off are walked from.
-        classes: (P,) their classes.
+        steps: twice the number of steps of a walk.
+        m: samples of each estimate.
+        restarts: the most walks.
+        elsewhere: (P, C, H, W) images that walks may begin from. Where none is of
+            another class, they begin from random points far off.
+        classes: (P,) the classes of these images.
 
     Source: Chen, Jordan & Wainwright 2020 (HopSkipJumpAttack, algorithm 2), here of a
         smoothed classifier.
@@ -66,12 +68,13 @@ class GradientFreeSearch(BallSearch):
         self.engine.prepare(x.shape)
         random = draw(
             (self.restarts, *x.shape),
-            1.0,
+            sigma=1.0,
             stream=Stream(self.seed, START).at(address),
             device=image.device,
         )
 
-        # One random direction, in case that no walk finds an edge.
+        # `max` below needs a point even if no walk finds an edge: one in a random
+        # direction.
         changes = [self.ball.along(random[:1], eps)[0]]
         starts = self._images_of_another_class(image, y)[: self.restarts]
         if len(starts) == 0:
@@ -84,14 +87,18 @@ class GradientFreeSearch(BallSearch):
         return self.placed(worst, x, eps)
 
     def _images_of_another_class(self, image: Tensor, y: int) -> Tensor:
-        """Return (P', C, H, W) images to walk from, the nearest in L2 first."""
+        """Return (P', C, H, W) those of `elsewhere` that are not of class `y`, the
+        nearest in L2 first.
+
+        What the noise holds fixed is in them as in `image`.
+        """
         others = self.elsewhere[self.classes != y].to(image)
         others = self.ball.keeping(image, others)
         distances = (others - image).flatten(1).norm(dim=1)
         return others[distances.argsort()]
 
     def _in_box(self, change: Tensor, image: Tensor) -> Tensor:
-        """Return `change` (C, H, W), as far as the noise is for such inputs."""
+        """Return `change` (C, H, W), cut off where the noise is for no such inputs."""
         box = self.box(image)
         if box is None:
             return change
@@ -111,13 +118,15 @@ class GradientFreeSearch(BallSearch):
     ) -> Iterator[Tensor]:
         """Yield changes of length `eps`: towards the edge, and along its normal.
 
-        There is one for each step, towards the nearest point on the edge that it found,
-        and a last one along the normal.
+        Each step gives one, towards the point on the edge that it found. A last one is
+        along the normal.
 
         Args:
             image: (C, H, W), of class `y`.
-            start: (C, H, W), the point that the walk comes from.
-            number: the number that addresses the noise of this walk.
+            start: (C, H, W), the point that the walk begins from.
+            y: the class that is to be left.
+            eps: the length of the changes.
+            number: the numbers that address the noise of this walk.
         """
         direction = start - image
         normal = torch.zeros_like(image)
@@ -136,19 +145,22 @@ class GradientFreeSearch(BallSearch):
         if normal.any():
             no_change = torch.zeros_like(image)[None]
             box = self.box(image)
-            yield self.ball.moved(no_change, normal[None], eps, 1.0, box)[0]
+            yield self.ball.moved(no_change, normal[None], eps, share=1.0, box=box)[0]
 
     def _to_edge(
         self, image: Tensor, direction: Tensor, y: int, number: tuple[int, ...]
     ) -> Tensor | None:
-        """Return the change along `direction` to the first point of another class.
+        """Return the change of `image`, along `direction`, to a point just beyond the
+        edge of class `y`.
 
-        It is None where no such point is found.
+        It is None where no point of another class is found in that direction. `number`
+        addresses the noise, which is the same at every point.
         """
 
         def is_lost(share: float) -> bool:
             answers, _ = self._answers(EDGE, image + share * direction, *number)
-            return int(answers.mode().values) != y
+            most_frequent = int(answers.mode().values)
+            return most_frequent != y
 
         far = next((reach for reach in REACHES if is_lost(reach)), None)
         if far is None:
@@ -163,9 +175,10 @@ class GradientFreeSearch(BallSearch):
         return far * direction
 
     def _answers(self, name: str, point: Tensor, *number: int) -> tuple[Tensor, Tensor]:
-        """Return (m,) the classes of m noisy copies of `point`, and the copies.
+        """Return (m,) the classes of m noisy copies of `point`, and the copies (m, *seen).
 
-        The noise of a `name` and a `number` is the same whenever it is asked for.
+        The noise of a stream's `name` and a `number` is the same whenever it is asked
+        for.
         """
         copies = self.copies_of(point, Stream(self.seed, name).at(*number))
         return self.engine.logits(copies).argmax(dim=1), copies
@@ -185,7 +198,8 @@ def slopes(wrong: Tensor, copies: Tensor, shape: Sequence[int]) -> Tensor:
         >>> slopes(wrong, copies, (2,))
         tensor([0.5000, 0.0000])
     """
-    # Whatever marks a copy has, of what is hidden, come after the numbers.
+    # Where a copy also marks what is hidden, in channels more, these come after the
+    # numbers of the input.
     numbers = copies.flatten(1)[:, : math.prod(shape)]
     errors = wrong.to(numbers)
     deviations = numbers - numbers.mean(dim=0)
