@@ -27,12 +27,12 @@ from randsmooth.extras import needs
 from randsmooth.models.adapters.torch_program import Program
 from randsmooth.noise import Stream, draw, recorded_noise
 
-# Noisy images on which a file is compared with the model. Their number is no multiple of
-# the batch that the model is exported with: a file for that batch alone is found out.
-COMPARED_IMAGES = 61
-
-# The batch that the model is exported with.
+# The size of the batch that the model is exported with.
 EXPORTED_BATCH = 2
+
+# The number of noisy images on which a file is compared with the model. It is no multiple
+# of EXPORTED_BATCH, so that a file that takes no other batch is found out.
+COMPARED_IMAGES = 61
 
 CPU = torch.device("cpu")
 EXPORTABLE = "only torch modules in Python can be exported"
@@ -52,20 +52,20 @@ def export_model(
 ) -> dict[Path, float]:
     """Write a torch module as an ONNX file, as a program of `torch.export`, or both.
 
-    They take batches of any size. What was written is read back and run on noisy
-    images. A file whose logits differ from the model's is not kept.
+    The files take batches of any size. Each is read back and run on noisy images. A
+    file whose logits differ from the model's is not kept.
 
     Args:
         model: the torch module, or its name (see `load_model`).
         onnx, torch_export: the files to write; one that exists is replaced.
-        shape: (C, H, W) of what it takes, where the model does not say it.
+        shape: (C, H, W) of the inputs, where the model does not say it.
         fold: whether to make each batch normalisation a part of the convolution before
             it.
         tolerance: how far a logit may be from the model's, as a share of the largest
-            logit in magnitude (or of 1).
+            logit in magnitude; of 1, where that is smaller.
 
     Returns:
-        The files, and how far the logits of each are from the model's, as such a share.
+        File -> how far its logits are from the model's, as such a share.
 
     Raises:
         Problem: the model is of another kind or cannot be exported, its shape is
@@ -107,6 +107,7 @@ def export_model(
             fix=("give shape=(C, H, W), or the ", Setting("dataset")),
         )
     if onnx is not None:
+        # Tried here, before any work: the ONNX exporter needs both.
         with needs("export to ONNX"):
             import onnxruntime  # noqa: F401
             import onnxscript  # noqa: F401
@@ -140,9 +141,10 @@ def _exportable(model: object) -> nn.Module:
 
 
 def _shape_taken(module: nn.Module) -> tuple[int, ...] | None:
-    """Return the shape of the inputs of a module, where the module says it.
+    """Return the shape of the inputs of a module; None where it does not say it.
 
-    Of an image that is what the noise shows that it was trained under.
+    A module says the shape of an image. Its inputs are noisy copies, which may have
+    another shape under the noise that it was trained with.
     """
     shape: tuple[int, ...] | None = getattr(module, "shape", None)
     noise = recorded_noise(models.provenance_of(module))
@@ -176,12 +178,15 @@ def _noisy_images(shape: Sequence[int]) -> Tensor:
     """Return (COMPARED_IMAGES, *shape) random images with noise, always the same."""
     generator = torch.Generator().manual_seed(0)
     images = torch.rand(COMPARED_IMAGES, *shape, generator=generator)
-    return images + draw(images.shape, 0.5, stream=Stream(0, "export"))
+    return images + draw(images.shape, sigma=0.5, stream=Stream(0, "export"))
 
 
 def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
-    """Write an ONNX file; optimising it folds batch normalisations, too."""
-    # Else it says that torchvision is missing.
+    """Write a program as an ONNX file.
+
+    To `optimize` it also folds its batch normalisations.
+    """
+    # Else the exporter says that torchvision is missing, which it does not need here.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(action="ignore"):
         torch.onnx.export(
@@ -205,23 +210,30 @@ def _written(
     expected: Tensor,
     tolerance: float,
 ) -> float:
-    """Write a file, read it back and compare; it is put in place where it agrees.
+    """Write a file, read it back, compare it, and put it in place if it agrees.
 
     Args:
+        path: the path of the file.
+        write: writes the program into a file.
+        program: the program to write.
         noisy: (N, *shape) images.
-        expected: (N, K) the logits of the model.
+        expected: (N, K) the logits that the model gives to them.
+        tolerance: how far the logits may be off, see `export_model`.
 
     Returns:
         How far the logits of the file are off.
+
+    Raises:
+        WrongModel: they are off by more than `tolerance`.
     """
     make_folder(path.parent)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
         file = Path(folder) / path.name
         write(program, file)
         base = models.adapt(models.open_source(file))
-        backend = make_backend(usual_backend(base), base, CPU, "32")
+        backend = make_backend(usual_backend(base), base, device=CPU, precision="32")
         distance = _distance(backend.logits(noisy), expected)
-        # Also where the distance is NaN.
+        # Written so that a distance of NaN is refused, too.
         if not distance <= tolerance:
             raise WrongModel(
                 f"{path} is not kept: its logits differ by {distance:.2g} of the "
@@ -233,9 +245,10 @@ def _written(
 
 
 def _distance(logits: Tensor, expected: Tensor) -> float:
-    """Return the largest difference of logits, as a share of the largest in magnitude.
+    """Return the largest difference from the `expected` logits, as a share of the
+    largest finite one of these in magnitude, or of 1 where that is larger.
 
-    Where that is below 1, it is a share of 1. Equal infinities are equal.
+    Equal infinities do not differ.
     """
     differences = torch.where(logits == expected, 0.0, (logits - expected).abs())
     finite = torch.where(expected.isfinite(), expected.abs(), 0.0)

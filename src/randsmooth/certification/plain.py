@@ -1,8 +1,9 @@
 """CERTIFY as Cohen et al. (ICML 2019) publish it, for one image: the algorithm to read
 first.
 
-Everything else in this room gives the same answer faster: in batches, by several rules,
-under other noises, across kills. Nothing of that is needed here; a test compares both.
+Everything else in this package gives the same answer faster, or answers more: in
+batches, by other rules, under other noises, across kills. Nothing of that is needed
+here; a test compares both.
 """
 
 from collections.abc import Callable
@@ -37,8 +38,10 @@ def certify_one(
         n0: samples that pick the class.
         n: other samples that bound the probability of that class.
         alpha: the probability of a wrong answer.
-        standard_normal: given n, C, H and W, noise of that shape. All n copies are in
-            memory at once.
+        standard_normal: called with n, C, H and W, returns standard normal numbers of
+            that shape.
+
+    All n copies are in memory at once.
 
     Example:
         >>> def bright(images):
@@ -53,7 +56,7 @@ def certify_one(
     counts0 = f(noisy).argmax(dim=1).bincount()
     c_a = int(counts0.argmax())
 
-    # n other samples count how often it comes out.
+    # n other samples count how often that class comes out.
     noisy = x + sigma * standard_normal(n, *x.shape)
     n_a = int((f(noisy).argmax(dim=1) == c_a).sum())
 

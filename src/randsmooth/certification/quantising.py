@@ -26,7 +26,7 @@ from randsmooth.models import BaseClassifier, GraphFile
 from randsmooth.noise import Noise, Stream, address_of, spelled
 from randsmooth.progress import Progress, Reporter, chosen_progress
 
-# Images of a batch that both models classify to be compared.
+# How many images both models classify at once when they are compared.
 COMPARISON_BATCH = 128
 
 
@@ -36,11 +36,12 @@ class Agreement:
 
     Attributes:
         images: how many images were compared, one noisy copy each.
-        same: how many of them both classifiers answer equally.
-        both, only_before, only_after: how many are answered rightly by both, by the
-            original alone, by the int8 model alone; None where images have no labels.
-        split: the split of the images; "train": training images that the int8 model was
-            not calibrated on.
+        same: how many of them get the same class from both classifiers.
+        both, only_before, only_after: how many of them are classified rightly by both,
+            by the original alone, by the int8 model alone; None where images have no
+            labels.
+        split: the split of the images. In "train" they are images that the int8 model
+            was not calibrated on.
 
     Example:
         >>> agreement = Agreement(
@@ -77,9 +78,10 @@ def quantise(
     Its weights and its activations are integers. It is another base classifier than the
     original: certificates of the one say nothing of the other.
 
-    The ranges of its activations are those that noisy training images give under the
-    noise it is to be certified under, since it widens them. This is post-training
-    quantisation, static, so that the answer for an image depends on no other.
+    The ranges of its activations are taken from training images under the noise that it
+    is to be certified under, since noise widens them. The ranges are fixed from then on
+    (static post-training quantisation), so that the answer for an image depends on no
+    other image.
 
     Args:
         model: the original, as in `load_model`, or the model itself: torch modules,
@@ -87,13 +89,14 @@ def quantise(
         dataset: the data set to calibrate on, by its training split, in any form that
             `data.load` takes; default: the data set that the model was trained on, by
             its name.
-        out: `NET.xml`, an OpenVINO IR with its weights in NET.bin, made by NNCF. What
-            exists is replaced.
-        sigma: the sigma of Gaussian noise, or
-        noise: another noise; default: the noise that the model was trained with.
+        out: `NET.xml`, an OpenVINO IR with its weights in NET.bin, made by NNCF. Files
+            that exist are replaced.
+        sigma: the sigma of Gaussian noise.
+        noise: another noise in its place. Without either, it is the noise that the
+            model was trained with.
         images: how many training images to calibrate on, evenly spread.
-        compare: how many images, of the test split if there is one, both models
-            classify afterwards; 0: none.
+        compare: on how many images to compare both models afterwards, of the test split
+            if there is one; 0: on none.
         seed: the seed of the noise on the images.
         model_args: arguments of what opens or makes the model that is named (see
             `load_model`).
@@ -102,8 +105,8 @@ def quantise(
             `data.load`.
 
     Returns:
-        How its answers differ from the original's on noisy images; None where none were
-        compared.
+        How the answers of both models agree on noisy images; None where there was no
+        image to compare them on.
 
     Raises:
         Problem: a package is missing, there are no training images, the model cannot be
@@ -142,18 +145,20 @@ def quantise(
         )
     inputs = spec.open_inputs(base)
     calibration = _spread(inputs.images, images)
+    # Tried here, before any work: `write_int8_graph` needs both.
     with needs("quantising"):
         import nncf  # noqa: F401
         import openvino  # noqa: F401
 
-    under = _noise_under(spec.settings, base, calibration)
-    record = _record(base, calibration, under, seed)
+    noise_of_copies = _noise_under(spec.settings, base, calibration)
+    record = _record(base, calibration, noise_of_copies, seed)
     make_folder(path.parent)
     with (
         show(f"quantise {path.name}", len(calibration), "images") as reporter,
         tempfile.TemporaryDirectory(dir=path.parent, prefix=".quantise-") as folder,
     ):
-        batches = _calibration_batches(base, calibration, under, seed)
+        batches = _calibration_batches(base, calibration, noise_of_copies, seed)
+        # The files are put in place once they are whole: the graph after its weights.
         for file in write_int8_graph(base, batches, record, Path(folder) / path.name):
             file.replace(path.with_suffix(file.suffix))
         reporter.advance(len(calibration))
@@ -166,13 +171,15 @@ def quantise(
     in_int8 = models.adapt(models.open_source(path))
     stream = Stream(seed, "compare")
     with show(f"compare {path.name}", len(others), "images") as reporter:
-        return _agreement(base, in_int8, others, under, stream, reporter)
+        return _agreement(base, in_int8, others, noise_of_copies, stream, reporter)
 
 
 def _noise_under(
     settings: CertificationSettings, base: BaseClassifier, images: Images
 ) -> Noise:
-    """Return the noise that is asked for on images, or else that of the training."""
+    """Return the noise that the settings ask for, or else that of the training, for
+    inputs like these images.
+    """
     if settings.noise is None:
         noise = trained_noise(models.provenance_of(base))
         settings = settings.replace(noise=noise)
@@ -182,12 +189,13 @@ def _noise_under(
 def _record(
     base: BaseClassifier, calibration: Images, noise: Noise, seed: int
 ) -> dict[str, Any]:
-    """Return what the IR records of its origin: how it was trained, and how quantised.
+    """Return what the IR records of its origin: how the original was trained, and how
+    it was quantised.
 
-    Certification reads both again: the keys are those of an IR's record.
+    Certification reads both again, under the keys "trained" and "quantised".
     """
     dataset = calibration.spec.name
-    # As the entry sigma, or that of another noise.
+    # Gaussian noise has the entry sigma, any other noise the entry noise.
     noise_facts = spelled(noise)
     quantised = {
         "bits": 8,
@@ -197,8 +205,9 @@ def _record(
         "dataset": dataset,
         "seed": seed,
     }
-    # A model that does not say its data set was trained on these, as far as is known. The
-    # noise is that of the calibration: the int8 model is to be certified under no other.
+    # Where the model does not say its data set, the calibration images stand for it. The
+    # noise is always that of the calibration: the int8 model is meant to be certified
+    # under no other.
     trained = {"dataset": dataset} | models.provenance_of(base) | noise_facts
     return {"trained": trained, "quantised": quantised | noise_facts}
 
@@ -227,19 +236,20 @@ def _spread(images: Images, number: int) -> Images:
 
 
 def _other_images(inputs: Inputs, calibration: Images, number: int) -> Images | None:
-    """Return at most `number` images that are not in the `calibration`.
+    """Return at most `number` images that are not in the `calibration`; None where
+    there is no such image.
 
-    They are of the test split if there is one. It is None where there is no such image.
+    They are of the test split if there is one, and else of the training split.
     """
     try:
         images = inputs.split("test")
     except Problem:
         images = inputs.images
-    # Batches of one image: an address, a hash of the pixels, is that of one.
+    # One image at a time is in memory. An address is a hash of its pixels.
     one_by_one = torch.arange(len(calibration)).split(1)
     calibrated_on = {address_of(x[0]) for x, _ in calibration.batches(one_by_one)}
 
-    # Among so many images at least `number` are others, if no image comes twice.
+    # Of so many images, at least `number` were not calibrated on, if all differ.
     enough = min(number + len(calibrated_on), len(images))
     candidates = data.take(len(images), enough)
     is_other = [
@@ -256,13 +266,13 @@ def noisy_batches(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield one noisy copy of each image, in batches, and the labels.
 
-    An image's noise depends on the stream and its pixels only.
+    The noise of an image depends on the stream and its pixels only.
 
     Args:
-        images: the N images.
+        images: the images.
         noise: the noise of the copies.
-        stream: the seed and the purpose that the noise is drawn from.
-        size: how many images a batch has; the last may have fewer.
+        stream: the stream of the noise, with its seed and its purpose.
+        size: how many images a batch has; the last batch may have fewer.
 
     Yields:
         (B, *seen) float32 copies and (B,) labels.
@@ -286,7 +296,8 @@ def _calibration_batches(
 ) -> list[NDArray[np.float32]]:
     """Return noisy calibration images as the model's graph takes them.
 
-    They come one by one, or as many at once as the model's file fixes.
+    Batches have one image, or as many as the model's file fixes. Images that do not
+    fill such a batch are left out.
     """
     graph = base if isinstance(base, GraphFile) else None
     size = 1
@@ -317,7 +328,9 @@ def _agreement(
 ) -> Agreement:
     """Return how the two models answer one noisy copy of each of the images."""
     backends = [
-        make_backend(usual_backend(model), model, torch.device("cpu"), "32")
+        make_backend(
+            usual_backend(model), model, device=torch.device("cpu"), precision="32"
+        )
         for model in (original, in_int8)
     ]
     same = 0

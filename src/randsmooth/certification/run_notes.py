@@ -23,27 +23,36 @@ from randsmooth.noise import NORMS, Gaussian, recorded_noise
 from randsmooth.notes import Note
 from randsmooth.progress import Progress, Reporter, silent, worded
 
-# Times the smallest standard deviation of a feature, the largest at which one noise suits
-# all.
+# One noise suits all features if their largest standard deviation is at most so many
+# times their smallest.
 DEVIATIONS_APART = 10
-# Many times what anyone uses, and a quarter of the smallest sigma that is usual in units
-# of 0..255.
+
+# From this sigma on, it was probably meant in units of 0..255: it is many times what
+# anyone uses for pixels in [0, 1], and a quarter of what is usual in the other units.
 LARGE_SIGMA = 8.0
-# Images that a model is asked about without noise, at most.
+
+# The most images that a model is asked about without noise.
 IMAGES_ASKED = 256
-# So few images that their answers say nothing.
+
+# With fewer images than this, the share of right answers says nothing.
 TOO_FEW_IMAGES = 20
-# Share of the errors of guessing that a model avoids which knows hardly more.
+
+# A model is hardly better than guessing if it avoids at most this share of the errors
+# that guessing makes.
 HARDLY_BETTER = 0.15
 
 
+# How many names of classes a note lists.
+NAMES_LISTED = 3
+
+
 class RunNotes(NamedTuple):
-    """What to know of a run.
+    """What a user should know of a run.
 
     Attributes:
-        notes: all of it.
-        doubts: the notes, of these, that tell of a likely mistake; a user without
-            progress is warned of them.
+        notes: all notes.
+        doubts: the notes that tell of a likely mistake. A user who is shown no progress
+            is warned of them.
 
     Example:
         >>> RunNotes(notes=(Note("unlabelled"),), doubts=()).doubts
@@ -55,8 +64,9 @@ class RunNotes(NamedTuple):
 
 
 def notes_of(run: OpenRun) -> RunNotes:
-    """Return what a user should know of a run before it begins; the model is asked
-    about some images without noise.
+    """Return what a user should know of a run before it begins.
+
+    For this the model is asked about some images without noise.
 
     Example:
         >>> from randsmooth.certification import RunSpec
@@ -88,19 +98,21 @@ def notes_of(run: OpenRun) -> RunNotes:
 
 
 def tell(run: OpenRun, show: Progress, reporter: Reporter) -> None:
-    """Say the notes where progress is shown; else warn of the doubts, unless it is one
-    of many shards.
+    """Say the notes where progress is shown, and else warn of the doubts.
+
+    A shard without progress says nothing: there are many, and each would say the same.
     """
     if show is not silent:
         for note in notes_of(run).notes:
             reporter.say(f"note: {worded(note)}")
     elif run.spec.shard is None:
         for doubt in notes_of(run).doubts:
+            # The warning points beyond this room, to what asked for the certification.
             warnings.warn(doubt, stacklevel=4)
 
 
 def _odd_units(run: OpenRun) -> Iterator[Note]:
-    """Yield the notes on the scale of the noise."""
+    """Yield notes on a noise that seems to be in other units than the inputs."""
     sigma = run.header.sigma or 0.0
     if run.images.spec.features:
         yield from _units_of_features(run)
@@ -114,6 +126,7 @@ def _units_of_features(run: OpenRun) -> Iterator[Note]:
     if len(shape) == 2:
         yield Note("taken_for_signals", shape=shape)
     std = deviations_of_numbers(run.images)
+    # A feature that never varies has no scale.
     varying = std[std > 0]
     one_sigma = not NORMS[run.engine.noise.norm].own_units
     if one_sigma and len(varying) and std.max() > DEVIATIONS_APART * varying.min():
@@ -121,36 +134,40 @@ def _units_of_features(run: OpenRun) -> Iterator[Note]:
 
 
 def _held_columns(run: OpenRun) -> Iterator[Note]:
-    """Yield which columns get no noise."""
+    """Yield a note on the columns that get no noise, if there are some."""
     held = [column.name for column in run.images.spec.held]
     if held:
         yield Note("held_columns", columns=shown(", ".join(held)))
 
 
 def _other_training(run: OpenRun) -> Iterator[Note]:
-    """Yield where it is not about what the model, or a part of it, was made for:
-    allowed, but seldom meant.
+    """Yield a note on each fact in which the run differs from what the model, or a part
+    of it, was made for.
+
+    That is allowed, but seldom meant.
     """
     header = run.header
     noise = run.engine.noise
-    now = {name: getattr(header, name) for name in ("sigma", "resize", "crop")}
+    facts_of_run = {name: getattr(header, name) for name in ("sigma", "resize", "crop")}
     dataset = run.inputs.dataset
     if isinstance(dataset, str | Path):
-        now["dataset"] = str(dataset)
-    for words, trained in _parts(run.inputs.model).items():
+        facts_of_run["dataset"] = str(dataset)
+    for introduction, trained in _parts(run.inputs.model).items():
         expected = dict(trained)
-        compared = dict(now)
-        # Where not both are Gaussian, they are compared as a user writes them.
+        now = dict(facts_of_run)
+        # Where not both noises are Gaussian, they are compared as a user writes them,
+        # and their sigmas are made equal, so that they are not compared as well.
         if not isinstance(noise, Gaussian) or trained.get("noise"):
             expected["noise"] = _training_noise(trained)
             expected["sigma"] = header.sigma
-            compared["noise"] = noise.text if expected["noise"] else None
-        for name, value in compared.items():
+            now["noise"] = noise.text if expected["noise"] else None
+        for name, value in now.items():
+            # A fact that the model does not tell is not compared.
             before = expected.get(name, value)
             if before != value:
                 yield Note(
                     "other_training",
-                    part=words,
+                    part=introduction,
                     fact=name,
                     before=_or_none(before),
                     now=_or_none(value),
@@ -158,23 +175,29 @@ def _other_training(run: OpenRun) -> Iterator[Note]:
 
 
 def _training_noise(trained: Mapping[str, Any]) -> str | None:
-    """Return the noise that a model was `trained` under, as a user writes it; None
-    where nothing is said of it.
+    """Return the noise that a model was `trained` under, as a user writes it.
+
+    It is "none" for a model that was trained without noise, and None where nothing says
+    how it was trained.
     """
     try:
         noise = recorded_noise(trained)
     except Problem:
-        # Of a package that is not installed here.
+        # The noise comes from a package that is not installed here.
         return str(trained["noise"].get("name"))
     if noise is not None:
         return noise.text
+    # A model that records sigma 0 was trained without noise.
     return None if trained.get("sigma") is None else "none"
 
 
 def _parts(model: models.BaseClassifier) -> dict[str, Mapping[str, Any]]:
-    """Return how the parts of a model were made, by the words that introduce it."""
+    """Return, for each part of a model, the words that introduce a fact of its training
+    -> these facts.
+    """
     if not isinstance(model, models.Denoised):
         return {"the model was trained with": models.provenance_of(model)}
+    # The classifier behind a denoiser is not meant to be asked under noise.
     of_classifier = {
         name: value for name, value in model.provenance.items() if name == "dataset"
     }
@@ -189,7 +212,9 @@ def _or_none(value: object) -> object:
 
 
 def _brought_to_size(run: OpenRun) -> Iterator[Note]:
-    """Yield how images are brought to size where the model says so, not the user."""
+    """Yield a note on how images are brought to size, where the model says it and not
+    the user.
+    """
     reading = run.inputs.reading
     if (reading["resize"], reading["crop"]) == (run.spec.resize, run.spec.crop):
         return
@@ -201,11 +226,12 @@ def _brought_to_size(run: OpenRun) -> Iterator[Note]:
 
 
 def _chosen_backend(run: OpenRun) -> Iterator[Note]:
-    """Yield which backend was chosen, where the settings leave it open, and why."""
+    """Yield a note on the backend that was chosen, where the settings leave it open."""
     engine = run.engine
     if not engine.settings.chooses:
         return
     chosen = str(BackendChoice(engine.backend.name, engine.backend.precision))
+    # There was no trial: it would not have paid.
     if not engine.rates:
         yield Note("backend_untried", backend=chosen, batch=engine.batch)
         return
@@ -214,8 +240,9 @@ def _chosen_backend(run: OpenRun) -> Iterator[Note]:
 
 
 def _right_without_noise(run: OpenRun) -> Note:
-    """Return how many images the model is right about without noise; and what to look
-    at if that is guessing.
+    """Return the note on how many images the model is right about without noise.
+
+    If it is hardly better than guessing, the note tells what may be wrong.
     """
     images = run.images
     asked = torch.tensor(some_of(run.indices, IMAGES_ASKED))
@@ -231,7 +258,8 @@ def _right_without_noise(run: OpenRun) -> Note:
         "share": right / total,
         "inputs": images.spec.inputs,
     }
-    # Labels may have to be read with their images, so that few images need no others.
+    # What guessing gives depends on the labels of all images, which may have to be read
+    # with their images: for a few images that is not worth it.
     if total < TOO_FEW_IMAGES:
         return Note("right_without_noise", **facts)
     guess = data.guessing(images.labels, run.engine.classes)
@@ -251,18 +279,19 @@ def _right_without_noise(run: OpenRun) -> Note:
 
 
 def _if_whole(number: object) -> int | None:
-    """Return what a model's folder tells as a number of something; None for anything
-    else.
-    """
+    """Return a fact of a model's training if it is an integer; None for anything else."""
     return number if type(number) is int else None
 
 
 def _numbering(spec: data.DatasetSpec) -> str:
-    """Return the first classes of the data with their numbers; empty where they are
-    called by these.
+    """Return the first classes of the data with their numbers.
+
+    The text is empty where the names of the classes are just their numbers.
     """
     if spec.classes == tuple(map(str, range(spec.num_classes))):
         return ""
-    names = enumerate(spec.classes[:3])
-    listed = ", ".join(f"{place} {shown(name)}" for place, name in names)
-    return f"{listed}, ..." if spec.num_classes > 3 else listed
+    first_names = spec.classes[:NAMES_LISTED]
+    listed = ", ".join(
+        f"{number} {shown(name)}" for number, name in enumerate(first_names)
+    )
+    return f"{listed}, ..." if spec.num_classes > NAMES_LISTED else listed

@@ -21,36 +21,35 @@ NOT_COPIED = (TypeError, ValueError, RuntimeError, RecursionError, NotImplemente
 
 
 class Backend(ABC):
-    """Runs batches of one fixed shape.
+    """Runs the base classifier on batches of one fixed shape.
 
-    So an answer's rounding never depends on how full a batch is. One that is not
-    `padded` is given what is to be counted and nothing else, in batches of any size up
-    to `size`.
+    The rounding of an answer so never depends on how full a batch is. A backend that is
+    not `padded` is instead asked only about what is to be counted, in batches of any
+    number up to `size`.
 
-    Another package adds one by an entry point of the group `randsmooth.backends`: a
-    subclass whose `name` is that of the entry point.
+    Another package adds a backend by an entry point of the group `randsmooth.backends`:
+    a subclass whose `name` is that of the entry point.
 
     Attributes:
         name: the name that users call it by.
-        runs: for the error about a model that it does not accept: what it runs, and
-            what to do.
+        runs: words for the error about a model that the backend does not accept: which
+            models it runs, and what to do.
         parallel: whether several threads may ask at once.
         precision: "32", "bf16" or "fp16": the arithmetic of the layers, and so a part
             of the base classifier.
         device: where the noisy images are made and the logits end up.
-        tried_on: kinds of device, such as "cpu", on which `auto` measures how fast it
-            is.
-        packages: modules that it needs, on whose versions the logits depend besides
-            torch's.
-        workers: how many answers are computed at once; set before the first, above 1
-            only where `parallel`.
-        spare: how many more threads ask than that: each draws noise while the others
-            wait for their answers.
+        tried_on: kinds of device, such as "cpu", on which `auto` tries the backend.
+        packages: modules that the backend needs. The logits depend on their versions,
+            as they do on torch's.
+        workers: how many answers are computed at once. The engine sets it before the
+            first answer, above 1 only where `parallel`.
+        spare: how many threads more than `workers` ask: they draw noise while the
+            others wait for their answers.
         padded: whether batches are filled up to one size, with images whose answers are
             thrown away.
-        size: samples of a full batch; set before the first answer.
+        size: samples of a full batch. The engine sets it before the first answer.
         one_by_one: whether it turned out that the model takes one image at a time.
-        answered: whether it has answered a batch of several images.
+        answered: whether the model has answered, so that it takes batches.
 
     Example:
         >>> class Double(Backend):
@@ -90,7 +89,7 @@ class Backend(ABC):
 
     @classmethod
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
-        """Return whether it runs models of this kind.
+        """Return whether the backend runs models of this kind.
 
         By default it runs torch modules without parts of other kinds.
         """
@@ -98,15 +97,16 @@ class Backend(ABC):
 
     @classmethod
     def installed(cls) -> bool:
-        """Return whether the packages that it needs are installed."""
+        """Return whether the packages that the backend needs are installed."""
         return all(find_spec(package) is not None for package in cls.packages)
 
     @property
     def votes(self) -> bool:
-        """Whether its logits are votes: 1 for the label, and 0 elsewhere.
+        """Whether the logits are votes: 1 for the label, and 0 elsewhere.
 
-        It is known once it has answered.
+        That is known once the model has answered.
         """
+        # A backend of another package need not have such an attribute.
         model = getattr(self, "model", None)
         return isinstance(model, ForeignModel) and model.labels
 
@@ -117,9 +117,9 @@ class Backend(ABC):
 
     @property
     def processor(self) -> str:
-        """The kind and the model of the device that computes.
+        """The kind and the model of the processor that computes.
 
-        Another may give other last bits, and a GPU's generator other noise.
+        On another processor the last bits of logits may differ, and on a GPU the noise.
         """
         if self.device.type == "cuda":
             return torch.cuda.get_device_name(self.device)
@@ -127,7 +127,7 @@ class Backend(ABC):
 
     @property
     def instructions(self) -> str:
-        """The instructions that it computes with, as this runtime chooses them."""
+        """The instructions that the backend's runtime chooses to compute with."""
         return torch_instructions(self.device)
 
     def logits(self, noisy: Tensor) -> Tensor:
@@ -142,8 +142,8 @@ class Backend(ABC):
     def asked(self, noisy: Tensor) -> Any:
         """Return what the base classifier answers to `noisy` (B, ...), unchecked.
 
-        A model that takes no batch of several is asked image by image. Only the first
-        batch can show that a model is such a one, and only if batches are `padded`.
+        A model that takes no batch of several is asked image by image. It shows in the
+        first batch, and only where batches are `padded`.
         """
         if self.one_by_one:
             return torch.cat([self.answer(image).clone() for image in noisy.split(1)])
@@ -163,6 +163,7 @@ class Backend(ABC):
             return False
         try:
             check_logits(self.answer(noisy[:1]), 1)
+        # It fails on one image, too: then the batch is not the reason.
         except Problem:
             return False
         return True
@@ -173,10 +174,10 @@ class Backend(ABC):
 
 
 def own_copy(model: nn.Module) -> nn.Module:
-    """Return a copy of the model.
+    """Return a copy of the model, which no later change of the model reaches.
 
-    It is the model itself where that holds what cannot be copied, such as a connection,
-    and no weights.
+    A model without weights that holds something that cannot be copied, such as a
+    connection, is returned itself.
 
     Raises:
         Problem: it cannot be copied, and has weights that may change meanwhile.
@@ -208,9 +209,9 @@ def frozen(model: nn.Module) -> nn.Module:
         >>> any(parameter.requires_grad for parameter in linear.parameters())
         False
     """
-    # TorchScript has no `requires_grad_` for all of them.
+    # A module of TorchScript has no `requires_grad_` of its own.
     for parameter in model.parameters():
-        # Those of a copied script are no leaves.
+        # Parameters of a copied TorchScript module are no leaves, and cannot be set.
         if parameter.is_leaf:
             parameter.requires_grad_(False)
     return model
@@ -226,9 +227,9 @@ def in_batches(
     """Return the answers of `answer` to `images`, which it gets in batches.
 
     Args:
-        answer: a function of some of the images; it returns a row for each.
-        images: (n, ...)
-        size: how many images a batch has; None asks about all at once.
+        answer: a function of some of the images, which returns a row for each.
+        images: (n, ...) images, or other inputs.
+        size: how many images a batch has; None: all images are one batch.
         filled: whether the last batch is filled up with zeros.
 
     Example:
@@ -241,6 +242,7 @@ def in_batches(
     padded = images
     if filled:
         missing = -len(images) % size
+        # `pad` takes a pair for each axis, the last axis first.
         no_padding = (0, 0) * (images.dim() - 1)
         padded = nn.functional.pad(images, (*no_padding, 0, missing))
     # The next answer may overwrite the memory of this one.

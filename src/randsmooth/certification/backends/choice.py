@@ -18,7 +18,7 @@ from randsmooth.errors import BadValue, check_known
 from randsmooth.models import ForeignModel
 from randsmooth.notes import Note
 
-# Rounds of a trial, in each of which every choice takes its turn.
+# How many rounds a trial has; in each of them every choice takes its turn.
 ROUNDS = 5
 
 
@@ -60,10 +60,10 @@ def make_backend(
     """
     check_known("precision", PRECISIONS, precision)
     check_backend(name)
-    kind = BACKENDS[name]
-    if not kind.accepts(model):
-        raise BadValue(field="backend", value=name, expected=kind.runs)
-    return kind(model, device, precision)
+    backend_class = BACKENDS[name]
+    if not backend_class.accepts(model):
+        raise BadValue(field="backend", value=name, expected=backend_class.runs)
+    return backend_class(model, device, precision)
 
 
 def usual_backend(model: nn.Module | ForeignModel) -> str:
@@ -73,14 +73,16 @@ def usual_backend(model: nn.Module | ForeignModel) -> str:
         >>> usual_backend(nn.Flatten())
         'torch'
     """
-    return next(name for name, kind in BACKENDS.items() if kind.accepts(model))
+    # The backends stand in the order of preference, and each model has one.
+    return next(
+        name for name, backend_class in BACKENDS.items() if backend_class.accepts(model)
+    )
 
 
 def usual_precisions(device: torch.device) -> tuple[Precision, ...]:
-    """Return the precisions that "auto" tries: float32, and a format of half its
-    length.
+    """Return the precisions that "auto" tries: float32, and a format of half its length.
 
-    Of the shorter ones it is the one for which `device` has units.
+    The shorter one is bfloat16, or float16 on a GPU that has no units for bfloat16.
 
     Example:
         >>> usual_precisions(torch.device("cpu"))
@@ -97,15 +99,16 @@ def open_choices(
     backend: str | None,
     precision: AskedPrecision,
 ) -> list[BackendChoice]:
-    """Return what a backend and a precision leave open to run `model`, the usual ones
-    first.
+    """Return the choices that a backend and a precision leave open to run `model`.
+
+    The first is the usual one.
 
     Args:
         model: the base classifier.
         device: where it is to run.
-        backend: a name; None for the usual one; "auto" for that and all others that are
-            installed and say that they may be tried.
-        precision: one of them, or "auto".
+        backend: the name of a backend; None for the usual one; "auto" for the usual one
+            and all others that are installed and may be tried on such a device.
+        precision: a precision, or "auto" for those of `usual_precisions`.
 
     Example:
         >>> choices = open_choices(nn.Flatten(), torch.device("cpu"), None, "auto")
@@ -117,11 +120,11 @@ def open_choices(
     if backend == AUTO:
         names += [
             name
-            for name, kind in BACKENDS.items()
+            for name, backend_class in BACKENDS.items()
             if name not in names
-            and kind.accepts(model)
-            and device.type in kind.tried_on
-            and kind.installed()
+            and backend_class.accepts(model)
+            and device.type in backend_class.tried_on
+            and backend_class.installed()
         ]
     precisions = usual_precisions(device) if precision == "auto" else (precision,)
     return [
@@ -134,14 +137,14 @@ def fastest(
 ) -> tuple[BackendChoice, dict[BackendChoice, float]]:
     """Return the fastest of several choices, and the rate of each.
 
-    The rate is the median of rounds, in which all take their turn. The first is taken
-    unless another is faster in every round. How much faster that must be depends on how
-    far the rounds scatter; of two that are equally fast, the second is taken once in
-    2**ROUNDS trials.
+    The rate of a choice is the median over ROUNDS rounds, in each of which all take
+    their turn. The first choice is taken unless another is faster in every round, so
+    that chance seldom decides: of two choices that are equally fast, the second is
+    taken once in 2**ROUNDS trials.
 
     Args:
-        runs: a function that runs each choice once, and gives its rate in that run. The
-            first run of each choice warms it up.
+        runs: choice -> a function that runs it once, and returns its rate in that run.
+            The first run of each choice warms it up, and does not count.
 
     Example:
         >>> torch_first = BackendChoice("torch", "32")
@@ -189,7 +192,7 @@ def slow_format(backend: Backend) -> Note | None:
     processor = lacks_bfloat16(backend.device)
     if processor is None:
         return None
-    kind = "slow_bfloat16"
+    kind_of_note = "slow_bfloat16"
     if backend.device.type == "cuda":
-        kind = "slow_bfloat16_on_gpu"
-    return Note(kind, processor=processor)
+        kind_of_note = "slow_bfloat16_on_gpu"
+    return Note(kind_of_note, processor=processor)

@@ -43,10 +43,10 @@ from randsmooth.models.adapters.graph_file import quiet_runtime
 
 Shape = tuple[int, ...]
 
-# Precision -> OpenVINO's name of it.
+# Precision -> its name in OpenVINO.
 OPENVINO_PRECISIONS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
 
-
+# The name of CUDA in ONNX Runtime.
 CUDA_PROVIDER = "CUDAExecutionProvider"
 
 
@@ -82,7 +82,8 @@ class Onnx(Backend):
         runtime = quiet_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        # Operators that CUDA lacks are computed on the CPU.
+        # The first provider that has an operator computes it: what CUDA lacks is
+        # computed on the CPU.
         providers: list[Any] = ["CPUExecutionProvider"]
         if device.type == "cuda":
             if CUDA_PROVIDER not in runtime.get_available_providers():
@@ -106,6 +107,7 @@ class Onnx(Backend):
         size = self.model.batch
         try:
             outputs = in_batches(self._run, noisy.cpu(), size)
+        # `prepared` raises it, and it says enough.
         except Problem:
             raise
         # The exceptions of ONNX Runtime have no base class but Exception.
@@ -157,10 +159,11 @@ class OpenVINO(Backend):
         else:
             self.model = own_copy(model).float().cpu().eval()
         self.threads = torch.get_num_threads()
-        # By the shape of a batch.
+        # Shape of a batch -> the model, compiled for it.
         self.compiled: dict[Shape, Any] = {}
-        # By thread and shape: two threads may not share a request.
+        # Thread and shape of a batch -> a request: two threads may not share one.
         self.requests: dict[tuple[int, Shape], Any] = {}
+        # Held while a thread compiles: another that needs the same shape waits for it.
         self.compiling = threading.Lock()
 
     @property
@@ -192,10 +195,10 @@ class OpenVINO(Backend):
     def _run(self, noisy: Tensor) -> Tensor:
         """Return the output of the model for one batch."""
         images = noisy.numpy()
-        output_place = 0
+        output_index = 0
         if isinstance(self.model, GraphFile):
             images = self.model.prepared(images)
-            output_place = self.model.place
+            output_index = self.model.place
 
         thread_and_shape = (threading.get_ident(), images.shape)
         if thread_and_shape not in self.requests:
@@ -205,7 +208,7 @@ class OpenVINO(Backend):
             {0: images}, share_inputs=True, share_outputs=True
         )
         # The next request of this thread overwrites the memory of the outputs.
-        return torch.from_numpy(np.array(outputs[output_place]))
+        return torch.from_numpy(np.array(outputs[output_index]))
 
     def _compiled(self, shape: Shape) -> Any:
         """Return the model compiled for batches of `shape`, once for all threads."""
@@ -252,7 +255,7 @@ class OpenVINO(Backend):
         """
         if isinstance(self.model, GraphFile):
             return self.core.read_model(self.model.path)
-        # A trace takes a batch of 1 for a constant, one of 2 for a number that may vary.
+        # In a trace, a side of length 1 becomes a constant, and one of 2 may vary.
         example = torch.zeros([2 if side == -1 else side for side in shape])
         try:
             # OpenVINO traces with torch.jit, which warns that it will go.
@@ -312,10 +315,12 @@ class Python(Backend):
 
 
 def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
-    """Return logits as they are, and labels (B,) or (B, 1) as votes.
+    """Return the logits (B, K) in an answer, which may be labels (B,) or (B, 1).
+
+    A label becomes a vote: 1 for its class, and 0 for the others.
 
     Raises:
-        Problem: in the cases of `votes`, for labels.
+        Problem: `votes` raises it, for labels that are none.
     """
     if not model.labels:
         return answer

@@ -9,13 +9,16 @@ from typing import Any
 
 import torch
 
-# Limits of oneDNN's instructions: the first one that is set counts.
+# Environment variables that limit the instructions which oneDNN, and with it torch, uses:
+# the first one that is set counts.
 ONEDNN_LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
 
-# How the limits end that leave the units for bfloat16, in capital letters.
+# A value of such a variable still allows the instructions for bfloat16 if it ends in one
+# of these, in capital letters.
 ENDS_WITH_BFLOAT16 = ("BF16", "FP16", "AMX", "AVX10_1_512", "ALL", "DEFAULT")
 
-# Variables on which the last bits of logits depend; a table holds them as they are set.
+# Environment variables on which the last bits of logits depend. A table records those
+# that are set.
 RECORDED_VARIABLES = (
     *ONEDNN_LIMITS,
     "ONEDNN_DEFAULT_FPMATH_MODE",
@@ -59,7 +62,9 @@ def processor() -> str:
 def torch_instructions(device: torch.device) -> str:
     """Return the instructions that torch computes with on `device`.
 
-    On a CPU these are those that it has, and what limits them.
+    On a CPU they are named in three parts: the instructions that torch's own kernels
+    (ATen) use, the vector instructions that the CPU has, and the environment variables
+    that limit their use. On a GPU they are the compute capability.
 
     Example:
         >>> torch_instructions(torch.device("cpu")).split()[0]
@@ -72,7 +77,8 @@ def torch_instructions(device: torch.device) -> str:
 
 
 def cpu_instructions() -> str:
-    """Return the vector instructions of the CPU, and variables that limit their use.
+    """Return the vector instructions of the CPU, and the environment variables that
+    limit their use.
 
     Example:
         >>> cpu_instructions() != ""
@@ -89,15 +95,16 @@ def cpu_instructions() -> str:
         for name in RECORDED_VARIABLES
         if os.environ.get(name)
     ]
-    words = " ".join(vector_instructions) or platform.machine()
-    return ", ".join([words, *variables])
+    # Other architectures than x86 have no instructions of such names.
+    instructions = " ".join(vector_instructions) or platform.machine()
+    return ", ".join([instructions, *variables])
 
 
 def lacks_bfloat16(device: torch.device) -> str | None:
     """Return the name of the processor of `device`, if it has no units for bfloat16.
 
-    It is None if it has some, or if that is not known. A limit on oneDNN's instructions
-    counts, since torch does not use what lies beyond it.
+    The result is None if it has some, or if that is not known. Units that a limit on
+    oneDNN's instructions excludes do not count, since torch does not use them.
 
     Example:
         >>> lacks_bfloat16(torch.device("cpu")) in ("this processor", None)
@@ -108,7 +115,7 @@ def lacks_bfloat16(device: torch.device) -> str | None:
             return None
         return torch.cuda.get_device_name(device)
     if "avx2" not in features():
-        # Of other architectures than x86, torch does not report it.
+        # No x86: torch does not report whether other architectures have such units.
         return None
     limits = [os.environ[name] for name in ONEDNN_LIMITS if os.environ.get(name)]
     limit = limits[0].upper() if limits else "ALL"
@@ -119,7 +126,9 @@ def lacks_bfloat16(device: torch.device) -> str | None:
 
 @cache
 def features() -> Mapping[str, Any]:
-    """Return the CPU's features as torch reports them, other ones on each architecture.
+    """Return the CPU's features as torch reports them: name -> value.
+
+    Each architecture has features of its own.
 
     Example:
         >>> features().get("avx2", False) in (True, False)
@@ -130,7 +139,9 @@ def features() -> Mapping[str, Any]:
 
 @cache
 def _cpu_by_linux() -> dict[str, str]:
-    """Return the facts in /proc/cpuinfo on the first CPU; none on other systems."""
+    """Return name -> value of the first CPU in /proc/cpuinfo; empty where there is no
+    such file, as on other systems than Linux.
+    """
     path = Path("/proc/cpuinfo")
     if not path.exists():
         return {}

@@ -12,8 +12,8 @@ from randsmooth.models.adapters.foreign_model import GRADIENT
 ARGUMENTS = re.compile(
     r"missing \d+ required|takes (from )?\d+ .*positional arguments? but"
 )
-# Words in messages about shapes that do not fit: torch's, NumPy's, ONNX Runtime's,
-# OpenVINO's and those of the models' own checks.
+# Words that occur in messages about shapes that do not fit: those of torch, NumPy, ONNX
+# Runtime, OpenVINO and models themselves.
 SHAPES = re.compile(
     r"\b(shapes?|sizes?|mat1|dims?|dimensions?|channels?|height|width|broadcast|aligned"
     r"|features?|axis|axes|rank"
@@ -63,7 +63,7 @@ def refused(noisy: Tensor, error: Exception) -> ModelFailed:
     name = type(error).__name__
     if not cause.startswith(name):
         cause = f"{name}: {cause}"
-    # Two images show a model that fails on several, too.
+    # A batch of two, because a model may fail only on several images.
     example = ", ".join(map(str, (2, *shape)))
     return ModelFailed(
         f"the model fails on its first batch, inputs of shape {shape} ({cause}): "
@@ -76,6 +76,6 @@ def _telling_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    # A message of TorchScript's begins with its stack, and ends in the cause.
+    # A message of TorchScript begins with the stack of calls, and ends in the cause.
     line = lines[-1] if "TorchScript" in lines[0] else lines[0]
     return shown(line)

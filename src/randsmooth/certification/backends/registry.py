@@ -14,11 +14,11 @@ from randsmooth.registry import OnDemand, Registry
 if TYPE_CHECKING:
     from randsmooth.certification.backends.base import Backend
 
-# The fastest backend that is installed, in place of a name.
+# Stands in place of a name for the fastest backend that is installed.
 AUTO = "auto"
 
-# In the order of preference: where the user names none, the first that accepts a model
-# runs it.
+# Our backends stand in the order of preference: where the user names none, the first that
+# accepts a model runs it. The functions put off loading torch until a backend is used.
 BACKENDS: Registry[type[Backend]] = Registry(
     "backend",
     "randsmooth.backends",

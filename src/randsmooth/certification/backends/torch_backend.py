@@ -38,22 +38,23 @@ class Torch(Backend):
         self.device = device
         self.precision = precision
         self.dtype = getattr(torch, ARITHMETICS[precision])
+        # Convolutions are faster in channels-last memory. A program of torch.export may
+        # rely on contiguous memory, and says that it keeps its layout.
         keeps_layout = getattr(model, "keeps_layout", False)
-        # Convolutions are faster in channels-last memory.
         self.layout = torch.contiguous_format if keeps_layout else torch.channels_last
         folded = silent(fold_batch_norm(own_copy(model)))
         # torch warns of traces, whose parameters are no leaves.
         with warnings.catch_warnings(action="ignore"):
             moved = frozen(folded.to(device, self.dtype))
             self.model = moved.to(memory_format=self.layout)  # type: ignore[call-overload]
-        # Whether the model takes gradients in its forward.
+        # Whether the model takes gradients in its forward, as far as is known.
         self.gradients = False
 
     @property
     def arithmetic(self) -> str:
-        """The number format, and in brackets what torch may round to TF32.
+        """The number format, and in brackets the operations that torch may round to TF32.
 
-        On CUDA torch may round the factors of float32 products.
+        On CUDA torch may do so with the factors of float32 products.
         """
         if self.device.type != "cuda" or self.precision != "32":
             return super().arithmetic
@@ -90,10 +91,11 @@ class Torch(Backend):
             return answer.detach() if isinstance(answer, Tensor) else answer
 
     def _take_slower_way(self, error: Exception) -> bool:
-        """Call the model in a slower way from now on, and return whether there is one.
+        """Call the model in a slower way from now on, and return whether there is one
+        that was not tried yet.
 
-        A model may need images row by row, as for a `view`. Or it takes a gradient, for
-        which torch has to record its operations.
+        A model may need images that lie row by row in memory, as for a `view`. Or it
+        takes a gradient, for which torch has to record its operations.
 
         Args:
             error: the error that the model raised on its first batch.
@@ -165,17 +167,17 @@ class Mixed(Torch):
             make_backend(usual_backend(part.model), part.model, device, precision)
             for part in self.parts
         ]
+        # The whole allows what all parts allow, and needs what any part needs.
         self.parallel = all(backend.parallel for backend in self.inner)  # type: ignore[misc]
         used = (package for backend in self.inner for package in backend.packages)
         self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
+        # When the module comes to a part, the part's backend answers for it.
         for part, backend in zip(self.parts, self.inner, strict=True):
-            part.run = partial(
-                lambda backend, x: backend.asked(x.contiguous()), backend
-            )
+            part.run = partial(_asked_for_part, backend)
 
     @property
     def processor(self) -> str:
-        """The processors of the networks and of each part, each once."""
+        """The processors of the torch modules and of each part, each once."""
         processors = [super().processor]
         processors += [backend.processor for backend in self.inner]
         return "; ".join(dict.fromkeys(processors))
@@ -205,23 +207,29 @@ class Mixed(Torch):
         return any(backend.votes for backend in self.inner)
 
 
+def _asked_for_part(backend: Backend, x: Tensor) -> Any:
+    """Return the answer of the backend of a part, which takes images row by row."""
+    return backend.asked(x.contiguous())
+
+
 class _Tracer(fx.Tracer):
     """A tracer that looks into modules only as far as there is something to fold."""
 
     def is_leaf_module(self, m: nn.Module, qualified_name: str) -> bool:
+        """Return whether a module is traced as one call, and not looked into."""
         return not _has_batch_norm(m) or super().is_leaf_module(m, qualified_name)
 
 
 def fold_batch_norm(model: nn.Module) -> nn.Module:
     """Fold each batch normalisation into the convolution before it.
 
-    The convolution's output must go to the batch normalisation alone. The answers are
-    the same up to rounding. A model that torch.fx cannot trace is returned as it is,
-    and so is one with hooks, which a trace would lose. torch.fx cannot trace our own
-    modules around others: there the modules within are folded.
+    The answers are the same up to rounding. A convolution whose output goes elsewhere,
+    too, stays as it is. A model that torch.fx cannot trace is returned as it is, and so
+    is one with hooks, which a trace would lose. torch.fx cannot trace our own modules
+    around others: there the modules within are folded.
 
     Args:
-        model: a model in eval mode; it may be changed.
+        model: a model in eval mode, which may be changed.
 
     Example:
         >>> layers = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU()
@@ -278,13 +286,14 @@ def _fold_in_graph(traced: fx.GraphModule) -> None:
 
 
 def _has_batch_norm(model: nn.Module) -> bool:
+    """Return whether a model holds a batch normalisation that could be folded."""
     return any(isinstance(module, nn.BatchNorm2d) for module in model.modules())
 
 
 def _has_plain_weights(module: nn.Module) -> bool:
-    """Return whether the weights are stored numbers.
+    """Return whether the weights of a module are stored numbers.
 
-    Those of spectral_norm, for one, are computed anew for each answer.
+    Under spectral_norm, for one, they are computed anew for each answer.
     """
     return not is_parametrized(module) and not _hooked(module)
 
