@@ -1,4 +1,4 @@
-"""Whether a file of certificates is as it was written, in one sentence."""
+"""Checks whether a file of certificates is as it was written; one sentence says so."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +32,7 @@ def check_file(
             its path and its largest radii say. Other files hold theirs.
 
     Returns:
-        What was found to be right, in one sentence.
+        One sentence on what is right.
 
     Raises:
         ForeignFile: a Parquet file that holds no certificates.

@@ -29,7 +29,7 @@ NO_LABEL = -1
 # Bytes of an image's address.
 ADDRESS = 32
 
-# Images that an error lists before it counts the others.
+# How many images an error lists; it only counts any further ones.
 LISTED_IMAGES = 5
 
 PUT_TOGETHER = "`randsmooth merge` puts shards together"
@@ -116,11 +116,16 @@ def check_columns(
 
 
 def _check_seconds(idx: Array, seconds: Array) -> None:
+    """Raise Problem for a time that no image can have taken."""
     possible = np.isfinite(seconds) & (seconds >= 0)
     refuse(idx, ~possible, lambda row: f"took {seconds[row]} seconds")
 
 
 def _check_machines(idx: Array, machine: Array, machines: int) -> None:
+    """Raise Problem for a row of `machine` (N,) that names none of the header's
+    `machines`, how many there are.
+    """
+    # -1 stands for the machine that the header itself describes.
     known = (machine >= -1) & (machine < machines)
     refuse(
         idx,
@@ -130,6 +135,9 @@ def _check_machines(idx: Array, machine: Array, machines: int) -> None:
 
 
 def _check_uniform_numbers(header: Header, u: Array | None) -> None:
+    """Raise Problem unless `u` are numbers within (0, 1) under the randomised bound,
+    and None under any other.
+    """
     needed = header.bound == "randomised"
     within = u is None or bool(np.all((u > 0.0) & (u < 1.0)))
     if needed != (u is not None) or not within:
@@ -314,8 +322,9 @@ def _path_fits(rule: Rule, path: list[int], n_a: int) -> bool:
 
 
 def name_images(idx: Ints) -> str:
-    """Return the images in words, for an error: `image 3`, or `images 3, 17 and 40
-    more`.
+    """Return the words for images at the positions `idx` (N,), for an error.
+
+    They are like `image 3`, or `images 3, 17, 20, 21, 22 and 40 more`.
 
     Example:
         >>> name_images(np.arange(3)), name_images(np.arange(100))

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 # The source of counts that came from no file.
 FROM_ARRAYS = "arrays"
 
-# Numbers of the counts, half a gigabyte.
+# The most numbers that the counts may have where only the picked class was counted: they
+# take half a gigabyte.
 MOST_VALUES = 2**26
 
 PICKED = (
@@ -253,7 +254,7 @@ def _number_of_classes(arrays: Mapping[str, Any], classes: Sequence[str] | None)
     """Return how many classes there are where only the picked one was counted: as named, or the most that occur.
 
     Raises:
-        Problem: a table of so many would be too large.
+        Problem: counts of so many classes would be too large.
     """
     if classes:
         K = len(classes)

@@ -159,7 +159,8 @@ class RunFacts(Facts):
             without it, and 0 says that no samples picked a class: counts0 then marks
             with a 1 the class that the other samples bound. That is the label, under a
             label-aware header, else the most frequent one.
-        n: the most further samples per image, which bounded its probability.
+        n: the most further samples per image, which bounded the probability of the
+            class.
         alpha: probability that one image's certificate is wrong.
         bound: the confidence bound on p_A, of the fixed rule (see `CONFIDENCE_BOUNDS`).
         rule: how many samples each image takes (see `make_rule`).
@@ -184,17 +185,18 @@ class RunFacts(Facts):
         resize, crop: how the images were brought to one size before any noise was
             added, where a user asked for it: "256" is the length of the shorter side,
             "224x192" are height and width.
-        data: a hash of the images and their labels, of a shard its own ones.
+        data: a hash of the images and their labels; in the header of a shard, of the
+            images of this shard.
         classes: class names, in the order of the counts.
         model: the base classifier: hash of its weights, its identity (a hash of all
             that it holds), what its user calls it, architecture and how it was trained.
-        behaviour: the answers of the base classifier to a few noisy images, hashed to
-            the last bit: "made-up images", which need no data, and "own images", of
-            those that were selected, which is the same for every shard.
+        behaviour: hashes of the answers of the base classifier to a few noisy images,
+            to the last bit. "made-up images" need no data. "own images" are some of
+            those that were selected, the same ones for every shard.
         backend, precision, batch: the arithmetic that the base classifier is defined
             by.
-        device, instructions: the processor and the instructions that it was done with,
-            on which its last bits depend.
+        device, instructions: the processor that computed the answers, and its
+            instructions, on which their last bits depend.
         versions: the versions of the libraries that made the counts.
         machines: the machines that made the rows, where several took part. Then device,
             instructions and versions above belong to the process that made this header,
@@ -290,7 +292,8 @@ class Header(RunFacts, UnderNoise):
         noise: the noise of the samples.
         drawn_by: how a sample's noise is addressed and generated.
 
-    The others are those of `RunFacts`. Files have them as `StoredHeader` says.
+    All other fields are those of `RunFacts`. `StoredHeader` is a header as files have
+    it.
 
     Raises:
         Problem: a fact that is unknown, of another type, or beyond its limit.
@@ -489,7 +492,8 @@ def rule_of(header: Header) -> Rule:
 def guarantee_of(header: Header) -> str:
     """Return what a certificate under `header` guarantees, in sentences.
 
-    The first one is the rule's; the others tell the conditions that it depends on.
+    The first sentence is the rule's. The other ones name the conditions on which it
+    depends.
 
     Raises:
         Problem: the header names no rule that `rule_of` can make.

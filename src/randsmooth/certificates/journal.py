@@ -33,15 +33,15 @@ from randsmooth.urls import Place
 # Suffix of a journal.
 UNFINISHED = ".partial"
 
-# The time between two syncs, in units of the time that the first of them took: so syncs
-# take half a percent of the time, however slow the disk is.
+# After a sync, the next one waits so many times as long as the sync took: syncs then take
+# half a percent of the time, however slow the disk is.
 PAUSE_AFTER_SYNC = 200
 
 START_AGAIN = ("start again with ", OVERWRITE)
 
 
 def check_parquet(out: Place) -> None:
-    """Raise Problem unless `out` is called as a table is."""
+    """Raise Problem unless the name of `out` ends as that of a table does."""
     if not str(out).endswith(".parquet"):
         raise BadValue(
             f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such "
@@ -63,7 +63,8 @@ def journal_path(out: Path) -> Path:
 
 
 def shards_path(out: Path) -> Path:
-    """Return the folder of the shards of a run into the table `out` that is shared out.
+    """Return the folder for the shards of a run into the table `out`, where workers
+    share the run.
 
     Example:
         >>> shards_path(Path("runs/mine.parquet")).as_posix()
@@ -197,8 +198,7 @@ class Journal:
     def settle(self) -> int:
         """Sync if it is time to, and return how many rows this brought to the disk.
 
-        After a sync of t seconds the next comes no sooner than PAUSE_AFTER_SYNC * t
-        later, so that syncs take half a percent of the time, however slow the disk is.
+        It is time once the pause after the last sync is over (see PAUSE_AFTER_SYNC).
         """
         return self.sync() if time.monotonic() >= self.next_sync else 0
 

@@ -52,10 +52,10 @@ from randsmooth.urls import (
     unsent_path,
 )
 
-# Stands in a command for the folder of a path, which shards do not name.
+# Stands in a command for the folder of a path: headers do not name folders.
 SOME_FOLDER = "<FOLDER>/"
 
-# Facts in which the shards of one run differ.
+# The facts of a header in which the shards of one run differ.
 OF_A_SHARD = ("shard", "command", "data", "machines")
 
 
@@ -206,13 +206,13 @@ def _check_absent(out: Path, overwrite: bool) -> None:
 
 @dataclass(frozen=True)
 class _Part:
-    """One shard of a run, and the rows of it that are there.
+    """One shard of a run, and those of its rows that are there.
 
     Attributes:
         path: the file that was read, or its URL.
         table: the rows of the file.
-        shard, chosen: the share that the file is meant to hold, and the positions of
-            all images of the run.
+        shard: the share of the images that the file is meant to hold.
+        chosen: (N,) the positions of all images of the run.
     """
 
     path: Place

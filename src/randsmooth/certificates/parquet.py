@@ -62,12 +62,15 @@ MOST_ROWS = 2 * 10**6
 # GiB of memory.
 MOST_VALUES = 2**28
 
-# Columns may take so many bytes of memory whatever the size of their file. Beyond that
-# they may take so many times its size, as equal numbers take next to nothing in a file.
+# The bytes of memory that columns may take whatever the size of their file.
 ALWAYS_ALLOWED_BYTES = 2**28
+
+# Beyond that, how many times the size of the file they may take: equal numbers take next
+# to nothing in a file.
 MOST_BYTES_PER_BYTE = 2000
 
-# The arrays of each column. `path` has two, lengths and numbers; any other has one.
+# Column -> its arrays. `path` has two, the length of each list and the numbers of all
+# lists; any other column has one.
 Parts = dict[str, list[NDArray[Any]]]
 
 

@@ -134,7 +134,7 @@ class CertificationSettings(HowToCertify, UnderNoise):
             uniform=0.6, laplace=0.3, splitting=0.5, ablation=45. (default: the one that
             the model was trained with)
 
-    The others are those of `HowToCertify`.
+    All other fields are those of `HowToCertify`.
 
     Raises:
         Problem: an unknown field, one of a wrong type or beyond its limits, or a rule

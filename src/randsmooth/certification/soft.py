@@ -48,8 +48,9 @@ def _betting(
     return bounds.betting_lower(values, alpha)
 
 
-# Lower bounds on the mean of values in [0, 1], given the values (S, n), their mean (S,),
-# their variance (S,), n and alpha.
+# Name -> a function that returns a lower bound (S,) on the mean of values in [0, 1], given
+# the values (S, n), their mean (S,), their variance (S,), n and alpha. All take the same
+# arguments, of which each uses some.
 MEAN_BOUNDS: dict[str, Callable[[Floats, Floats, Floats, int, float], Floats]] = {
     "bernstein": _bernstein,
     "hoeffding": _hoeffding,
@@ -226,6 +227,7 @@ def _certified(
     picked = selected.argmax(dim=1)
 
     def sums_of(_: Tensor, logits: Tensor) -> _Sums:
+        """Return the sums of one batch, whose noisy copies do not matter."""
         softmax = _softmaxes(logits, betas)
         of_picked = softmax.take_along_dim(picked[:, None, None], dim=2)
         return _Sums(

@@ -24,18 +24,18 @@ USUAL_N = (
 )
 USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1)
 
-# How many of the largest radii that a budget gives are compared with a log's: smaller
-# ones lie too close together.
+# How many of the largest radii that a budget gives are compared with those of a log:
+# smaller ones lie too close together.
 COMPARED_RADII = 64
 
 # Share by which a radius may be off: a log prints three significant digits, perhaps
 # rounded up.
 ROUNDED = 0.005
 
-# What `write_tsv` rounds down to, in the units of the radius.
+# The step to which `write_tsv` rounds radii down.
 FINEST = 1e-6
 
-# Decimals: with as many or more, a radius may be off by FINEST.
+# A radius that is printed with so many decimals or more may be off by FINEST.
 FINE_DECIMALS = 7
 
 Budget = tuple[int, float]

@@ -31,7 +31,8 @@ from randsmooth.noise import Gaussian, round_down
 # The alpha at which most papers certify.
 COMMON_ALPHA = 0.001
 
-# Share of the images: so many at one radius are at the end of what can be certified.
+# From this share of the images on, those that share one radius are taken to be at the
+# end of what can be certified.
 PILE_SHARE = 0.02
 
 

@@ -32,10 +32,10 @@ LARGEST_LEVEL = 255
 # certify, where many images are equal.
 AT_THE_END = 0.988
 
-# How many of a sketch's images a table must hold, with the labels of the log.
+# How many of the images of a sketch a table must hold, with the labels of the log.
 FEWEST_IMAGES = 24
 
-# How many of these must be certified, and not at the end, for their order to tell anything.
+# How many images must be certified, and not to the end, for their order to tell anything.
 FEWEST_ORDERED = 8
 
 # A table comes from a log if it certifies or misses the same images, all but a tenth, and
@@ -67,12 +67,12 @@ class ReleasedLog:
 
 @dataclass(frozen=True)
 class _Sketches:
-    """The logs about one set of images.
+    """The sketches of L logs about one set of images.
 
     Attributes:
-        idx, label: (M,) the images that were chosen, and their labels.
-        levels: (L, M) of L logs.
-        names: the names of these logs.
+        idx, label: (M,) positions of the images that a sketch has, and their labels.
+        levels: (L, M) the level of each log for each of these images.
+        names: the names of the logs.
     """
 
     idx: Ints
@@ -82,10 +82,11 @@ class _Sketches:
 
 
 def find_released(table: Certificates) -> list[ReleasedLog]:
-    """Return the released logs that the table is, or comes from, the best match first.
+    """Return the released logs that the table is, or comes from; those with equal radii
+    first.
 
-    A table whose rows were renumbered is not found, nor is one of fewer than 24 of the
-    images that were compared.
+    None is found for a table whose rows were renumbered, or that has fewer than
+    FEWEST_IMAGES of the images of a sketch.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -12,7 +12,7 @@ MOST_BYTES = 2**28
 # ImageNet has 1.28 million training images, a line each.
 MOST_LINES = 2 * 10**6
 
-# How a file begins that holds something else.
+# The first bytes of text in UTF-16, and of what gzip compressed.
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 GZIP = b"\x1f\x8b"
 

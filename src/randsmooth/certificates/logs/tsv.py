@@ -39,19 +39,22 @@ SORTED = "its rows were sorted by idx"
 CLOCK = re.compile(
     r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII
 )
-# Radius: more than any sigma up to 100 gives to any number of samples (`check_sigma`).
+
+# The largest radius that a log may have: more than any sigma up to 100 (`check_sigma`)
+# gives to any number of samples.
 LARGEST_RADIUS = 1000.0
 
 # The most classes of a data set that is not known here.
 MOST_CLASSES = 100_000
 
-# In VERONA's logs: the class was wrong, so the image was not certified.
+# What `predict` is in VERONA's logs for an image that was not certified, because the
+# model misclassifies it.
 MISCLASSIFIED = -2
 
-# Position of an image.
+# The largest position of an image.
 LAST_IMAGE = 10**9
 
-# Three years.
+# The most seconds of an image: three years.
 MOST_SECONDS = 10**8
 
 # As Python prints `correct` where nobody makes a number of it.

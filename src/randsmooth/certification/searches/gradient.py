@@ -55,12 +55,15 @@ class GradientSearch(BallSearch):
 
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
         image = x.to(self.engine.device)
+        # The noise depends on the pixels.
         address = address_of(x)
         classes = torch.full((self.restarts,), y, device=image.device)
         box = self.box(image)
 
+        # (restarts, C, H, W) the changes of the image, which all climb at once.
         v = self._starts(image, address, eps)
         for step in range(self.steps):
+            # Each step has noise of its own, the same for all starts.
             stream = self._stream(CLIMB, address, step)
             gradient = self._gradient(image[None] + v, classes, stream)
             v = self.ball.moved(v, gradient, eps, share=2.0 / self.steps, box=box)

@@ -64,7 +64,9 @@ class GradientFreeSearch(BallSearch):
 
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
         image = x.to(self.engine.device)
+        # The noise depends on the pixels.
         address = address_of(x)
+        # `engine.logits` can be asked once the engine is prepared for the shape.
         self.engine.prepare(x.shape)
         random = draw(
             (self.restarts, *x.shape),
@@ -78,6 +80,7 @@ class GradientFreeSearch(BallSearch):
         changes = [self.ball.along(random[:1], eps)[0]]
         starts = self._images_of_another_class(image, y)[: self.restarts]
         if len(starts) == 0:
+            # Points beyond the ball, where the class may be another.
             starts = image + self.ball.along(random, 2.0 * eps)
         for walk, start in enumerate(starts):
             changes += self._walk(image, start, y, eps, (address, walk))
