@@ -165,7 +165,9 @@ class Table(Reader):
         try:
             told[DIGESTS] = digests(
                 header,
-                _parts_in(file, Path(name), parse_header(header, Path(name)).count_columns),
+                _parts_in(
+                    file, Path(name), parse_header(header, Path(name)).count_columns
+                ),
             )
         except Problem:
             _, newline, others = told[DIGESTS].partition(b"\n")
