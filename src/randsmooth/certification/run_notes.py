@@ -107,7 +107,7 @@ def tell(run: OpenRun, show: Progress, reporter: Reporter) -> None:
             reporter.say(f"note: {worded(note)}")
     elif run.spec.shard is None:
         for doubt in notes_of(run).doubts:
-            # The warning points beyond this room, to what asked for the certification.
+            # Of a run in memory, the warning points to the line that called `certify`.
             warnings.warn(doubt, stacklevel=4)
 
 
