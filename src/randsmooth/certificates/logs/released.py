@@ -104,7 +104,8 @@ def find_released(table: Certificates) -> list[ReleasedLog]:
         sketched_images = zip(
             sketches.idx.tolist(), sketches.label.tolist(), strict=True
         )
-        # The columns of `sketches.levels` whose images the table holds, too.
+        # The columns of `sketches.levels` whose images the table holds, too. An image of
+        # another label is another image.
         held = [
             column
             for column, (image, label) in enumerate(sketched_images)
@@ -171,6 +172,7 @@ def _correlations(own_levels: Ints, others: Levels) -> NDArray[np.float64]:
     b_deviation = both * (b - b.sum(axis=1, keepdims=True) / number)
     covariance = (a_deviation * b_deviation).sum(axis=1)
     variances = (a_deviation**2).sum(axis=1) * (b_deviation**2).sum(axis=1)
+    # Levels that do not vary have no correlation: this makes it 0.
     return np.asarray(covariance / np.sqrt(np.maximum(variances, 1e-12)))
 
 

@@ -69,7 +69,7 @@ def read_tsv(path: Path | str) -> Certificates:
     Most logs print radii to three significant digits, perhaps rounded up. A log without
     `idx` does not say which images it is about; its rows are numbered below 0, so that
     `pair` finds none of them in another table. Rows in another order are sorted by
-    `idx`. What was made of a log that is not as usual, the header's notes say.
+    `idx`. The header's notes say what was unusual in a log.
 
     A column `sigma` or `best_sigma` is the noise of each image: where all have the
     same, it is the table's sigma, and else its `sigmas`. A column `pABar` is the lower
@@ -81,9 +81,9 @@ def read_tsv(path: Path | str) -> Certificates:
     `infer`, which knows sigma, checks whether the radii can be reached.
 
     Raises:
-        Problem: a log of predictions, one that holds too little, a missing column, a
-            row cut short, two runs about the same images, or an impossible value; the
-            line is named.
+        Problem: the file is a log of predictions, lacks a column, has a row that is cut
+            short, holds two runs about the same images, or has an impossible value. The
+            message names the line.
 
     Example:
         >>> lines = [

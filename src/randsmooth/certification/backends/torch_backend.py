@@ -323,7 +323,8 @@ def silent(model: nn.Module) -> nn.Module:
         RuntimeError: mat1 and mat2 shapes cannot be multiplied (1x3 and 4x2)
     """
     for module in model.modules():
-        # torch.fx makes a class for each traced module.
+        # torch.fx makes a class for each traced module, whose `__call__` prints. Without
+        # it, that of `nn.Module` is called, which does not.
         own_class = type(module)
         if isinstance(module, fx.GraphModule) and "__call__" in vars(own_class):
             del own_class.__call__
