@@ -110,6 +110,14 @@ def renamed(path: Path, location: str) -> Path:
     return path
 
 
+def with_second_location(path: Path, location: str) -> Path:
+    """The file, in which a tensor has another location after its first one."""
+    model = onnx.load(path, load_external_data=False)
+    model.graph.initializer[0].external_data.add(key="location", value=location)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
 def test_two_files_of_one_graph_are_told_apart_by_their_weights(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).mkdir()
@@ -186,6 +194,17 @@ def test_no_weights_outside_of_the_folder_are_opened(tmp_path: Path) -> None:
         Refusal(WrongFile, "m.onnx").check(
             problem_of(partial(OnnxModel, renamed(path.parent / "m.onnx", location)))
         )
+
+
+def test_every_location_of_a_tensor_is_checked(tmp_path: Path) -> None:
+    """Whichever of two locations a runtime takes, it lies within the folder."""
+    from randsmooth.models.adapters.graph_file import _external
+
+    path = linear(tmp_path / "m.onnx", external=True)
+    (tmp_path / "inside").write_bytes(b"0000")
+    assert _external(with_second_location(path, "inside")) == ["inside", "weights.data"]
+    problem = problem_of(_external, with_second_location(path, "../outside"))
+    Refusal(WrongFile, "../outside").check(problem)
 
 
 def test_an_ir_without_its_weights_or_with_a_record_that_is_no_text_is_refused(

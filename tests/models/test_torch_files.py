@@ -258,6 +258,13 @@ def test_an_archive_whose_names_are_ambiguous_is_refused() -> None:
     Refusal(WrongFile, "torch.save").check(problem_of(load_plain, b""))
 
 
+def test_an_archive_without_entries_is_refused() -> None:
+    empty = b"PK\3\4" + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, 0, 4, 0)
+    with zipfile.ZipFile(io.BytesIO(empty)) as archive:
+        assert archive.namelist() == []
+    Refusal(WrongFile).check(problem_of(load_plain, empty))
+
+
 def test_a_program_holds_no_more_than_its_file_but_code(tmp_path: Path) -> None:
     path = tmp_path / "net.pt"
     with warnings.catch_warnings(

@@ -16,18 +16,18 @@ from randsmooth.errors import WrongData
 
 Array = NDArray[Any]
 
-# The largest value of pixels of 8 bits that were divided by 255 twice, and a little.
+# The largest value of 8-bit pixels that were divided by 255 twice, with room for rounding.
 MOST_DIVIDED_TWICE = 1.001 / 255
-# By so much rounding or resizing makes values leave [0, 1].
+# Rounding or resizing may bring values out of [0, 1] by at most so much.
 SLIGHTLY_OUTSIDE = 0.01
 # Values of white in integers of 8 and 16 bits.
 USUAL_WHITE = (255, 65_535)
 
 
 def into_unit_range(low: float, high: float) -> str:
-    """Return the advice that brings images with values in [low, high] into [0, 1].
+    """Return the advice how to bring images with values in [low, high] into [0, 1].
 
-    Not all of them are in it already.
+    At least one of the two lies outside [0, 1].
 
     Example:
         >>> into_unit_range(0, 255)
@@ -49,7 +49,7 @@ def into_unit_range(low: float, high: float) -> str:
 
 
 def check_values(x: Array, name: str, where: Where) -> Array:
-    """Return pixels as uint8, or as float32 in [0, 1], once it is sure which they are.
+    """Check that values are pixels, and return them as uint8 or as float32 in [0, 1].
 
     Args:
         x: (N, ...), the pixels of N images.
@@ -62,7 +62,7 @@ def check_values(x: Array, name: str, where: Where) -> Array:
     """
     if x.dtype == np.bool_:
         return x.astype(np.float32)
-    # float128 is none that torch has.
+    # torch has no floats of more than 8 bytes.
     is_float = x.dtype.kind == "f" and x.dtype.itemsize <= 8
     if not is_float and x.dtype != np.uint8:
         raise WrongData(
@@ -96,21 +96,21 @@ def check_values(x: Array, name: str, where: Where) -> Array:
 
 
 def are_features(x: Array) -> bool:
-    """Return whether inputs `x` (N, ...) are features and no images, by their axes.
+    """Return whether inputs `x` (N, ...) are features, and not images.
 
-    Of (N, C, T) and (N, H, W) a value below 0 tells. 8-bit numbers are always pixels:
-    rows of them are refused, for nobody could tell their units.
+    Their axes tell. With three axes they may be signals (N, C, T) or grey images (N, H, W):
+    they are features if a value is below 0. Numbers of 8 bits never are: rows of them are
+    most likely pixels, and are refused later.
     """
     if x.dtype == np.uint8:
         return False
-    # Signals (N, C, T) and grey images (N, H, W) have the same axes.
     if x.ndim == 3:
         return x.dtype.kind == "f" and bool((x < 0).any())
     return x.ndim == 2 or x.ndim > 4
 
 
 def check_features(x: Array, name: str, where: Where) -> NDArray[np.float32]:
-    """Return features (N, ...) as float32 of any scale.
+    """Check that values are features (N, ...), finite and of any scale; return float32.
 
     Args:
         x: the features of N inputs.
@@ -126,7 +126,7 @@ def check_features(x: Array, name: str, where: Where) -> NDArray[np.float32]:
             fix="encode texts and categories, say by OneHotEncoder",
         )
 
-    # What overflows becomes infinity, and is refused below.
+    # A number too large for float32 becomes infinity, and is refused below.
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(x, np.float32)
     finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
@@ -142,13 +142,13 @@ def check_features(x: Array, name: str, where: Where) -> NDArray[np.float32]:
 def check_kind(
     shape: Sequence[int], name: str, as_features: bool, fit: Fit | None
 ) -> None:
-    """Raise WrongData where features have the axes of images, or are to be resized.
+    """Raise WrongData where features have the axes of images, or shall be resized.
 
     Args:
         shape: (N, ...) of all inputs.
         name: the name for them in errors.
-        as_features: whether they are taken for features.
-        fit: how they are to be resized or cropped.
+        as_features: whether they are taken for features. Images are not checked here.
+        fit: how the user wants them resized or cropped.
     """
     if not as_features:
         return
@@ -170,22 +170,23 @@ def fitted(x: Array, fit: Fit | None, where: Where) -> Array:
     """Return images (N, C, H, W), each resized and cropped as `fit` says.
 
     Args:
-        x: the images.
-        fit: None: they stay as they are.
+        x: the images, all of one size, uint8 or float32.
+        fit: how to resize and crop them; None: they stay as they are.
         where: names one image in errors.
     """
     if fit is None or not len(x):
         return x
 
-    number, channels, *before = x.shape
-    sides = (before[0], before[1])
-    whole = fit.scaled(sides)
+    number, channels, height, width = x.shape
+    sides = (height, width)
+    # First the whole image is scaled, then its centre is cut out.
+    scaled_sides = fit.scaled(sides)
     window = fit.sides(sides, where(0))
     # One channel at a time, as PIL has no mode for floats in several channels.
     planes = [
-        np.asarray(cut_centre(scaled(Image.fromarray(plane), whole), window))
+        np.asarray(cut_centre(scaled(Image.fromarray(plane), scaled_sides), window))
         for plane in x.reshape(-1, *sides)
     ]
     out = np.stack(planes).reshape(number, channels, *window)
-    # Interpolation may leave the range of floats a little.
+    # Interpolation may bring floats a little out of [0, 1].
     return np.clip(out, 0.0, 1.0) if out.dtype == np.float32 else out

@@ -32,16 +32,16 @@ from randsmooth.errors import WrongData
 
 FLOATS_OF_NUMPY = {torch.float16, torch.float32, torch.float64}
 
-# Sizes that an axis of channels usually has.
+# The usual numbers of channels: grey and RGB.
 USUAL_CHANNELS = {1, 3}
-# Channels of images that are neither grey nor RGB; theirs must come first.
+# The most channels of other images. Their channels must come first.
 MOST_CHANNELS = 64
 
 
 def as_array(x: Any, name: str) -> Array:
-    """Return a tensor, or what NumPy takes for an array, as an array.
+    """Return a tensor, or anything else that NumPy can read, as an array.
 
-    Nothing is copied where that is not needed.
+    Values are copied only where that is needed.
 
     Args:
         x: the values. bfloat16 and other floats that NumPy lacks become float32, which
@@ -94,12 +94,14 @@ def _of_tensor(x: Tensor, name: str) -> Array:
     values = x.detach().cpu()
     if values.is_floating_point() and values.dtype not in FLOATS_OF_NUMPY:
         values = values.float()
-    # torch only notes that numbers are conjugated or negated, as NumPy does not know.
+    # torch may only note that numbers are to be conjugated or negated. NumPy knows no such
+    # notes, so it is done here.
     array: Array = values.resolve_conj().resolve_neg().numpy()
     return array
 
 
 def _check_unmasked(x: np.ma.MaskedArray[Any, Any], name: str) -> None:
+    """Raise WrongData where a cell is masked, so has no value."""
     if np.ma.is_masked(x):
         masked = np.argwhere(np.ma.getmaskarray(x)).tolist()
         raise WrongData(
@@ -109,7 +111,14 @@ def _check_unmasked(x: np.ma.MaskedArray[Any, Any], name: str) -> None:
 
 
 def _unreadable(x: Any, name: str, error: Exception) -> WrongData:
-    """Return the problem of a value that NumPy cannot read as an array."""
+    """Return the problem of a value that NumPy cannot read as an array.
+
+    Args:
+        x: the value.
+        name: the name for it.
+        error: what NumPy raised.
+    """
+    # Most often parts of a list have several shapes.
     parts = list(x) if isinstance(x, list | tuple) else []
     shapes = [_shape_of(part) for part in parts]
     for place, shape in enumerate(shapes):
@@ -135,12 +144,12 @@ def _shape_of(part: Any) -> tuple[int, ...]:
 def images_first(x: Array, name: str, total: int | None = None) -> Array:
     """Return images as (N, C, H, W).
 
-    Grey images (N, H, W) get an axis of channels, and channels that come last move.
+    Grey images (N, H, W) get an axis of channels. Channels that come last are moved.
 
     Args:
         x: the pixels of N images.
         name: the name for them in errors.
-        total: how many images there should be, where labels tell.
+        total: the number of labels, so of images; None: there are no labels.
 
     Raises:
         WrongData: another shape, or one that can be read in two ways.
@@ -148,10 +157,10 @@ def images_first(x: Array, name: str, total: int | None = None) -> Array:
     if x.ndim == 3 and _are_grey_images(x, total):
         return x[:, None]
     if x.ndim == 4:
-        first, last = _may_be_channels(x)
+        second, last = _may_be_channels(x)
         if last and x.shape[1] not in USUAL_CHANNELS:
-            return np.moveaxis(x, 3, 1)
-        if first and not last:
+            return np.moveaxis(x, source=3, destination=1)
+        if second and not last:
             return x
     if x.ndim == 1:
         raise WrongData(
@@ -168,23 +177,28 @@ def images_first(x: Array, name: str, total: int | None = None) -> Array:
 
 
 def _are_grey_images(x: Array, total: int | None) -> bool:
-    """Return whether (N, H, W) is surely no single image (C, H, W) or (H, W, C)."""
+    """Return whether an array of three axes holds grey images (N, H, W).
+
+    It could also be a single image (C, H, W) or (H, W, C). It is not if there are N labels,
+    or if neither the first nor the last axis has a usual number of channels.
+    """
     return total == len(x) or USUAL_CHANNELS.isdisjoint({x.shape[0], x.shape[2]})
 
 
 def _may_be_channels(x: Array) -> tuple[bool, bool]:
     """Return whether the second and the last axis of (N, ., ., .) may be channels."""
     _, second, *others = x.shape
-    first_has_channels = second in USUAL_CHANNELS or (
+    second_may_be = second in USUAL_CHANNELS or (
         second <= MOST_CHANNELS and second < min(others)
     )
-    return first_has_channels, x.shape[3] in USUAL_CHANNELS
+    return second_may_be, x.shape[3] in USUAL_CHANNELS
 
 
 def column_names(x: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a DataFrame, where they are texts.
+    """Return the names of the columns of a DataFrame; none for an array.
 
-    Numbers only count the columns.
+    A DataFrame without names has numbers as names, which only count the columns: then the
+    answer is empty too.
 
     Example:
         >>> import pandas as pd
@@ -200,24 +214,24 @@ def column_names(x: Any) -> tuple[str, ...]:
 
 
 def features(x: Any, y: Any = None) -> TensorImages:
-    """Return inputs of any shape and scale, which could be taken for images otherwise.
+    """Return inputs of any scale as features, where they might be taken for images.
 
-    Arrays are taken for features by themselves where they have the shape (N, d), or
-    (N, C, T) and a value below 0. Inputs of three axes are always images.
+    `load` takes arrays for features where they have the shape (N, d), or the shape (N, C, T)
+    and a value below 0. Inputs with three axes each are always images.
 
     Args:
-        x: (N, ...), numbers.
-        y: (N,) labels, or None.
+        x: numbers (N, ...).
+        y: labels (N,), or None.
 
     Raises:
-        WrongData: an input has three axes, or values or labels cannot be used.
+        WrongData: each input has three axes, or values or labels cannot be used.
 
     Example:
         >>> spectra = features(np.ones((5, 2, 100)), [0, 1, 0, 1, 1])
         >>> spectra.spec.shape, spectra.spec.features
         ((2, 100), True)
     """
-    return from_arrays(x, y, "x", Request(None), as_features=True)
+    return from_arrays(x, y, "x", Request(split=None), as_features=True)
 
 
 def from_arrays(
@@ -232,8 +246,8 @@ def from_arrays(
 ) -> TensorImages:
     """Return the images or features in an array, with their labels.
 
-    Images are (N, C, H, W), (N, H, W, C) or (N, H, W), uint8 or float in [0, 1]. Of any
-    other shape, or `as_features`, they are features.
+    Images are (N, C, H, W), (N, H, W, C) or (N, H, W), uint8 or floats in [0, 1]. Arrays of
+    other shapes hold features, and so does any array where `as_features` is True.
 
     Args:
         x: the array or tensor.
@@ -241,8 +255,8 @@ def from_arrays(
         name: the name for x in errors.
         request: the split and the columns that the user asks for.
         source: the name for the data set.
-        as_features: whether they are features, whatever their shape.
-        where: names one input in errors; default: its number.
+        as_features: whether x holds features, whatever its shape.
+        where: names one input in errors; default: by its index.
 
     Raises:
         WrongData: values, shapes or labels that cannot be used; the message names the
@@ -284,12 +298,13 @@ def from_arrays(
 
 
 def _by_number(name: str, as_features: bool) -> Where:
-    """Return the function that names an input in errors by its number."""
+    """Return a function that names an input in errors by its index."""
     what = "row" if as_features else "image"
     return lambda index: f"{what} {index} of {name}"
 
 
 def _check_one_label_each(inputs: Array, labels: Array, name: str) -> None:
+    """Raise WrongData unless there are as many labels as inputs."""
     if labels.ndim == 0 or labels.shape[:1] != inputs.shape[:1]:
         raise WrongData(
             f"{name} has the shape {inputs.shape}, and the labels {labels.shape}",
@@ -300,19 +315,21 @@ def _check_one_label_each(inputs: Array, labels: Array, name: str) -> None:
 def _labels(
     y: Any, labels: Array | None, total: int, where: Where, source: str
 ) -> tuple[Tensor, Classes, bool]:
-    """Return labels (N,), class names, and whether these are ordered by the alphabet.
+    """Return labels (N,), class names, and whether the alphabet alone orders the names.
 
     Args:
-        y: as the user gave them.
-        labels: as an array; None: there are none.
+        y: the labels as the user gave them, perhaps categories of pandas.
+        labels: the same as an array; None: there are no labels.
         total: N.
         where: names one input in errors.
         source: names the data in errors.
     """
     if labels is None:
         return no_labels(total), None, False
-    ordered = of_categories(y, where, source)
-    if ordered is not None:
-        return *ordered, False
+    from_categories = of_categories(y, where, source)
+    if from_categories is not None:
+        # The user has ordered the categories.
+        numbers, classes = from_categories
+        return numbers, classes, False
     numbers, classes = labels_of(labels, where, source)
     return numbers, classes, classes is not None

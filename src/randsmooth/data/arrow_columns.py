@@ -9,7 +9,7 @@ from randsmooth.data.encoded import Content, Encoded
 from randsmooth.data.labels import check_names, labels_of, no_labels
 from randsmooth.documents import refused
 
-# What Arrow raises for bytes that are no file of its kind, or one that it cannot read.
+# Errors that Arrow raises for a file of another kind, or a damaged one.
 DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
 
 
@@ -23,25 +23,26 @@ def encoded_rows(
     """Return the compressed images in the rows of a table, with their labels.
 
     Args:
-        rows: how many.
-        labels: the column of their labels; None: there is none.
-        names: of the classes, where the table says them.
+        rows: the number of rows.
+        labels: the column of the labels; None: there are no labels.
+        names: the names of the classes, where the table gives them; else None or empty.
         source: names the table in errors.
-        content: gives the bytes of each image.
+        content: returns the bytes of each image.
 
     Raises:
-        Problem: the column holds no labels.
+        Problem: the column holds something else than labels.
     """
     if labels is None:
         return Encoded(no_labels(rows), None, source, content)
 
-    # Damaged labels may be places in a dictionary without entries.
+    # Damaged labels may be indices beyond the dictionary of a column.
     with refused(f"the labels of {source} cannot be read", (IndexError, *DAMAGED)):
         values = labels.to_numpy()
     numbers, classes = labels_of(
         values, lambda index: f"image {index} of {source}", source
     )
-    # Names that the table gives have an order, others that of the alphabet.
+    # Names that the table gives come in an order. Those that are found among the labels are
+    # in the order of the alphabet.
     alphabetical = classes is not None and not names
     if names:
         classes = check_names(names, source)
@@ -49,7 +50,11 @@ def encoded_rows(
 
 
 def named_cells(cells: list[Any], names: Sequence[str] | None) -> list[Any]:
-    """Return the cells of a column by their names, where numbers stand for `names`.
+    """Return the cells of a column, with the names for which its numbers stand.
+
+    Args:
+        cells: the cells.
+        names: the names, of which a cell gives the index; None: the cells are no indices.
 
     Example:
         >>> named_cells([1, 0, 7], ["train", "test"])

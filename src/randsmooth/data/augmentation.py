@@ -1,4 +1,7 @@
-"""Random changes of training images, which do not depend on how a batch is divided."""
+"""Random changes of training images.
+
+Those of an image do not depend on how a batch is divided among devices.
+"""
 
 from typing import NamedTuple
 
@@ -6,21 +9,22 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import pad
 
-# The width, in pixels, of the black border on each side. A random crop may take a part
-# of it.
+# The width, in pixels, of the black border that an image gets on each side. A random crop
+# may contain parts of it.
 PADDING = 4
 
 
 class Draws(NamedTuple):
     """The random numbers of an augmentation.
 
-    They are drawn for a whole batch, of which only some images may be at hand: so those
-    of an image do not depend on how the batch is divided.
+    A batch may be divided among devices, so that only some of its images are at hand. The
+    numbers are always drawn for the whole batch. So those of an image do not depend on how
+    the batch is divided.
 
     Attributes:
-        generator: what they are drawn from.
-        first: the place in the batch of the first image at hand.
-        total: images of the whole batch; None: all of them are at hand.
+        generator: the generator of the numbers.
+        first: the index in the whole batch of the first image at hand.
+        total: the number of images in the whole batch; None: all of them are at hand.
 
     Example:
         >>> from randsmooth.data import load
@@ -34,10 +38,10 @@ class Draws(NamedTuple):
     total: int | None = None
 
     def of(self, batch: int) -> tuple[int, slice]:
-        """Return for how many images to draw, and which of these are at hand.
+        """Return for how many images to draw, and which of the drawn numbers to use.
 
         Args:
-            batch: how many are at hand.
+            batch: the number of images at hand.
         """
         return self.total or batch, slice(self.first, self.first + batch)
 
@@ -50,8 +54,8 @@ def augmented(x: Tensor, kind: str, draws: Draws) -> Tensor:
 
     Args:
         x: the images.
-        kind: the augmentation of their data set.
-        draws: what it is drawn from.
+        kind: the augmentation of their data set, `DatasetSpec.augment`.
+        draws: the random numbers.
     """
     if kind == "crop":
         return random_crop(x, draws)
@@ -65,10 +69,11 @@ def random_crop(x: Tensor, draws: Draws) -> Tensor:
     batch, _, height, width = x.shape
     total, at_hand = draws.of(batch)
     generator = draws.generator
+    # The upper left corner of each window, in the padded image.
     corners = torch.randint(
-        0,
-        2 * PADDING + 1,
-        (2, total),
+        low=0,
+        high=2 * PADDING + 1,
+        size=(2, total),
         generator=generator,
         device=generator.device,
     )
@@ -76,7 +81,8 @@ def random_crop(x: Tensor, draws: Draws) -> Tensor:
 
     # All windows of an image, as a view: (B, C, 9, 9, H, W).
     padded = pad(x, (PADDING, PADDING, PADDING, PADDING))
-    windows = padded.unfold(2, height, 1).unfold(3, width, 1)
+    windows = padded.unfold(2, height, step=1).unfold(3, width, step=1)
+    # One window for each image.
     images = torch.arange(batch, device=x.device)
     return windows[images, :, top, left].contiguous()
 

@@ -7,10 +7,10 @@ from randsmooth.errors import BadValue
 
 
 def take(total: int, n: int) -> Tensor:
-    """Return `n` indices spread evenly over 0..total-1: floor(i * total / n).
+    """Return `n` indices spread evenly over 0..total-1: floor(i * total / n), i = 0..n-1.
 
     Returns:
-        (n,) int64.
+        (n,) int64, ascending.
 
     Raises:
         BadValue: unless 1 <= n <= total.
@@ -30,7 +30,7 @@ def take(total: int, n: int) -> Tensor:
 
 
 def sample(total: int, most: int) -> list[int]:
-    """Return the indices of at most `most` inputs of `total`, spread evenly.
+    """Return the indices of `most` inputs of `total`, spread evenly, or of all if fewer.
 
     Example:
         >>> sample(10, 4), sample(3, 4)

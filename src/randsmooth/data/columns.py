@@ -7,11 +7,11 @@ from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import NotFound, Setting, WrongData
 
-# The name of the label column that says there are no labels.
+# A user gives this as the label column where there are no labels.
 NONE = "none"
 
-# Usual names of a column. Those of the first group of which one is there are meant;
-# where several of them are, the user is asked.
+# Usual names of the columns, in groups. The first group with a column in the table counts.
+# If several columns of that group are there, an error asks the user which one is meant.
 IMAGE_NAMES = (
     ("image", "img", "images", "pixel_values"),
     ("x", "X", "data", "path", "file", "file_name", "filename", "image_path"),
@@ -45,10 +45,10 @@ class ColumnNames:
     label: str | None = None
 
     def find(self, names: Iterable[str], source: str) -> tuple[str, str | None]:
-        """Return the names of the image and the label column.
+        """Return the names of the image column and of the label column.
 
-        The latter is None where there are no labels: that is where the user says so, or
-        where there is an image column and nothing else.
+        The label column is None where there are no labels: the user says so, or the table
+        has an image column and no other.
 
         Args:
             names: the columns that there are.
@@ -65,9 +65,15 @@ class ColumnNames:
     def label_among(
         self, names: list[str], source: str, image: str | None = None
     ) -> str | None:
-        """Return the label column among `names` but `image`; None: there are no labels.
+        """Return the name of the label column, or None where there are no labels.
 
-        Errors are those of `find`.
+        Args:
+            names: the columns that there are.
+            source: names the table in errors.
+            image: the image column, which is not the label column; None: there is none.
+
+        Raises:
+            Problem: in the cases of `find`.
         """
         if self.label is None and not {*names} - {image}:
             return None
@@ -77,7 +83,7 @@ class ColumnNames:
         return _column(self.label, LABEL_NAMES, names, source, image)
 
 
-# What a user asks for who names no columns.
+# The request of a user who names no columns.
 USUAL = ColumnNames()
 
 
@@ -88,24 +94,29 @@ def _column(
     source: str,
     taken: str | None = None,
 ) -> str:
-    """Return the column that is `asked` for, else the one with a `usual` name.
+    """Return the column that the user asks for, or else the one with a usual name.
 
     Args:
-        asked: the user's name of it; None: none.
-        usual: groups of names, of which the first that is there counts.
+        asked: the name that the user gives; None: the user gives none.
+        usual: IMAGE_NAMES or LABEL_NAMES.
         names: the columns that there are.
         source: names the table in errors.
-        taken: the one of them that holds something else.
+        taken: a column that holds something else, and is passed over; None: there is none.
 
     Raises:
-        Problem: there is none, or several could be meant.
+        Problem: there is no such column, or several could be meant.
     """
     groups = usual if asked is None else ((asked,),)
     others = [name for name in names if name != taken]
     for group in groups:
         columns = _called(group, others)
         if len(columns) > 1:
-            raise _several(columns, asked is not None, usual is LABEL_NAMES, source)
+            raise _several(
+                columns,
+                is_asked=asked is not None,
+                are_labels=usual is LABEL_NAMES,
+                source=source,
+            )
         if columns:
             return columns[0]
 
@@ -117,29 +128,33 @@ def _column(
 
 
 def _called(group: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the `names` that are in a `group`, however their letters are composed."""
+    """Return those `names` that are in `group`.
+
+    A letter with an accent may be stored as one character in the one, and as two in the
+    other (see `composed`).
+    """
     wanted = {composed(name) for name in group}
     return [name for name in names if composed(name) in wanted]
 
 
 def _several(
-    columns: Sequence[str], asked: bool, labels: bool, source: str
+    columns: Sequence[str], *, is_asked: bool, are_labels: bool, source: str
 ) -> WrongData:
-    """Return the problem of columns of which each could be meant.
+    """Return the problem of several columns that could be meant.
 
     Args:
-        columns: two or more.
-        asked: whether a user gave their name.
-        labels: whether they hold labels, else images.
+        columns: the names of these columns.
+        is_asked: whether the user gave their name, which they share.
+        are_labels: whether a column of labels is looked for, or one of images.
         source: names the table.
     """
-    if asked or len(set(columns)) == 1:
+    if is_asked or len(set(columns)) == 1:
         return WrongData(
             f"{source} has the column {columns[0]!r} twice", fix="rename one of them"
         )
 
-    option = "label_column" if labels else "image_column"
-    content = "labels" if labels else "images"
+    option = "label_column" if are_labels else "image_column"
+    content = "labels" if are_labels else "images"
     names = " and ".join(repr(name) for name in columns)
     return WrongData(
         f"{source} has the columns {names}, and either may hold the {content}",

@@ -16,8 +16,8 @@ SHARE_OF_AREA = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
 ATTEMPTS = 10
 
-# Uniform numbers that one of them uses: share and ratio for each attempt, the place of
-# the corner across and down, and whether it is mirrored.
+# How many uniform numbers one random crop takes: two for each attempt (share and ratio), two
+# for the place of the corner (across and down), and one for mirroring.
 DRAWS = 2 * ATTEMPTS + 3
 
 
@@ -57,6 +57,7 @@ def random_resized_crop(
         draws: DRAWS uniform numbers in [0, 1), one row of `crop_draws`.
         sides: height and width to scale to.
     """
+    # The first 2 * ATTEMPTS numbers are those of `_window`.
     *_, across, down, mirror = draws
     width, height = _window(image.size, draws)
     left = int(across * (image.width - width + 1))
@@ -71,13 +72,18 @@ def random_resized_crop(
 
 
 def _window(size: tuple[int, int], draws: Sequence[float]) -> tuple[int, int]:
-    """Return width and height, in pixels, of the first drawn window that fits.
+    """Return width and height, in pixels, of the first drawn window that fits into an image.
 
-    Where none does, it is the largest window that is allowed.
+    If no window fits, the answer is the largest one with a ratio within RATIO.
+
+    Args:
+        size: width and height of the image.
+        draws: as in `random_resized_crop`; the share and the ratio of attempt k are the
+            numbers at 2 k and 2 k + 1.
     """
     full_width, full_height = size
     least_ratio, most_ratio = RATIO
-    # Of the logarithm, so that a window is as often wide as it is tall.
+    # The logarithm is uniform, so that as many windows are wide as are tall.
     logs_of_ratio = (math.log(least_ratio), math.log(most_ratio))
 
     for attempt in range(ATTEMPTS):
@@ -89,13 +95,13 @@ def _window(size: tuple[int, int], draws: Sequence[float]) -> tuple[int, int]:
         if 0 < width <= full_width and 0 < height <= full_height:
             return width, height
 
-    # Of an image that is longer than any window, no drawn one may fit.
+    # This happens for images that are much longer than wide, or wider than long.
     widest = max(1, min(full_width, round(full_height * most_ratio)))
     tallest = max(1, min(full_height, round(widest / least_ratio)))
     return widest, tallest
 
 
 def _between(limits: tuple[float, float], uniform: float) -> float:
-    """Return the number between two limits to which one in [0, 1) corresponds."""
+    """Return the number that lies between two limits as `uniform` lies between 0 and 1."""
     low, high = limits
     return low + uniform * (high - low)

@@ -17,10 +17,12 @@ SPLITS = ("train", "test")
 
 Augmentation = Literal["none", "crop", "crop-flip", "random-resized-crop-flip"]
 
-# A data set whose largest split takes more bytes once decoded is read image by image.
+# A data set whose largest split would take more bytes than this once decoded is read image by
+# image.
 IN_MEMORY_BYTES = 4 * 2**30
 
-# The architecture that is trained for images of a shape; for others by their size.
+# The shape of images -> the architecture that is trained for them. For other shapes the size
+# decides, see `arch_for`.
 ARCH_FOR = {(1, 28, 28): "lenet", (3, 32, 32): "resnet110"}
 
 # The longest side, in pixels, of images for which the small CNN is trained.
@@ -52,9 +54,9 @@ class ReadingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Categories:
-    """A column of features that holds no numbers.
+    """A column of features that holds categories, such as names of cities, and no numbers.
 
-    Each of its values is told by a code, which has no other meaning.
+    Each value has a code, a number without any other meaning.
 
     Attributes:
         name: the name of the column.
@@ -76,11 +78,12 @@ class Categories:
     dtype: Any
 
     def decoded(self, column: NDArray[np.float64]) -> Any:
-        """Return the pandas Series of the values that these codes (B,) stand for.
+        """Return the values that codes (B,) stand for, as a pandas Series.
 
-        A number that is no code stands for the value of the code before it.
+        A number that is no code stands for the value of the next smaller code, and below
+        all codes for that of the first.
         """
-        # Imported here, since pandas takes long to load.
+        # pandas takes long to load.
         import pandas as pd
 
         places = np.searchsorted(self.codes, column, side="right") - 1
@@ -89,7 +92,7 @@ class Categories:
 
 
 def files_called_like_splits() -> dict[str, tuple[str, ...]]:
-    """Return each split of a data set -> its name alone, which its files have."""
+    """Return split -> the names of its files, for a data set whose files have its name."""
     return {split: (split,) for split in SPLITS}
 
 
@@ -229,15 +232,17 @@ def spec_of_own_data(
     """Return the spec of a user's own data.
 
     Args:
-        name: the name for them.
+        name: the name of the data set.
         sizes: split -> number of inputs.
         shape: the shape of one input.
-        classes: their names, in the order of the labels.
-        named: whether the data name their classes; where they do not, a model may know
-            more of them.
+        classes: the names of the classes, in the order of the labels.
+        named: whether the data name their classes. If they only number them, a model may
+            know more classes than occur in the data.
         fit: how images are resized and cropped.
-        alphabetical: whether the names have no order but that of the alphabet.
+        alphabetical: whether the classes are numbered in the order of the alphabet, only
+            because their names have no other order.
     """
+    # The name of data from a URL may hold a password.
     name = without_credentials(name)
     total = sum(sizes.values())
     return DatasetSpec(
@@ -265,7 +270,7 @@ def refitted(spec: DatasetSpec, fit: Fit | None) -> DatasetSpec:
         crop=usual.crop if fit.crop is None else fit.crop,
     )
     if spec.resize is not None and fit.crop is not None:
-        # Its images are of any size, so that the crop alone says what becomes of them.
+        # Images of the data set have different sizes. Cropping gives all of them one.
         height, width = fit.crop
     else:
         before = (spec.shape[1], spec.shape[2])
@@ -274,7 +279,7 @@ def refitted(spec: DatasetSpec, fit: Fit | None) -> DatasetSpec:
 
 
 def arch_for(shape: tuple[int, ...]) -> str:
-    """Return the architecture that is trained for images of `shape`; else ""."""
+    """Return the architecture that is trained for images of `shape`; "" for features."""
     if not is_image(shape):
         return ""
     if shape in ARCH_FOR:

@@ -29,19 +29,19 @@ from randsmooth.errors import NotFound, TooLarge, WrongData
 # The modes of ImageNet's images that are not RGB.
 TO_RGB = ("L", "P", "RGBA", "CMYK")
 
-# The formats that are decoded: some others that PIL knows start other programs.
+# The formats that are decoded. For some others, PIL would start other programs.
 FORMATS = ["PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM"]
-# A PIL that has not heard of AVIF warns of the question.
+# An old PIL does not know AVIF, and warns when it is asked about it.
 with warnings.catch_warnings(action="ignore"):
     if features.check("avif"):
         FORMATS.append("AVIF")
 
-# Pixels of one image, as its header says and after scaling; ImageNet's largest image
-# has 61 million.
+# The most pixels of one image, by its header and after scaling. ImageNet's largest image has
+# 61 million.
 MOST_PIXELS = 2**26
 
-# Scans of one JPEG: programs write about ten, and a few more stand in the thumbnails of
-# its head.
+# The most scans of one JPEG. Programs write about ten, and the thumbnails in its head may
+# have a few more.
 MOST_SCANS = 50
 
 # The two bytes that begin a scan of a JPEG; compressed data hold them nowhere.
@@ -52,15 +52,15 @@ START_OF_SCAN = b"\xff\xda"
 MOST_SWELLING = 64
 SMALL_BYTES = 2**27
 
-# What makes images white whose pixels are 0 and 1.
+# The advice for images whose pixels are 0 and 1, if 1 means white.
 WHITE = "save 255 times its pixels, or one bit a pixel,"
 
-# Python's filters of warnings are shared by all threads.
+# Python's filters of warnings are shared by all threads, so one thread at a time changes them.
 _filtering_warnings = Lock()
 
 
 class ImageHeader(NamedTuple):
-    """What the header of an image says: PIL's mode, and its sides once upright."""
+    """What the header of an image says: PIL's mode, and the sides of the upright image."""
 
     mode: str
     height: int
@@ -68,10 +68,10 @@ class ImageHeader(NamedTuple):
 
 
 def opened(path: str | Path) -> IO[bytes]:
-    """Return the file at `path`, opened.
+    """Open the file at `path`, and return it.
 
     Raises:
-        NotFound: there is none, but a folder, say, or a pipe that never ends.
+        NotFound: there is no plain file. A pipe, say, might never end.
         WrongFile: it cannot be read.
     """
     if not Path(path).is_file():
@@ -81,12 +81,12 @@ def opened(path: str | Path) -> IO[bytes]:
 
 
 def check_swelling(file: Path, holds: int, packed: int) -> None:
-    """Raise WrongData where a file may be made to fill the memory.
+    """Raise WrongData where a file holds so much that it may be made to fill the memory.
 
     Args:
-        file: names it in the error.
-        holds: bytes of what it holds.
-        packed: the bytes of the packed image.
+        file: the file, for the error.
+        holds: how many bytes its content takes once it is decompressed.
+        packed: how many bytes the file takes.
     """
     most = max(SMALL_BYTES, MOST_SWELLING * packed)
     if holds > most:
@@ -99,12 +99,12 @@ def check_swelling(file: Path, holds: int, packed: int) -> None:
 def check_brightest(value: int, what: str, way_out: str) -> None:
     """Raise WrongData where the brightest of 8-bit pixels is 1.
 
-    That is almost black, and may be meant as white.
+    A value of 1 in 255 is almost black, but its user may have meant white.
 
     Args:
         value: the value of the brightest pixel.
-        what: the images, and what else is said of them.
-        way_out: how they are made white.
+        what: the beginning of the message, which names the images.
+        way_out: the advice how to save white.
     """
     if value == 1:
         raise WrongData(
@@ -153,10 +153,10 @@ def image_header(
 def _image(
     stream: IO[bytes], where: str, most: int = MOST_PIXELS
 ) -> Iterator[Image.Image]:
-    """Give the image in `stream`, of a size that can be decoded.
+    """Open the image in `stream`, once its size was checked, for the block.
 
-    The caller decodes it, in parallel with others. Whatever a decoder raises becomes a
-    Problem: damage makes it raise whatever it likes.
+    The block decodes it, while other threads decode other images. Whatever a decoder raises
+    becomes a Problem, since a damaged image may make it raise anything.
     """
     with refused(f"{where} cannot be decoded"):
         with _filtering_warnings, warnings.catch_warnings(action="ignore"):
@@ -166,18 +166,24 @@ def _image(
                 # PIL reads its tags again while it decodes, and would warn again.
                 image.load()
             elif "exif" in image.info:
-                # PIL keeps what it has read: damaged EXIF data turn no image later, and
-                # warn of nothing.
+                # PIL keeps what it has read. So damaged EXIF data cannot warn later, outside
+                # of this filter.
                 image.getexif()
         with image:
             yield image
 
 
 def _opened_image(stream: IO[bytes], where: str, most: int) -> Image.Image:
-    """Return the image in `stream`, of which PIL has read the header alone."""
+    """Return the image in `stream`, of which PIL has read only the header.
+
+    Raises:
+        WrongData: it is no image of a format that is decoded.
+        TooLarge: PIL itself refuses it for its size.
+    """
     try:
         return Image.open(stream, formats=FORMATS)
     except UnidentifiedImageError as error:
+        # It may be a text that stands for the image, such as a pointer of Git LFS.
         stream.seek(0)
         instead = stands_for(stream.read(HEAD_BYTES))
         if instead:
@@ -192,6 +198,7 @@ def _opened_image(stream: IO[bytes], where: str, most: int) -> Image.Image:
 
 
 def _check_pixels(width: int, height: int, where: str, most: int = MOST_PIXELS) -> None:
+    """Raise WrongData for an image with more than `most` pixels."""
     if width * height > most:
         raise WrongData(
             f"{where} is not decoded: {height} x {width} pixels are more than the "
@@ -202,7 +209,7 @@ def _check_pixels(width: int, height: int, where: str, most: int = MOST_PIXELS) 
 def _check_scans(stream: IO[bytes], where: str) -> None:
     """Raise WrongData for a JPEG of many scans.
 
-    Each of them goes over all pixels, so that a small file takes long.
+    Each scan goes over all pixels, so a small file could take very long.
     """
     place = stream.tell()
     stream.seek(0)
@@ -224,6 +231,7 @@ def _fitted(
     It is resized and cropped where the spec says so, and checked where it does not.
     """
     channels, height, width = spec.shape
+    # An image has 1 or 3 channels. For another number no mode is right.
     mode = MODES.get(channels, "none")
     if spec.convert:
         image = converted(upright(image), channels, where)
@@ -237,7 +245,7 @@ def _fitted(
         if (image.height, image.width) == (height, width):
             return image
 
-    # What its spec converts has the right mode by now, so that its size is wrong.
+    # A converted image has the right mode by now, so only its size can be wrong.
     way_out = RESIZE if spec.convert and image.mode == mode else "convert it"
     raise WrongData(
         f"{where} is {image.height}x{image.width} in mode {image.mode}; {spec.name} "
@@ -247,7 +255,7 @@ def _fitted(
 
 
 def _resized(image: Image.Image, spec: DatasetSpec, where: str) -> Image.Image:
-    """Return `image` resized and cropped as `spec` says; as it is where it does not."""
+    """Return `image` resized and cropped as `spec` says, or unchanged if it says nothing."""
     if spec.fitting is None:
         return image
 

@@ -1,4 +1,4 @@
-"""A split of images where they lie: read when they are asked for."""
+"""A split of images that stay where they lie, and are read when they are asked for."""
 
 import io
 from abc import ABC, abstractmethod
@@ -17,14 +17,15 @@ from randsmooth.data.decode import decode, opened
 from randsmooth.data.labels import NO_LABEL, Classes
 from randsmooth.errors import WrongData
 
-# Images that a thread decodes before it asks for more: enough that the asking costs
+# How many images a thread decodes before it asks for more. With so many, the asking costs
 # little, even for small PNGs.
 IMAGES_AT_A_TIME = 16
 
-# What to call each image: its file, or a text.
+# The name of each image in errors: its file, or a text.
 Names = Sequence[Path | str]
 
-# Gives the bytes of image `index`, or the file that holds them; None: there are none.
+# A function that returns the bytes of the image with an index, or the file that holds them;
+# None: there are none.
 Content = Callable[[int], bytes | Path | None]
 
 
@@ -32,13 +33,13 @@ class Source(ABC):
     """The images of a split where they lie, read when they are asked for.
 
     Attributes:
-        classes: the class names that the data themselves give; None where they give
-            none.
-        alphabetical: whether the data give these no order, so that they are in that of
-            the alphabet.
-        name: the name for it in errors.
-        names: the names of the images in errors, besides their positions: their files,
-            where each has one; or empty.
+        classes: the class names that the data themselves give; None where they only
+            number the classes.
+        alphabetical: whether the classes are in the order of the alphabet, only because
+            the data give them no other order.
+        name: the name for the split in errors.
+        names: the names of the images in errors, besides their indices, such as their
+            files; empty where they have none.
         threads: whether several threads may read at the same time.
         labelled: whether the images have labels.
     """
@@ -53,8 +54,8 @@ class Source(ABC):
         """Make a source.
 
         Args:
-            labels: (N,), NO_LABEL throughout where there are none; None where the
-                subclass finds them one by one.
+            labels: (N,), NO_LABEL throughout for images without labels; None: the subclass
+                finds labels by itself, one by one.
             classes: see the attribute of this class.
             name: see the attribute.
             names: see the attribute.
@@ -107,7 +108,7 @@ class Source(ABC):
         spec: DatasetSpec,
         draws: Sequence[Sequence[float]] | None = None,
     ) -> Tensor:
-        """Return the images at `indices` (B,) by a pool of threads: (B, C, H, W).
+        """Return the images (B, C, H, W) at `indices` (B,), read by a pool of threads.
 
         Raises:
             Problem: an image cannot be used; the message names the first such image by
@@ -128,7 +129,8 @@ class Source(ABC):
 
         starts = range(0, len(wanted), IMAGES_AT_A_TIME)
         with ThreadPoolExecutor() as pool:
-            # map() raises here what a thread raised, and drops what has not begun.
+            # The loop waits for all threads. It raises what one of them raised, and drops
+            # what was not begun.
             for _ in pool.map(read_some, starts):
                 pass
         return torch.from_numpy(pixels)

@@ -1,4 +1,4 @@
-"""Splits of compressed images: the facts that follow from them, and their batches."""
+"""Splits of compressed images: the spec that follows from them, and images of a split."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,23 +19,23 @@ from randsmooth.data.request import Request
 from randsmooth.documents import shown
 from randsmooth.errors import Problem, WrongData
 
-# Images, evenly spread, whose sizes, modes and brightest pixels are looked at.
+# The most images whose sizes, modes and brightest pixels are looked at, evenly spread.
 SAMPLED_IMAGES = 10_000
 
 
 def spec_of_splits(
     name: str, splits: Mapping[str, Encoded], fit: Fit | None = None
 ) -> DatasetSpec:
-    """Return the facts that follow from splits themselves.
+    """Return the spec of a user's data set, as its images and labels show it.
 
-    They follow from the training split where there is one. Images of one size keep it,
-    with no augmentation; those of several must be brought to one by `fit`. Grey images
-    stay grey; if some are in colour, all are RGB.
+    The training split decides, or another where there is none. Images of one size keep it,
+    and are trained on without augmentation; those of several sizes must be brought to one by
+    `fit`. Grey images stay grey; if some are in colour, all are RGB.
 
     Args:
         name: the name for the data set.
-        splits: the images of each.
-        fit: how they are resized and cropped.
+        splits: split -> its images.
+        fit: how the user wants them resized and cropped.
 
     Raises:
         Problem: an empty split, an image without a header, images of several sizes, or
@@ -75,7 +75,7 @@ def spec_of_splits(
 
 
 def _headers(encoded: Encoded) -> set[ImageHeader]:
-    """Return the facts in the headers of (some of) the images."""
+    """Return the different headers among at most SAMPLED_IMAGES images."""
     headers = set[ImageHeader]()
     for index in sample(len(encoded), SAMPLED_IMAGES):
         with encoded.open(index) as stream:
@@ -112,13 +112,13 @@ def images_of_split(
 
 
 def _brightest(spec: DatasetSpec, encoded: Encoded) -> int:
-    """Return the value of the brightest pixel of (some of) the images.
+    """Return the value of the brightest pixel among at most SAMPLED_IMAGES images.
 
-    None is read after the first that has one above 1.
+    Reading stops at the first image with a value above 1: only whether there is one matters.
     """
     brightest = 0
     for index in sample(len(encoded), SAMPLED_IMAGES):
-        # What is wrong with an image is told once it is asked for.
+        # An image that cannot be used is reported when it is asked for.
         with suppress(Problem):
             brightest = max(brightest, int(encoded.read(index, spec).max()))
         if brightest > 1:
@@ -127,12 +127,12 @@ def _brightest(spec: DatasetSpec, encoded: Encoded) -> int:
 
 
 def number_alike(splits: Mapping[str, Encoded], source: object) -> None:
-    """Number the named classes of each split as the training split does.
+    """Give classes that have names the numbers that they have in the training split.
 
-    Another split may lack some of them.
+    Another split numbers its classes by itself, and may lack some of them.
 
     Args:
-        splits: their labels are changed.
+        splits: split -> its images, whose labels are changed in place.
         source: names the data in errors.
 
     Raises:

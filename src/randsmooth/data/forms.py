@@ -15,13 +15,13 @@ FORMS = (
     "Dataset or DatasetDict of datasets, or what `data.load` gives"
 )
 
-# Of the files that are data sets.
+# The suffixes of files that are data sets by themselves.
 SUFFIXES = (".npz", ".csv", ".tsv", ".jsonl", ".parquet", ".tar")
 
-# The numbers of shards in a pattern of WebDataset.
+# The first and last number in a pattern of shards, as WebDataset writes it: {000..146}.
 BRACES = re.compile(r"\{(\d{1,6})\.\.(\d{1,6})\}")
 
-# How data in files of other kinds come into one that is read, by suffix.
+# The suffix of a file that is not read -> how a user makes one of it that is.
 _SAVE_TORCH = "np.savez('mine.npz', x=x.numpy(), y=y.numpy()) of what torch.load gives"
 _SAVE_HDF5 = "np.savez('mine.npz', x=x, y=y) of what h5py gives"
 _SAVE_PICKLE = "np.savez('mine.npz', x=x, y=y) of what pickle gives, where you trust it"
@@ -45,7 +45,11 @@ CONVERSIONS = {
 
 
 def unknown_form(what: str) -> NotFound:
-    """Return the error for something that is no data set, with the forms that exist."""
+    """Return the error for something that is no data set; it lists the forms of data sets.
+
+    Args:
+        what: the beginning of the message, which says what it is.
+    """
     return NotFound(what, fix=f"a data set is {FORMS}")
 
 
@@ -73,6 +77,7 @@ def shards(path: Path) -> list[Path]:
     first, last = pattern.groups()
     paths = list[Path]()
     for number in range(int(first), int(last) + 1):
+        # As many digits as the first number has.
         written = str(number).zfill(len(first))
         paths.append(path.with_name(BRACES.sub(written, path.name, count=1)))
     return paths

@@ -1,4 +1,4 @@
-"""The height and width of images: as users write them, and how others become them."""
+"""The height and width of images: how users write them, and how images are brought to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from randsmooth.notes import Note
 # The largest height or width, in pixels, that a user may ask for.
 LARGEST_SIDE = 2**14
 
-# The number of image sizes that an error names.
+# The most image sizes that an error lists.
 SIZES_LISTED = 3
 
 # A height, or a height and a width, as "224" and "224x192".
@@ -25,13 +25,13 @@ RESIZE = (
     "give the model's size by resize and crop, such as resize='32x32', before any noise"
 )
 
+# Height and width, in pixels.
 Sides = tuple[int, int]
-"""Height and width, in pixels."""
 
+# A size as users write it: 224, (224, 192) or "224x192", height first, in pixels.
 Size = int | str | Sequence[int]
-"""A size as users write it: 224, (224, 192) or "224x192", height first, in pixels."""
 
-# Values of `resize` of which this process has said that they distort.
+# Values of `resize` about which this process has given a `Note` already.
 _noted_as_distorting = set[Sides]()
 
 
@@ -74,10 +74,12 @@ class Fit:
         window = parse_size("crop", crop)
         if isinstance(window, int):
             window = (window, window)
-        return cls(parse_size("resize", resize), window)
+        return cls(resize=parse_size("resize", resize), crop=window)
 
     def words(self) -> dict[str, str | None]:
         """Return `resize` and `crop` as the command line and headers write them.
+
+        A square crop is written as one number.
 
         Example:
             >>> Fit.of(resize=(64, 48), crop=32).words()
@@ -89,7 +91,7 @@ class Fit:
         return {"resize": written(self.resize), "crop": written(window)}
 
     def scaled(self, sides: Sides) -> Sides:
-        """Return height and width that an image of height and width `sides` gets."""
+        """Return the height and width that scaling gives an image of `sides`."""
         if self.resize is None:
             return sides
         if not isinstance(self.resize, int):
@@ -100,9 +102,9 @@ class Fit:
         return self.resize * height // shorter, self.resize * width // shorter
 
     def sides(self, sides: Sides, where: str) -> Sides:
-        """Return height and width of an image once it was scaled and cut.
+        """Return the height and width of an image once it was scaled and cut.
 
-        A `Note` says so, once, where scaling changes the proportions.
+        Where scaling changes the proportions, a `Note` says so, once.
 
         Args:
             sides: height and width of the image before.
@@ -126,7 +128,14 @@ class Fit:
         return self.crop
 
     def _note_distortion(self, before: Sides, after: Sides, where: str) -> None:
-        """Give a `Note`, once for a `resize`, where it changes the proportions."""
+        """Give a `Note` where scaling changes the proportions, once for each `resize`.
+
+        Args:
+            before: height and width of an image.
+            after: its height and width after scaling.
+            where: names the image.
+        """
+        # A single number keeps the proportions.
         if not isinstance(self.resize, tuple) or self.resize in _noted_as_distorting:
             return
 
@@ -197,7 +206,7 @@ def written(size: int | Sides | None) -> str | None:
 def one_shape(
     channels: int, sides: set[Sides], fit: Fit | None, source: str
 ) -> tuple[int, int, int]:
-    """Return the one shape (C, H, W) that all images of a data set have, or get.
+    """Return the shape (C, H, W) that all images of a data set have, or are brought to.
 
     Args:
         channels: C.

@@ -1,4 +1,4 @@
-"""A split that gives batches: held in memory, or decoded when they are asked for."""
+"""A split that gives batches of images, held in memory or decoded when they are asked for."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from randsmooth.data.encoded import Source
 from randsmooth.data.labels import NO_LABEL, renumbered
 from randsmooth.data.request import Device
 
-# Batches that a streamed split decodes before they are asked for.
+# How many batches a streamed split decodes before they are asked for.
 BATCHES_AHEAD = 3
 
+# Images and their labels.
 Batch = tuple[Tensor, Tensor]
-# Gives what the k-th batch is augmented by; None: it is not augmented.
+# A function that returns the random numbers by which the k-th batch is augmented; None: the
+# batch is not augmented.
 DrawsFor = Callable[[int], Draws | None]
 
 
@@ -70,7 +72,7 @@ class Images(ABC):
         return self.labels[indices.cpu()]
 
     def name_of(self, index: int) -> str:
-        """Return the name for image `index`: a file of its own, else its position."""
+        """Return the name of an image: its file, if it has one to itself, or its index."""
         return f"{self.spec.name}[{index}]"
 
     def batch(
@@ -80,7 +82,7 @@ class Images(ABC):
 
         Args:
             indices: the indices of the images.
-            augment: what the training augmentation of the data set is drawn from; None:
+            augment: the random numbers of the training augmentation of the data set; None:
                 no augmentation.
 
         Returns:
@@ -98,13 +100,12 @@ class Images(ABC):
     def batches(
         self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None
     ) -> Iterator[Batch]:
-        """Give `batch` of each of `chosen` in turn.
+        """Yield the batch of each of `chosen`, as `batch` returns it.
 
         Args:
-            chosen: indices (B,) of the images of each batch.
-            augment_for: gives what the k-th batch is augmented by. Each batch needs a
-                generator of its own, since a streamed split decodes several batches at
-                the same time.
+            chosen: for each batch, the indices (B,) of its images.
+            augment_for: returns the random numbers of the k-th batch. Each batch needs a
+                generator of its own, since a streamed split decodes batches ahead.
         """
         for k, indices in enumerate(chosen):
             yield self.batch(indices, _draws(augment_for, k))
@@ -115,9 +116,10 @@ class Images(ABC):
 
     @abstractmethod
     def in_classes(self, classes: Sequence[str]) -> Images:
-        """Return the same images, whose labels are places among `classes`.
+        """Return the same images, with labels that number `classes`.
 
-        Their own classes are some of these.
+        Args:
+            classes: the names of their classes, and perhaps more, in any order.
         """
 
     @abstractmethod
@@ -125,17 +127,20 @@ class Images(ABC):
         """Return only the images at `indices`, in their order."""
 
     def _labels(self, indices: Tensor) -> Tensor:
+        """Return the labels (B,) of the images at `indices` (B,), on the device."""
         return self.labels_at(indices).to(self.device)
 
     @abstractmethod
     def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
-        """Return the images at `indices` (B,) on the device, not shared with others.
+        """Return the images at `indices` (B,) on the device, in memory of their own.
 
-        They are (B, C, H, W) uint8, or float32 in [0, 1].
+        They are (B, C, H, W) uint8, or float32 in [0, 1]. A random resized crop is done
+        here, since it belongs to decoding; `batch` does all other augmentations.
         """
 
 
 def _draws(augment_for: DrawsFor | None, k: int) -> Draws | None:
+    """Return the random numbers of the k-th batch; None for no augmentation."""
     return None if augment_for is None else augment_for(k)
 
 
@@ -174,8 +179,8 @@ class TensorImages(Images):
         super().__init__(spec, split, device)
         self.pixels = pixels.to(self.device)
         self.labels = labels
-        # A copy on the device: looking up there does not wait for indices that are
-        # there as well.
+        # A copy on the device. Indices that are on the device need not be brought to the
+        # CPU to look labels up, which would wait for all earlier work.
         self._labels_on_device = labels.to(self.device)
 
     def to(self, device: Device) -> TensorImages:
@@ -244,6 +249,7 @@ class StreamedImages(Images):
     def __len__(self) -> int:
         return len(self.chosen)
 
+    # Reading all labels may mean opening all items, so it is done when they are needed.
     @cached_property
     def labels(self) -> Tensor:  # type: ignore[override]
         return self.labels_at(torch.arange(len(self)))
@@ -256,13 +262,14 @@ class StreamedImages(Images):
         return self.source.labels_at(self.chosen[indices.cpu()])
 
     def name_of(self, index: int) -> str:
-        place = int(self.chosen[index])
-        return self.source.file_of(place) or super().name_of(place)
+        index_in_source = int(self.chosen[index])
+        return self.source.file_of(index_in_source) or super().name_of(index_in_source)
 
     def to(self, device: Device) -> StreamedImages:
         return StreamedImages(self.spec, self.split, self.source, device, self.chosen)
 
     def in_classes(self, classes: Sequence[str]) -> StreamedImages:
+        # The same source with other labels: a copy shares the images.
         source = copy.copy(self.source)
         source.labels = renumbered(self.source.labels, self.spec.classes, classes)
         spec = replace(self.spec, classes=tuple(classes))
@@ -275,12 +282,15 @@ class StreamedImages(Images):
     def batches(
         self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None
     ) -> Iterator[Batch]:
-        """Give batches as `Images` does; a background thread decodes a few ahead."""
+        """Yield batches as `Images` does, while a background thread decodes the next ones."""
+        # A user's own data set may not be safe to be read by another thread.
         if not self.source.threads:
             yield from super().batches(chosen, augment_for)
             return
 
-        decoder = ThreadPoolExecutor(1)
+        # One thread for batches, so that they are decoded in turn. Within a batch, the
+        # source has threads of its own.
+        decoder = ThreadPoolExecutor(max_workers=1)
         pending = deque[Future[Batch]]()
         try:
             for k, indices in enumerate(chosen):
@@ -291,13 +301,14 @@ class StreamedImages(Images):
             while pending:
                 yield pending.popleft().result()
         finally:
-            # The caller may have stopped early: what has not begun is dropped.
+            # The caller may have stopped early: batches that were not begun are dropped.
             decoder.shutdown(cancel_futures=True)
 
     def _pixels(self, indices: Tensor, augment: Draws | None) -> Tensor:
         wanted = self.chosen[indices.cpu()]
         draws = None
         if augment is not None and self.spec.augment == "random-resized-crop-flip":
+            # Numbers are drawn for the whole batch, and those of the images at hand used.
             total, at_hand = augment.of(len(wanted))
             draws = crop_draws(total, augment.generator)[at_hand]
         return self.source.read_many(wanted, self.spec, draws).to(self.device)

@@ -38,10 +38,11 @@ from randsmooth.data.request import Request
 from randsmooth.documents import shown
 from randsmooth.errors import WrongData
 
-# What a loader does with items unless it is told otherwise.
+# The functions by which a loader makes batches unless it is told otherwise: with batches, and
+# without.
 USUAL_COLLATION = (default_collate, default_convert)
 
-# Items that are looked at before the others are asked for.
+# How many items are looked at before any is asked for.
 SAMPLED_ITEMS = 32
 
 
@@ -128,7 +129,7 @@ class Items(Source):
     def item(self, index: int) -> Array:
         """Return the pixels (C, H, W) of one item, or its features.
 
-        Its label is looked at.
+        The item's label is kept, so that `labels_at` need not read the item again.
 
         Raises:
             WrongData: it holds no image, no such features, or no label.
@@ -153,7 +154,8 @@ class Items(Source):
             )
         if self.features:
             return array
-        # Two axes are those of one grey image.
+        # An array with two axes is one grey image. As a batch it has three, which only the
+        # number of images tells from a single image in colour.
         total = 1 if array.ndim == 2 else None
         pixels: Array = images_first(array[None], where, total)[0]
         return pixels
@@ -190,8 +192,8 @@ class Items(Source):
 def _pixels(item: Array, spec: DatasetSpec, where: str) -> Array:
     """Return pixels (C, H, W) as uint8 or float32 in [0, 1], resized and cropped.
 
-    One image may be nearly black, so that its own range says little: it is looked at
-    only where it is neither uint8 nor in [0, 1].
+    The range of one image says little, since it may be nearly black. So `check_values`,
+    which looks for wrong scaling, is asked only where pixels are neither uint8 nor in [0, 1].
     """
     in_unit_range = item.dtype.kind == "f" and bool(((item >= 0) & (item <= 1)).all())
     if item.dtype != np.uint8 and not in_unit_range:
@@ -206,7 +208,7 @@ def _label(label: Any, where: str) -> int:
     """Return the label of an item as a number.
 
     Raises:
-        WrongData: it is none.
+        WrongData: it is missing, or no whole number from 0 on.
     """
     if label is None:
         raise _no_label("no label, unlike the first item", where)
@@ -218,19 +220,21 @@ def _label(label: Any, where: str) -> int:
 
 
 def _no_label(what: str, where: str) -> WrongData:
+    """Return the problem of an item that has `what` in place of a label."""
     return WrongData(
-        f"{where} has {what}; expected a whole number (label_column='none': none)"
+        f"{where} has {what}; expected a whole number, or label_column='none' for images "
+        "without labels"
     )
 
 
 def from_items(items: Items, request: Request) -> StreamedImages:
     """Return the images of `items`, which are read when they are asked for.
 
-    Some are looked at, the first of them twice.
+    At most SAMPLED_ITEMS of them are looked at now, and the first one twice.
 
     Raises:
-        WrongData: images of several sizes, or that cannot be converted, or that change
-            from reading to reading.
+        WrongData: images have several sizes, cannot be converted, or differ each time they
+            are read.
     """
     images = [items.item(index) for index in sample(len(items), SAMPLED_ITEMS)]
     if not np.array_equal(images[0], items.item(0), equal_nan=True):
@@ -242,9 +246,9 @@ def from_items(items: Items, request: Request) -> StreamedImages:
     shape: tuple[int, ...]
     if items.features:
         shape = images[0].shape
-        check_kind((len(items), *shape), items.name, True, request.fit)
+        check_kind((len(items), *shape), items.name, as_features=True, fit=request.fit)
     else:
-        # Together the range of their values says how they were scaled.
+        # The range of all these images together shows how they were scaled.
         if len({image.shape for image in images}) == 1:
             check_values(np.stack(images), f"the images of {items.name}", items.where)
         channels = max(len(image) for image in images)
@@ -262,16 +266,17 @@ def from_items(items: Items, request: Request) -> StreamedImages:
 
 
 def from_object(source: Any, request: Request) -> Images:
-    """Return the images that `source` holds, or gives one by one.
+    """Return the images in an array, a torch Dataset or DataLoader, or a sequence.
 
-    What has no splits is the split that is asked for.
+    Such data have no splits: they are given as the split that is asked for.
 
     Raises:
-        Problem: it is no data set, or its images cannot be used.
+        Problem: `source` is no data set, or its images cannot be used.
     """
     if isinstance(source, tuple) and len(source) == 2:
         x, y = source
         return from_arrays(x, y, "x", request)
+    # Sparse matrices have `toarray`: `from_arrays` refuses them with advice.
     if isinstance(source, np.ndarray | Tensor) or hasattr(source, "toarray"):
         return from_arrays(source, None, "x", request)
 
@@ -289,13 +294,16 @@ def from_object(source: Any, request: Request) -> Images:
 
 
 def _check_gives_all(loader: DataLoader[Any], called: str) -> None:
-    """Raise WrongData where a loader gives other items than its data set has."""
-    whole = (
+    """Raise WrongData where a loader gives other items than its data set has.
+
+    Its data set is read in its place, since a loader cannot give an item by its index.
+    """
+    gives_all = (
         isinstance(loader.sampler, SequentialSampler | RandomSampler)
         and len(loader.sampler) == len(loader.dataset)  # type: ignore[arg-type]
         and loader.collate_fn in USUAL_COLLATION
     )
-    if not whole:
+    if not gives_all:
         raise WrongData(
             f"{called} chooses items, or has a collate_fn of its own",
             fix="give a Dataset of what it gives",

@@ -16,7 +16,7 @@ from randsmooth.errors import WrongData
 # The label of images that have none.
 NO_LABEL = -1
 
-# The labels of two classes that are told apart by a sign.
+# The names of two classes whose labels are -1 and 1.
 SIGNS = ("-1", "1")
 
 # The most classes of a data set.
@@ -34,10 +34,10 @@ MISSING_TYPES = ("NAType", "NaTType")
 # What to do about a label that is missing.
 COMPLETE = "complete it, or leave all labels out"
 
-# Names image `index` in an error.
+# A function that returns how an error names the image with an index, such as "row 3 of a.csv".
 Where = Callable[[int], str]
 
-# The names of classes that the data themselves give; None: they give none.
+# The names of classes that the data themselves give; None: they number the classes.
 Classes = tuple[str, ...] | None
 
 
@@ -54,7 +54,7 @@ def composed(name: str) -> str:
 
 
 def no_labels(total: int) -> Tensor:
-    """Return (N,) NO_LABEL for each of `total` images."""
+    """Return the labels (N,) of N = `total` images without labels: NO_LABEL for each."""
     return torch.full((total,), NO_LABEL, dtype=torch.int64)
 
 
@@ -63,8 +63,8 @@ def labels_of(
 ) -> tuple[Tensor, Classes]:
     """Return labels (N,) int64 and class names from an array of numbers or of texts.
 
-    If all numbers are -1, there are no labels. If all are -1 or 1, these are the names
-    of two classes. Texts are read as by `from_texts`.
+    If all numbers are -1, there are no labels. If both -1 and 1 occur and nothing else,
+    these are the names of two classes. Texts are read as by `from_texts`.
 
     Args:
         values: (N,) or (N, 1).
@@ -75,6 +75,7 @@ def labels_of(
         WrongData: another type or shape, or a number that is no label; the message says
             which image has it.
     """
+    # Only floats and objects can be missing: NaN, None or NA.
     if values.dtype.kind in "fO" and _all_missing(values, where):
         return no_labels(len(values)), None
     if values.ndim == 2 and values.shape[1] == 1:
@@ -97,15 +98,16 @@ def labels_of(
 
 
 def _are_texts(values: NDArray[Any]) -> bool:
+    """Return whether all values are texts."""
     if values.dtype.kind == "U":
         return True
     return values.dtype == object and all(isinstance(value, str) for value in values)
 
 
 def _of_numbers(numbers: Tensor, where: Where) -> tuple[Tensor, Classes]:
-    """Return labels (N,) from whole numbers, and names where these are -1 and 1.
+    """Return labels (N,) from whole numbers, and class names where they are -1 and 1.
 
-    So the literature of support vector machines calls two classes.
+    The literature of support vector machines numbers two classes by -1 and 1.
     """
     if set(numbers.unique().tolist()) == {-1, 1}:
         return (numbers > 0).long(), SIGNS
@@ -113,14 +115,15 @@ def _of_numbers(numbers: Tensor, where: Where) -> tuple[Tensor, Classes]:
 
 
 def _all_missing(values: NDArray[Any], where: Where) -> bool:
-    """Return whether no image has a label: all are None, NaN or NA.
+    """Return whether all labels are missing: None, NaN or NA.
 
     Raises:
-        WrongData: some have none, and others have; the message names the first.
+        WrongData: only some are missing; the message names the first image without one.
     """
     if not values.size:
         return False
 
+    # Labels may be (N, 1), or one-hot rows, of which the first number tells.
     first_of_each = values.reshape(len(values), -1)[:, 0]
     missing = [_is_missing(value) for value in first_of_each]
     if any(missing) and not all(missing):
@@ -129,30 +132,39 @@ def _all_missing(values: NDArray[Any], where: Where) -> bool:
 
 
 def _is_missing(value: object) -> bool:
+    """Return whether a label is None, NaN, or pandas' NA or NaT."""
+    # pandas' types are known by their names, so that pandas is not loaded.
     if value is None or type(value).__name__ in MISSING_TYPES:
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def _lacks_label(index: int, where: Where) -> WrongData:
+    """Return the problem of an image without a label, where others have one."""
     return WrongData(f"{where(index)} has no label, and others have", fix=COMPLETE)
 
 
 def of_categories(
     values: Any, where: Where, source: str
 ) -> tuple[Tensor, Classes] | None:
-    """Return labels (N,) and class names of pandas' categories, in the order of these.
+    """Return labels (N,) and class names from values of pandas' type "category".
 
-    So "low", "mid" and "high" are 0, 1 and 2 where the user put them in that order.
-    Categories of numbers are no names: the values themselves are the labels. Texts of
-    numbers below 0, which are no labels, are names.
+    Classes are numbered in the order of the categories, which a user may choose: "low",
+    "mid" and "high" are 0, 1 and 2.
+
+    Args:
+        values: a Series, an Index or a Categorical of pandas, or anything else.
+        where: names an image in errors.
+        source: names the data in errors.
 
     Returns:
-        None where `values` are no categories, or categories of numbers.
+        None where `values` are of another type, or where the categories are no names but
+        numbers: then the values themselves are labels.
 
     Raises:
-        WrongData: a value is missing beside others, or a category cannot name a class.
+        WrongData: only some values are missing, or a category cannot name a class.
     """
+    # A Series has its categories under `cat`, the others have them directly.
     categorical = getattr(values, "cat", values)
     names = getattr(categorical, "categories", None)
     codes = getattr(categorical, "codes", None)
@@ -171,7 +183,10 @@ def of_categories(
 
 
 def _name_classes(categories: Iterable[object]) -> bool:
-    """Return whether categories are names: texts that are not all labels themselves."""
+    """Return whether categories are names: texts, and not all of them labels themselves.
+
+    A text of a whole number from 0 on is a label. One below 0 is none, so it is a name.
+    """
     texts = [name for name in categories if isinstance(name, str)]
     if len(texts) < len(list(categories)):
         return False
@@ -185,12 +200,17 @@ def from_texts(
 ) -> tuple[Tensor, Classes]:
     """Return labels (N,) and class names from texts.
 
-    Numbers are labels as they are, but for -1 and 1, which are names of two classes.
-    Names become their places in alphabetical order.
+    If all texts are whole numbers, they are the labels, or -1 and 1 as in `labels_of`. If
+    not, they are names of classes, which are numbered in alphabetical order.
+
+    Args:
+        values: the texts.
+        where: names an image in errors.
+        source: names the data in errors.
 
     Raises:
-        WrongData: an empty text beside others, a number below 0, or names that cannot
-            name classes.
+        WrongData: only some texts are empty, a number is below 0, numbers are not whole,
+            or a text cannot name a class.
     """
     cells = [composed(value.strip()) for value in values]
     if not any(cells):
@@ -204,7 +224,7 @@ def from_texts(
     if not no_whole_number:
         return _of_numbers(torch.tensor([int(cell) for cell in cells]), where)
 
-    # Numbers such as 0.5 are neither labels nor, most likely, meant as names.
+    # If all are numbers, such as 0.5, they are not labels, and most likely not names.
     if _are_numbers(cells):
         first = no_whole_number[0]
         raise WrongData(
@@ -217,6 +237,7 @@ def from_texts(
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
+    """Return whether all texts are numbers."""
     try:
         np.array(cells, dtype=np.float64)
     except ValueError:
@@ -225,10 +246,11 @@ def _are_numbers(cells: Sequence[str]) -> bool:
 
 
 def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
-    """Return the class `names`, composed and safe to be shown.
+    """Check that `names` can be class names, and return them composed (see `composed`).
 
     Raises:
-        WrongData: one is no text, is too long, or occurs twice.
+        WrongData: a name is no text, is too long, cannot be shown or occurs twice, or there
+            are too many.
     """
     different = {composed(str(name)) for name in names}
     if len(names) > MOST_CLASSES or len(different) < len(names):
@@ -247,6 +269,7 @@ def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
 
 
 def _can_name_a_class(name: object) -> bool:
+    """Return whether a name is a text that can be shown, and not too long."""
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return False
     return not any(category(character) in UNPRINTABLE for character in name)
@@ -268,10 +291,10 @@ def in_class_order(names: Iterable[str]) -> list[str]:
 
 
 def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
-    """Return `labels` (N,), once it is sure that they are labels.
+    """Check that numbers (N,) are labels of `classes` classes, and return them.
 
     Args:
-        labels: numbers.
+        labels: the numbers. All of them may be NO_LABEL.
         classes: K.
         where: names an image in errors.
 
@@ -279,7 +302,8 @@ def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
         WrongData: one lies outside 0..K-1, unless all are NO_LABEL.
     """
     wrong = torch.nonzero((labels < 0) | (labels >= classes)).flatten()
-    if not len(wrong) or not bool((labels != NO_LABEL).any()):
+    are_all_missing = not bool((labels != NO_LABEL).any())
+    if not len(wrong) or are_all_missing:
         return labels
 
     index = int(wrong[0])
@@ -297,12 +321,12 @@ def check_labels(labels: Tensor, classes: int, where: Where) -> Tensor:
 def guessing(labels: Tensor, classes: int) -> float:
     """Return the accuracy of an answer that is always the most frequent of `labels`.
 
-    Where they are of one class only, nobody could do better: then it is 1 / K, of an
-    answer by chance.
+    If all labels are of one class, this accuracy would be 1, which no model can exceed.
+    Then 1 / K is returned, the accuracy of an answer by chance.
 
     Args:
         labels: (N,) int64, from 0 on.
-        classes: K, of which the answer is one.
+        classes: K.
 
     Example:
         >>> guessing(torch.tensor([0, 0, 0, 1]), 2), guessing(torch.tensor([3, 3]), 10)
@@ -315,20 +339,21 @@ def guessing(labels: Tensor, classes: int) -> float:
 
 
 def numbered(labels: Tensor) -> tuple[str, ...]:
-    """Return class names for labels without names: "0", "1", ... up to the largest.
+    """Return names for classes that are only numbered: "0", "1", ... up to the largest label.
 
-    Without labels there are none.
+    Images without labels have no classes.
     """
+    # The largest of them is NO_LABEL, -1: then the range is empty.
     return tuple(str(k) for k in range(int(labels.max()) + 1))
 
 
 def renumbered(labels: Tensor, classes: Sequence[str], others: Sequence[str]) -> Tensor:
-    """Return labels (N,) of `classes` as places among `others`.
+    """Return labels (N,) that number `classes` as labels that number `others`.
 
     Args:
         labels: the labels; NO_LABEL stays as it is.
-        classes: the names of the classes that `labels` number.
-        others: the same names, and perhaps more, in any order.
+        classes: the names of the classes, in the order of the labels.
+        others: the same names, and perhaps more, in the order of the new labels.
 
     Example:
         >>> classes = ["ant", "cat"]
@@ -336,7 +361,7 @@ def renumbered(labels: Tensor, classes: Sequence[str], others: Sequence[str]) ->
         >>> renumbered(torch.tensor([1, 0, NO_LABEL]), classes, others).tolist()
         [2, 0, -1]
     """
-    place_of = {name: place for place, name in enumerate(others)}
-    places = [place_of[name] for name in classes]
-    # NO_LABEL is -1, and so finds the last entry.
-    return torch.tensor([*places, NO_LABEL])[labels]
+    new_label_of = {name: label for label, name in enumerate(others)}
+    new_labels = [new_label_of[name] for name in classes]
+    # NO_LABEL is -1, which as an index means the last entry.
+    return torch.tensor([*new_labels, NO_LABEL])[labels]

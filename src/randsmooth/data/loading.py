@@ -1,4 +1,4 @@
-"""From whatever a data set is given as, to images: the one way in."""
+"""`load` and `describe`, which take a data set in any form; every other module is behind them."""
 
 from dataclasses import replace
 from functools import partial
@@ -160,14 +160,19 @@ def describe(
         return refitted(DATASETS[dataset], request.fit)
 
     images = _load(dataset, request)
-    # A named data set has the statistics of papers, and features have none.
+    # A named data set (`convert` is False) has the statistics of papers, and features are
+    # not normalised.
     if not images.spec.convert or images.spec.features:
         return images.spec
     return with_statistics(images.spec, images)
 
 
 def _load(dataset: Any, request: Request) -> Images:
-    """Return the images that are asked for; errors are those of `load`."""
+    """Return the images that are asked for, by the form of the data set.
+
+    Raises:
+        Problem: in the cases of `load`.
+    """
     if isinstance(dataset, Images):
         if request.fit is not None or request.columns != USUAL:
             raise BadValue(
@@ -181,25 +186,32 @@ def _load(dataset: Any, request: Request) -> Images:
         with refused(f"{shown(dataset)} cannot be read", OSError):
             return _from_path(dataset_path(str(dataset)), request)
 
-    frame, labels = dataset, None
+    # A DataFrame, alone or with labels. Its attributes tell, so that pandas is not loaded.
+    frame = dataset
+    labels = None
     if isinstance(dataset, tuple) and len(dataset) == 2:
         frame, labels = dataset
     if hasattr(frame, "columns") and hasattr(frame, "iloc"):
         return from_table(frame, request, labels)
-    # The question loads no library.
+    # The module's name tells, so that `datasets` is not loaded.
     if type(dataset).__module__.partition(".")[0] == DATASETS_PACKAGE:
         return from_datasets(dataset, request)
     return from_object(dataset, request)
 
 
 def _from_path(path: Path, request: Request) -> Images:
-    """Return a split of a folder or file, which may be one by its own name."""
+    """Return a split of the folder or file at `path`.
+
+    A folder or file without splits may be a split by its own name, such as "val".
+    """
     request = replace(request, whole=split_of_path(path.resolve()))
     if path.is_dir() and is_saved(path):
         return from_datasets(from_disk(path), request, path.resolve().name)
 
     check_no_placeholder(path)
+    # photos/ may hold nothing but photos/photos/, which is meant.
     path = within_itself(path)
+    # Files of arrays and of numbers have no compressed images, which all below is about.
     if not path.is_dir():
         if path.suffix.lower() == ".npz":
             return read_npz(path, request)
@@ -207,6 +219,7 @@ def _from_path(path: Path, request: Request) -> Images:
             return read_feature_table(path, request)
 
     split, splits = _splits(path, request)
+    # Each split numbers the classes that it has; here they get the same numbers.
     number_alike(splits, path)
     name = path.resolve().name if path.is_dir() else path.name
     spec = spec_of_splits(name, splits, request.fit)
@@ -214,7 +227,10 @@ def _from_path(path: Path, request: Request) -> Images:
 
 
 def _splits(path: Path, request: Request) -> tuple[str, dict[str, Encoded]]:
-    """Return the split of a folder or file that is taken, and the splits there are."""
+    """Return which split of a folder or file is taken, and the images of its splits.
+
+    The training and the test split come along, where they are there (see `chosen`).
+    """
     columns = request.columns
     choose = partial(chosen, asked=request.split, source=path, whole=request.called)
     if path.is_dir():

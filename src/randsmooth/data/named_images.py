@@ -22,10 +22,10 @@ from randsmooth.data.shard_files import check_complete, parquet_files
 from randsmooth.documents import refused
 from randsmooth.errors import BadValue, NotFound, Problem, WrongData
 
-# What ImageNet calls the folders of its classes.
+# The names of ImageNet's class folders, such as n01440764.
 WORDNET_ID = re.compile(r"n\d{8}")
 
-# The number of classes that an error names.
+# The most classes that an error lists.
 CLASSES_LISTED = 10
 
 
@@ -50,14 +50,16 @@ def images_by_name(name: str, request: Request) -> Images:
     if spec.read is not None:
         return _made(spec, split, request)
 
+    # An OSError of damaged files becomes a Problem.
     with refused(f"{name} cannot be read", OSError):
         encoded = _encoded(spec, split)
+    # The folder may hold only a part of the data set.
     spec = replace(spec, sizes=spec.sizes | {split: len(encoded)})
     return images_of_split(_with_names(spec, encoded), split, encoded, request)
 
 
 def _made(spec: DatasetSpec, split: str, request: Request) -> Images:
-    """Return the images of a data set that makes its own."""
+    """Return the images of a data set whose spec has a function that makes them."""
     assert spec.read is not None
     x, y = spec.read(split)
     if request.fit is not None:
@@ -68,7 +70,7 @@ def _made(spec: DatasetSpec, split: str, request: Request) -> Images:
 
 
 def _with_names(spec: DatasetSpec, encoded: Encoded) -> DatasetSpec:
-    """Return `spec` with the names that the data give classes which it only numbers."""
+    """Return `spec` with the names that the data give its classes, if it only numbers them."""
     numbers = tuple(map(str, range(spec.num_classes)))
     names = encoded.classes
     if names and len(names) == spec.num_classes and spec.classes == numbers:
@@ -77,7 +79,11 @@ def _with_names(spec: DatasetSpec, encoded: Encoded) -> DatasetSpec:
 
 
 def _encoded(spec: DatasetSpec, split: str) -> Encoded:
-    """Return a split of compressed images, in a folder or on the hub."""
+    """Return a split of compressed images, from the folder on this machine or from the hub.
+
+    Raises:
+        Problem: it is in neither of them.
+    """
     folder = folder_of(spec.name)
     if folder.is_dir():
         return open_named(folder, split, spec)
@@ -97,7 +103,7 @@ def _encoded(spec: DatasetSpec, split: str) -> Encoded:
 def open_named(folder: Path, split: str, spec: DatasetSpec) -> Encoded:
     """Return a split of a named data set that lies in `folder`.
 
-    Its class folders are numbered as the data set's classes are.
+    Class folders get the numbers that the data set gives their classes.
 
     Raises:
         NotFound: there is no such split; the message says what was looked for and which
@@ -117,6 +123,7 @@ def open_named(folder: Path, split: str, spec: DatasetSpec) -> Encoded:
 
 
 def _no_split(folder: Path, split: str, spec: DatasetSpec) -> NotFound:
+    """Return the problem of a folder without files of a split."""
     looked_for = " or ".join(
         f"{name}.parquet or {name}/<class name>/" for name in spec.files[split]
     )
@@ -130,9 +137,9 @@ def _no_split(folder: Path, split: str, spec: DatasetSpec) -> NotFound:
 
 
 def _files_of(folder: Path, split: str, spec: DatasetSpec) -> list[Path]:
-    """Return the Parquet files of a split of a named data set, or only its folder.
+    """Return the Parquet files of a split of a named data set, or else its folder.
 
-    It is empty if there is neither.
+    The list is empty if there is neither.
     """
     # `hf download` puts the shards under data/, or under the configuration's name.
     places = [folder, folder / "data"]
@@ -149,11 +156,16 @@ def _files_of(folder: Path, split: str, spec: DatasetSpec) -> list[Path]:
 
 
 def label_order(names: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:
-    """Return the class folders in the order of the spec's labels.
+    """Return the names of all class folders of a named data set, in the order of its labels.
+
+    Args:
+        names: the class folders that are there, in alphabetical order.
+        spec: the data set.
 
     Raises:
-        WrongData: they cannot be its classes.
+        WrongData: the folders cannot be those of its classes.
     """
+    # A test folder may lack some of them.
     if set(names) <= set(spec.classes):
         return spec.classes
     # ImageNet's labels number the WordNet ids in alphabetical order.

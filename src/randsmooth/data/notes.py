@@ -1,4 +1,4 @@
-"""What a user should know of data that were read: each note once."""
+"""Notes to the user about data that were read, each given once."""
 
 import warnings
 
@@ -23,4 +23,5 @@ def tell(note: Note) -> None:
     """
     if note not in _notes_given:
         _notes_given.add(note)
+        # The warning names the line that called the caller of this function.
         warnings.warn(note, stacklevel=3)

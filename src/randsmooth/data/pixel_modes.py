@@ -9,16 +9,16 @@ from PIL import Image, ImageOps
 
 from randsmooth.errors import WrongData
 
-# PIL's image mode for a number of channels.
+# The number of channels -> PIL's mode of 8-bit images.
 MODES = {1: "L", 3: "RGB"}
 
-# Modes by what they hold. What is in neither GREY nor COLOUR is refused by name.
+# PIL's modes of grey images and of images in colour. An image in any other mode is refused.
 SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 GREY = ("1", "L", "LA", "La", *SIXTEEN_BITS)
 COLOUR = ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK")
 
-# An image of 16 bits all of whose values are smaller holds fewer bits than its file:
-# 12, say, of a camera's sensor.
+# If all values of a 16-bit image are smaller than this, they have only 12 bits, as those of a
+# camera's sensor: white is not 65,535.
 LEAST_WHITE_OF_16_BITS = 2**12
 
 # The value of alpha where nothing shines through.
@@ -36,7 +36,8 @@ UPRIGHT = 1
 # The values of that tag that turn the image by 90 degrees.
 EXCHANGING_SIDES = range(5, 9)
 
-# What is wrong with an image that does not become one of this mode, and the way out.
+# The mode of a data set -> what is wrong with an image that cannot be converted to it, and
+# the way out.
 WRONG_MODE = {
     "L": (
         "is in colour (mode {mode}), and the data set is grey",
@@ -51,9 +52,9 @@ WRONG_MODE = {
 
 
 def channels_of(modes: set[str]) -> int | None:
-    """Return 1 if images of all these modes are grey, 3 if some are in colour.
+    """Return 1 if images in all these modes are grey, 3 if some are in colour.
 
-    It is None if a mode is neither.
+    The answer is None if a mode is neither grey nor in colour.
     """
     if not modes <= {*GREY, *COLOUR}:
         return None
@@ -63,14 +64,17 @@ def channels_of(modes: set[str]) -> int | None:
 def as_pixels(image: Image.Image, where: str) -> NDArray[np.uint8]:
     """Return the pixels (C, H, W) of an image as it was seen upright, in grey or RGB.
 
-    Errors are those of `converted`.
+    Raises:
+        WrongData: in the cases of `converted`.
     """
+    # `converted` refuses a mode that is neither grey nor in colour.
     channels = channels_of({image.mode}) or 3
     return channels_first(converted(upright(image), channels, where))
 
 
 def channels_first(image: Image.Image) -> NDArray[np.uint8]:
     """Return the pixels (C, H, W) of an image in grey or RGB."""
+    # (H, W) or (H, W, 3)
     pixels = np.asarray(image)
     if pixels.ndim == 2:
         return pixels[None]
@@ -93,7 +97,7 @@ def orientation_of(image: Image.Image) -> int:
 
 
 def converted(image: Image.Image, channels: int, where: str) -> Image.Image:
-    """Return `image` as 8-bit grey or RGB; of 16 bits the upper 8.
+    """Return `image` as 8-bit grey or RGB. Of 16-bit values, the upper 8 bits are kept.
 
     Args:
         image: in any mode.
@@ -118,6 +122,11 @@ def converted(image: Image.Image, channels: int, where: str) -> Image.Image:
 
 
 def _upper_8_bits(image: Image.Image, where: str) -> Image.Image:
+    """Return a grey image of 16 bits as one of 8.
+
+    Raises:
+        WrongData: only its lower 12 bits are used, so that it would be nearly black.
+    """
     values = np.asarray(image).astype(np.uint32)
     brightest = values.max(initial=0)
     if 0 < brightest < LEAST_WHITE_OF_16_BITS:
@@ -129,7 +138,11 @@ def _upper_8_bits(image: Image.Image, where: str) -> Image.Image:
 
 
 def _opaque(image: Image.Image, where: str) -> Image.Image:
-    """Return an image with an alpha channel without it, in RGB."""
+    """Return an image without its alpha channel, in RGB.
+
+    Raises:
+        WrongData: a pixel is transparent, whose colour depends on the background.
+    """
     image = image.convert("RGBA")
     least_alpha, _ = image.getchannel("A").getextrema()
     if least_alpha != OPAQUE:

@@ -1,4 +1,7 @@
-"""Data sets by name, ours and those of other packages. Loads no torch."""
+"""Data sets by name, ours and those of other packages.
+
+Names are checked without loading torch.
+"""
 
 import os
 from functools import partial
@@ -13,8 +16,8 @@ from randsmooth.registry import OnDemand, Registry
 # The variable of the environment that names the folder of the named data sets.
 HOME = "RANDSMOOTH_DATA"
 
-# Names are known before the file with their facts is read, which takes longer than most
-# errors.
+# The names are written here as well as in named.yaml. Reading that file takes longer than
+# saying that a name is wrong.
 OUR_NAMES = (
     "cifar10",
     "cifar10-jpeg",
@@ -35,14 +38,14 @@ DATASETS: Registry[DatasetSpec] = Registry(
 
 
 def registered(name: object, by: object) -> str:
-    """Return the name of a data set that a file gives.
+    """Check that a file, such as a model's, names a registered data set; return the name.
 
-    A file may come from a stranger, so a folder that it names is opened only if the
-    user asks for it.
+    A file may come from a stranger. A folder that it names is not opened unless the user
+    gives it.
 
     Args:
-        name: the name of the data set.
-        by: which file, for the error.
+        name: what the file gives as its data set.
+        by: the file in the words of an error.
 
     Raises:
         NotFound: `name` is no registered name.
@@ -68,12 +71,15 @@ a folder that a file names is not opened unasked; give it yourself
 
 
 def folder_of(name: str) -> Path:
-    """Return where the data set with a name is looked for on this machine."""
+    """Return the folder where the named data set is looked for on this machine.
+
+    Where HOME is not set, it is a path that says so, and does not exist.
+    """
     return Path(os.environ.get(HOME) or f"${HOME}") / name
 
 
 def is_at_hand(dataset: str) -> bool:
-    """Return whether `data.load` finds the named `dataset` without a network.
+    """Return whether the named `dataset` is on this machine, or is made here.
 
     Example:
         >>> is_at_hand("digits")
@@ -83,13 +89,13 @@ def is_at_hand(dataset: str) -> bool:
 
 
 def not_had(spec: DatasetSpec, error: Problem) -> NotFound:
-    """Return the error for a data set that is in no folder, nor from the hub.
+    """Return the error for a data set that is neither on this machine nor on the hub.
 
-    It names the ways to have it.
+    It tells how to download it.
 
     Args:
         spec: the data set.
-        error: why it is not had from the hub.
+        error: why it cannot be had from the hub.
 
     Example:
         >>> raise not_had(DATASETS["mnist"], Problem("the hub is not reached"))

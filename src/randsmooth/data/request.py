@@ -1,4 +1,4 @@
-"""What is asked of a data set: the arguments of `data.load`, as one value."""
+"""The arguments of `data.load` as one value."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,15 @@ class Request:
     """The arguments of `data.load`, and what the name of a data set says.
 
     Attributes:
-        split: the split that is asked for; None: "train", or the one there is.
+        split: the split that is asked for; None: "train" or, if that is missing, another.
         columns: the columns that hold images and labels.
-        fit: how images are brought to one size.
+        fit: how the user wants images resized and cropped; None: not at all.
         device: where batches are to be.
         stream: whether images are decoded when they are asked for.
-        categories: whether columns of a table that hold no numbers are taken as codes.
-        whole: the split that a folder or file without splits is, by its own name.
+        categories: whether columns of a table that hold no numbers are taken as codes; if
+            not, they are refused.
+        whole: the split that a folder or file without splits is, by its own name, such as
+            "val"; None: the name says nothing.
     """
 
     split: str | None
@@ -34,5 +36,5 @@ class Request:
 
     @property
     def called(self) -> str:
-        """The split that data without splits are taken for."""
+        """The name under which data without splits are given: one of the splits."""
         return self.whole or self.split or "train"

@@ -11,9 +11,9 @@ TAR = ".tar"
 
 
 def parquet_files(folder: Path) -> dict[str, list[Path]]:
-    """Return the Parquet files in a folder by their names without numbers of shards.
+    """Return the Parquet files in a folder: name without the number of a shard -> files.
 
-    A whole file counts in place of shards of its name.
+    Where there are both shards and a whole file of one name, the whole file counts.
     """
     shards = dict[str, list[Path]]()
     whole = dict[str, list[Path]]()
@@ -29,7 +29,7 @@ def parquet_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def tar_files(folder: Path) -> dict[str, list[Path]]:
-    """Return the tar files in a folder, in order, by their names without numbers."""
+    """Return the tar files in a folder: name without the number -> files, in order."""
     files = dict[str, list[Path]]()
     for path in sorted(folder.glob(f"*{TAR}")):
         if path.is_file():
@@ -39,12 +39,13 @@ def tar_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def check_complete(shards: list[Path]) -> list[Path]:
-    """Return the Parquet files of one name, once it is sure that none is missing.
+    """Check that no Parquet file of one name is missing, and return the files.
 
     Raises:
-        WrongData: one is.
+        WrongData: a shard is missing.
     """
     first = shards[0]
+    # A whole file has no shards.
     if not PARQUET_SHARD.search(first.name):
         return shards
     # "train-00000-of-00002" says how many there are.

@@ -1,4 +1,4 @@
-"""The one choice of the split that is meant, among those that data have."""
+"""Which split of a data set is taken, among those that it has."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -11,8 +11,8 @@ from randsmooth.notes import Note
 
 T = TypeVar("T")
 
-# Which splits of the data are taken for each that may be asked for: the first of these
-# that is there. Training data never stand in for others.
+# A split that may be asked for -> the splits that are taken for it, of which the first that is
+# there counts. Training data never stand in for others.
 TAKEN_FOR = {
     "train": ("train",),
     "test": ("test", "validation"),
@@ -20,7 +20,8 @@ TAKEN_FOR = {
 }
 ASKED = tuple(TAKEN_FOR)
 
-# Tells "train", "validation" or "test" from the data's own name of a split.
+# A function that returns which split the data's own name of a split means: "train",
+# "validation" or "test", or None.
 SplitOf = Callable[[str], str | None]
 
 
@@ -31,23 +32,28 @@ def chosen(
     split_of: SplitOf = split_or_short,
     whole: str | None = None,
 ) -> tuple[str, dict[str, T]]:
-    """Return which split is taken, and what there is of it.
+    """Return which split is taken, and the contents of the splits that are needed.
 
-    What there is of those to train and to test comes with it. A validation split
-    stands in where there is no test split, with a `Note`. It is called validation all
-    the same.
+    The training and the test split come along with the one that is taken, since they tell
+    classes and sizes. Where there is no test split, the validation split is taken for it,
+    with a `Note`, and is still called "validation".
 
     Args:
-        contents: the data's own name of each split -> what there is of it; WHOLE alone:
-            the data have no splits.
-        asked: one of ASKED; None: the training split, or else what there is.
+        contents: the data's own name of each split -> its content, such as files; the
+            only name WHOLE means that the data have no splits.
+        asked: the split that is asked for, one of ASKED; None: the training split, or else
+            any that is there.
         source: names the data in errors.
-        split_of: tells the split from such a name.
-        whole: what data without splits are; None: what is asked for.
+        split_of: returns which split such a name means.
+        whole: the split that data without splits are, by their own name; None: they are
+            what is asked for.
+
+    Returns:
+        The split that is taken, and split -> content.
 
     Raises:
         NotFound: the split is not there.
-        MissingValue: two splits of the data are called so.
+        MissingValue: two names of the data mean this split.
 
     Example:
         >>> chosen({"Training": 1, "Testing": 2}, "test", "photos")
@@ -68,9 +74,11 @@ def chosen(
 
     parts = dict[str, T]()
     for split in ("train", "test", wanted):
-        # Of two that are called alike only the wanted split asks which one is meant.
+        # Two names for one split are an error only for the wanted split (`_only_name`);
+        # another one is left out.
         if len(names[split]) == 1:
             (own_name,) = names[split]
+            # Every name in `names` means a split, so this is not None.
             parts[str(split_of(own_name))] = contents[own_name]
     return str(split_of(name)), parts
 
@@ -87,10 +95,16 @@ def _names_for(split: str, contents: Iterable[str], split_of: SplitOf) -> list[s
 def _only_name(
     names: list[str], wanted: str, contents: Iterable[str], source: object
 ) -> str:
-    """Return the one of `names` that there must be.
+    """Return the only one of `names`.
+
+    Args:
+        names: the data's own names of the wanted split.
+        wanted: the split.
+        contents: all names of splits in the data.
+        source: names the data in errors.
 
     Raises:
-        Problem: there is none, or there are several.
+        Problem: there is no name, or there are several.
     """
     if not names:
         there = shown(", ".join(contents)) or "none"
@@ -109,7 +123,13 @@ def _only_name(
 
 
 def _tell_stand_in(names: list[str], source: object, split_of: SplitOf) -> None:
-    """Give a `Note` where a validation split is taken for the test split."""
+    """Give a `Note` where a validation split is taken for the test split.
+
+    Args:
+        names: the data's own names of what is taken for the test split.
+        source: names the data.
+        split_of: returns which split a name means.
+    """
     if len(names) == 1 and split_of(names[0]) == "validation":
         note = Note("validation_as_test", source=shown(source), split=shown(names[0]))
         tell(note)

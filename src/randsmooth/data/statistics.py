@@ -11,13 +11,13 @@ from randsmooth.data.choosing import sample
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.images import Images
 
-# Images whose mean and standard deviation stand for those of all.
+# The most images of which mean and standard deviation are computed, to stand for all.
 SAMPLED_IMAGES = 10_000
 
-# The number of images that are read at a time.
+# How many images are read at a time.
 BATCH = 250
 
-# The digits after the point; papers print these numbers so.
+# Digits after the point, as many as papers print.
 DIGITS = 4
 
 
@@ -39,20 +39,20 @@ def deviations(images: Images) -> NDArray[np.float64]:
 def with_statistics(spec: DatasetSpec, images: Images) -> DatasetSpec:
     """Return `spec` with mean and standard deviation of each channel.
 
-    They are taken over (some of) the images, in [0, 1], and have 4 digits.
+    They are those of at most SAMPLED_IMAGES images in [0, 1], rounded to DIGITS digits.
     """
-    indices = torch.tensor(sample(len(images), SAMPLED_IMAGES))
+    indices = torch.tensor(sample(len(images), most=SAMPLED_IMAGES))
     mean, variance = _moments(images, indices, axes=(0, 2, 3))
     means = [round(value, DIGITS) for value in mean.tolist()]
     stds = [round(value, DIGITS) for value in variance.sqrt().tolist()]
-    # A channel that is constant is not divided by anything.
+    # The standard deviation of a constant channel is 0, by which nothing can be divided.
     return replace(spec, mean=tuple(means), std=tuple(std or 1.0 for std in stds))
 
 
 def _moments(
     images: Images, indices: Tensor, axes: tuple[int, ...]
 ) -> tuple[Tensor, Tensor]:
-    """Return mean and variance over the `axes` of some inputs (B, ...).
+    """Return mean and variance of some inputs over `axes` of a batch (B, ...), 0 among them.
 
     They are updated batch by batch (Chan, Golub and LeVeque, The American Statistician
     1983): of n inputs so far and m more,
@@ -60,8 +60,8 @@ def _moments(
         mean <- mean + d * m / (n + m), where d = mean of the batch - mean,
         squares <- squares + squares of the batch + d^2 * n * m / (n + m),
 
-    where squares are summed deviations from the mean. Here they are divided by the
-    number of positions that `axes` has in one input.
+    where `squares` is the sum of the squared deviations from the mean. In this code all
+    sums are divided by the number of positions along `axes` in one input.
     """
     n = 0
     mean = torch.zeros(1)

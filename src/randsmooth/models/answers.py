@@ -1,4 +1,4 @@
-"""What a base classifier answers with: logits, or something that becomes logits."""
+"""The answers of base classifiers: logits, or something of which logits can be made."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,18 +12,19 @@ from randsmooth.errors import WrongModel, article
 
 
 def check_logits(answer: Any, inputs: int, called: str = "the model") -> Tensor:
-    """Return the logits (B, K) that a model answered with, in a form to be counted.
+    """Check that a model answered with logits (B, K), and return them as a plain tensor.
 
-    Numbers of 8 and 16 bits become float32, and so do truth values. Sparse and
-    quantised tensors become plain ones.
+    Floats of 8 and 16 bits become float32, and so do truth values. Sparse and quantised
+    tensors become dense ones.
 
     Args:
         answer: the value that the model returned.
-        inputs: B, of which it was asked.
-        called: the name for it in errors.
+        inputs: B, the number of inputs that the model was given.
+        called: the name for the model in errors.
 
     Raises:
-        WrongModel: it is something else; the message names what makes logits of it.
+        WrongModel: the answer is something else; the message tells how to make logits of
+            it, where that is known.
 
     Example:
         >>> check_logits(torch.zeros(2, 3, dtype=torch.float16), 2).dtype
@@ -46,12 +47,13 @@ def check_logits(answer: Any, inputs: int, called: str = "the model") -> Tensor:
     elif logits.layout != torch.strided:
         logits = logits.to_dense()
 
-    exact = logits.dtype in (torch.float32, torch.float64)
-    whole = not logits.is_floating_point() and logits.dtype != torch.bool
-    return logits if exact or whole else logits.float()
+    are_exact = logits.dtype in (torch.float32, torch.float64)
+    are_whole = not logits.is_floating_point() and logits.dtype != torch.bool
+    return logits if are_exact or are_whole else logits.float()
 
 
 def _are_logits(answer: Any, inputs: int) -> bool:
+    """Return whether an answer is real numbers (B, K), K >= 2, for B inputs."""
     if not isinstance(answer, Tensor) or answer.is_complex() or answer.is_meta:
         return False
     return answer.dim() == 2 and len(answer) == inputs and answer.shape[1] >= 2
@@ -78,14 +80,10 @@ def described(answer: object) -> str:
 
 
 def with_a_class(logits: Tensor) -> Tensor:
-    """Return whether each row of logits (B, K) has a class.
+    """Return (B,), whether each row of logits (B, K) names a class.
 
-    It has one where none is NaN, and the largest is finite. A logit of minus infinity
-    is one like any other: so classes are masked, and so does the logarithm of a
-    probability say that it is 0.
-
-    Returns:
-        (B,) truth values.
+    A row names one if no logit is NaN and the largest is finite. A single logit may be minus
+    infinity, as that of a class which is masked, or as the logarithm of the probability 0.
 
     Example:
         >>> masked = [0.0, -torch.inf]
@@ -93,6 +91,7 @@ def with_a_class(logits: Tensor) -> Tensor:
         >>> with_a_class(torch.tensor([masked, none, [torch.nan, 0.0]]))
         tensor([ True, False, False])
     """
+    # `amax` is NaN where any logit is.
     return logits.amax(dim=1).isfinite()
 
 
@@ -101,7 +100,7 @@ def part_of(answer: Any, name: str | int) -> Any:
 
     Args:
         answer: a dictionary, an object, a tuple or a list.
-        name: the name of the part, or its place.
+        name: the name of the part, or its index.
 
     Raises:
         WrongModel: there is no such part.
@@ -111,6 +110,7 @@ def part_of(answer: Any, name: str | int) -> Any:
         (3, 'b')
     """
     try:
+        # Objects, named tuples among them, have parts by name as attributes.
         if isinstance(name, str) and not isinstance(answer, Mapping):
             return getattr(answer, name)
         return answer[name]
@@ -124,15 +124,16 @@ def part_of(answer: Any, name: str | int) -> Any:
 
 
 def two_logits(answer: Tensor, of: str) -> Tensor:
-    """Return logits (B, 2) of one number an input, about the second of two classes.
+    """Return logits (B, 2) made of one number for each input, about the second class.
 
     Args:
-        answer: (B,) or (B, 1).
-        of: "logit", which is above 0 for the second class, or "probability", in [0, 1];
-            others become NaN.
+        answer: the numbers, (B,) or (B, 1).
+        of: what the numbers are: "logit", above 0 for the second class, or "probability",
+            that of the second class. A number outside [0, 1] is no probability, and its
+            logits are NaN.
 
     Raises:
-        WrongModel: it is not one number an input.
+        WrongModel: the answer is not one number for each input.
 
     Example:
         >>> two_logits(torch.tensor([[-3.0], [2.0]]), "logit").argmax(dim=1)
@@ -150,18 +151,20 @@ def two_logits(answer: Tensor, of: str) -> Tensor:
             value=of,
         )
 
+    # (B,)
     second = answer.reshape(len(answer)).float()
     if of == "logit":
         return torch.stack([torch.zeros_like(second), second], dim=1)
     shares = torch.stack([1.0 - second, second], dim=1)
-    are_shares = (shares >= 0.0).all(dim=1, keepdim=True)
-    return torch.where(are_shares, shares, torch.nan).log()
+    # Both are at least 0 only where `second` is in [0, 1].
+    are_probabilities = (shares >= 0.0).all(dim=1, keepdim=True)
+    return torch.where(are_probabilities, shares, torch.nan).log()
 
 
 def _parts(answer: Any) -> dict[str | int, Any]:
-    """Return the parts of an answer, by their names or places.
+    """Return the parts of an answer by their names or indices.
 
-    A tensor has none, and neither has what is no container.
+    An array has no parts, and neither has what is no container.
     """
     if isinstance(answer, Mapping):
         return dict(answer)
@@ -175,16 +178,17 @@ def _parts(answer: Any) -> dict[str | int, Any]:
 
 
 def _way_out(answer: Any, inputs: int) -> str:
-    """Return how logits are made of an answer, where that is known; else nothing.
+    """Return how to make logits of an answer; empty where that is not known.
 
-    It begins with the point of the sentence before.
+    The text goes on with a sentence of the caller, so it begins with the full stop of that
+    sentence.
 
     Args:
         answer: the value that a model returned.
-        inputs: B, of which it was asked.
+        inputs: B, the number of inputs that the model was given.
     """
     if answer is None:
-        return ". Does its forward return what it computes?"
+        return ". Let its forward return what it computes"
     parts = _parts(answer)
     if parts:
         return _way_out_of_parts(parts, inputs)
@@ -199,10 +203,16 @@ def _way_out(answer: Any, inputs: int) -> str:
 
 
 def _way_out_of_parts(parts: Mapping[str | int, Any], inputs: int) -> str:
-    """Return which part of an answer may be logits; arguments as of `_way_out`."""
+    """Return how to take the logits out of an answer with these parts.
+
+    Args:
+        parts: at least one part, by its name or index.
+        inputs: as in `_way_out`.
+    """
     names = [name for name, part in parts.items() if _has_shape_of_logits(part, inputs)]
     if "logits" in parts:
         names = ["logits"]
+    # If no part looks like logits, the first one serves as an example.
     if not names:
         names = list(parts)[:1]
     choices = " or ".join(f"answer={name!r}" for name in names)
@@ -210,17 +220,19 @@ def _way_out_of_parts(parts: Mapping[str | int, Any], inputs: int) -> str:
 
 
 def _has_shape_of_logits(part: Any, inputs: int) -> bool:
+    """Return whether a part of an answer to B inputs is (B, K), K >= 2."""
     shape = tuple(getattr(part, "shape", ()))
     return len(shape) == 2 and shape[0] == inputs and shape[1] > 1
 
 
 def _way_out_of_tensor(answer: Tensor, inputs: int) -> str:
-    """Return how logits are made of a tensor; arguments are those of `_way_out`."""
+    """Return how to make logits of a tensor; arguments are those of `_way_out`."""
     shape = tuple(answer.shape)
     if answer.is_complex():
         return ". Let it return .abs() or .real of these"
     if shape in ((inputs,), (inputs, 1)):
         return _way_out_of_numbers(answer)
+    # (B, K, 1, 1), as of a network without a flatten at its end.
     if shape[:1] == (inputs,) and len(shape) > 2 and set(shape[2:]) == {1}:
         return ". torch.nn.Sequential(model, torch.nn.Flatten()) makes logits of it"
     if len(shape) == 2 and shape[1] == inputs:
@@ -229,14 +241,14 @@ def _way_out_of_tensor(answer: Tensor, inputs: int) -> str:
 
 
 def _way_out_of_numbers(answer: Tensor) -> str:
-    """Return how logits are made of one number an input, (B,) or (B, 1)."""
+    """Return how to make logits of one number for each input, (B,) or (B, 1)."""
     if answer.is_floating_point():
         return (
-            ". Of two classes: rs.wrap(model, binary='logit') if it is above 0 for the "
-            "second, binary='probability' if it is above 0.5"
+            ". For two classes: rs.wrap(model, binary='logit') if the number is above 0 "
+            "for the second class, binary='probability' if it is above 0.5"
         )
     flat = ".flatten()" if answer.dim() == 2 else ""
     return (
-        f". If these are labels, give the function lambda x: model(x){flat}, which may "
-        "answer with them"
+        f". If these are labels, give the function lambda x: model(x){flat} in place of "
+        "the model: functions may answer with labels"
     )

@@ -14,7 +14,7 @@ from randsmooth.urls import names_a_secret, without_credentials
 # The start of the name of an argument that its user keeps secret.
 MARK = "secret:"
 
-# The text in place of a secret in a command that is kept.
+# The text in place of a secret in commands and files that are kept: what pydantic prints.
 STARS = str(Secret("-"))
 
 # The number of digits of a hash by which two secrets are told apart.
@@ -24,10 +24,11 @@ HASH_DIGITS = 12
 def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments, with the secret ones in `pydantic.Secret`.
 
-    Those are secret that their user marks by "secret:NAME", or that are called so.
+    An argument is secret where its user gives it as "secret:NAME", or where its name
+    says so, as "api_key" does.
 
     Raises:
-        BadValue: one of them holds the stars that stand for a secret.
+        BadValue: a secret is STARS: somebody copied it from a command that was kept.
 
     Example:
         >>> secret_arguments({"depth": 20, "api_key": "abc", "secret:who": "me"})
@@ -50,7 +51,7 @@ def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def revealed(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments with secrets as they are, for what opens the model."""
+    """Return the arguments with secrets in plain text, as the model's opener needs them."""
     return {
         name: value.get_secret_value() if isinstance(value, Secret) else value
         for name, value in arguments.items()
@@ -58,9 +59,9 @@ def revealed(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as a table may say them.
+    """Return the arguments as they may stand in a table of certificates.
 
-    Of a secret it is a hash, by which two runs are told apart.
+    A secret becomes a hash, so that two runs with different secrets can be told apart.
 
     Example:
         >>> recorded_arguments({"depth": 20, "token": "abc"})
@@ -69,11 +70,12 @@ def recorded_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     arguments = secret_arguments(given)
     for name, value in arguments.items():
         if isinstance(value, Secret):
-            # With its name, so that equal secrets of two names have two hashes.
+            # The name is hashed too, so that equal secrets of two names have two hashes.
             content = repr((name, value.get_secret_value())).encode()
             digest = hashlib.sha256(content).hexdigest()
             arguments[name] = f"secret sha256:{digest[:HASH_DIGITS]}"
         elif isinstance(value, str):
+            # A URL may carry a password.
             arguments[name] = without_credentials(value)
     return arguments
 
@@ -84,10 +86,11 @@ def check_arguments(
     """Raise BadValue where `called` does not take the arguments, or needs others.
 
     Args:
-        called: a function or class.
-        given: arguments by name.
-        what: the name for it in the message.
-        first: how many arguments it is given besides, at the front.
+        called: the function or class that makes the model.
+        given: the arguments that the user gives it, by name.
+        what: the name for `called` in the message.
+        first: how many arguments it gets by position before these, such as the place of
+            the model.
 
     Example:
         >>> def resnet(depth, width=1):
@@ -99,11 +102,13 @@ def check_arguments(
     """
     try:
         signature = inspect.signature(called)
-    # A compiled function says nothing of its arguments.
+    # Functions written in C may not say which arguments they take.
     except ValueError:
         return
+    # The names and numbers of arguments are checked, but not their values.
+    by_position = [None] * first
     try:
-        signature.bind(*[None] * first, **given)
+        signature.bind(*by_position, **given)
     except TypeError as error:
         names = [*signature.parameters][first:]
         raise BadValue(
@@ -112,6 +117,6 @@ def check_arguments(
             fix=(
                 "give each as ",
                 Setting("model_arg"),
-                "; a function that itself takes images is returned by another",
+                f"; if {what} itself takes images, name a function that returns it",
             ),
         ) from error

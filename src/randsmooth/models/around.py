@@ -1,4 +1,4 @@
-"""Modules of ours around models of any kind, and what is asked of models in them."""
+"""Modules of this package around models of any kind, and what they ask of these models."""
 
 import copy
 import threading
@@ -20,11 +20,11 @@ M = TypeVar("M", bound=nn.Module | ForeignModel)
 
 
 class Around(nn.Module):
-    """A module of ours around models of any kind, such as an `Ensemble`.
+    """A module of this package around models of any kind, such as an `Ensemble`.
 
     Attributes:
-        answering: the name of the model in it that gives the logits; "": it does so
-            itself, or several do.
+        answering: the name of the attribute that holds the model which gives the logits;
+            "" where there is no such model, or there are several.
 
     Example:
         >>> issubclass(Around, nn.Module)
@@ -35,8 +35,8 @@ class Around(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        # It has no train mode of its own. The models keep their modes, which are
-        # checked before they are certified.
+        # This module has no train mode of its own. The models in it keep their modes, and
+        # certification refuses one in train mode.
         self.training = False
 
     def answers(self) -> Sequence[nn.Module]:
@@ -45,7 +45,7 @@ class Around(nn.Module):
 
     @property
     def num_classes(self) -> int | None:
-        """K, where a model says it."""
+        """K, where one of the models that give the logits knows it; else None."""
         for model in self.answers():
             number: int | None = getattr(model, "num_classes", None)
             if number is not None:
@@ -54,9 +54,10 @@ class Around(nn.Module):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """How its models were trained, as far as they say the same.
+        """How its models were trained: the facts in which they agree.
 
-        Such facts are the data set and sigma. One that only some of them tell counts.
+        Such facts are the data set and sigma. A fact counts as agreed where some models do
+        not tell it.
         """
         of_models = [provenance_of(model) for model in self.answers()]
         facts = {}
@@ -67,11 +68,12 @@ class Around(nn.Module):
         return facts
 
     def for_classes(self, classes: Sequence[str]) -> Self:
-        """Return the same, answering for `classes` in their order.
+        """Return the same module, answering for `classes` in their order.
 
         Raises:
-            Problem: a model knows others.
+            Problem: its model knows other classes.
         """
+        # A subclass with several such models has a method of its own.
         if not self.answering:
             return self
         model = for_classes(self.get_submodule(self.answering), classes)
@@ -80,11 +82,12 @@ class Around(nn.Module):
     def for_columns(
         self, columns: Sequence[str], held: Sequence[Categories] = ()
     ) -> Self:
-        """Return the same, taking features whose names are `columns` in their order.
+        """Return the same module, taking features called `columns` in this order.
 
         Raises:
-            Problem: a model knows others.
+            Problem: a model in it knows other features.
         """
+        # Unlike classes, features concern all parts, not only the one with the logits.
         parts = {
             name: for_columns(part, columns, held)
             for name, part in self.named_children()
@@ -92,28 +95,26 @@ class Around(nn.Module):
         return self.replace(**parts)
 
     def replace(self, **modules: nn.Module) -> Self:
-        """Return a copy with other `modules` in the places of those names.
-
-        It shares the rest.
-        """
+        """Return a copy that has other modules under these names, and shares the rest."""
         changed = copy.copy(self)
-        # set_submodule would change the table of modules that both share.
+        # A shallow copy shares the table of modules, which set_submodule would change for
+        # both. So the copy gets a table of its own.
         changed._modules = {**self._modules, **modules}  # noqa: SLF001
         return changed
 
 
 class ForeignPart(Around):
-    """A scikit-learn estimator, a function or a file as a module.
+    """A scikit-learn estimator, a function or a file as a torch module.
 
-    It takes no gradient. By itself it can answer only if it is called in Python, for
-    one thread at a time. The backend `mixed` runs any.
+    It gives no gradient. An estimator or a function is called in Python, by one thread at a
+    time. A file can answer only once a backend, `mixed`, has set `run`.
 
     Args:
         model: the model, as `adapt` makes it.
 
     Attributes:
-        run: the function that answers for it, once a backend has said so: (B, K) logits
-            of (B, C, H, W).
+        run: the function of a backend that answers in place of the model, logits (B, K)
+            of (B, C, H, W); None: no backend has set one.
     """
 
     _one_at_a_time = threading.Lock()
@@ -130,19 +131,19 @@ class ForeignPart(Around):
     notes = property(lambda self: self.model.notes)
 
     def for_classes(self, classes: Sequence[str]) -> Self:
-        """Return one that answers for these `classes` in their order."""
+        """Return a part whose model answers for these `classes` in their order."""
         return type(self)(self.model.for_classes(classes))
 
     def for_columns(
         self, columns: Sequence[str], held: Sequence[Categories] = ()
     ) -> Self:
-        """Return one that takes features of these names in their order."""
+        """Return a part whose model takes features called `columns` in this order."""
         return type(self)(self.model.for_columns(columns, held))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return logits or votes (B, K), float32."""
         if is_traced():
-            # A trace would keep this answer for all images.
+            # A trace would keep the answer to this batch, and give it for all others.
             raise RuntimeError(
                 f"{article(self.kind)} cannot be traced; use the torch backend"
             )
@@ -158,22 +159,28 @@ class ForeignPart(Around):
         return answer.to(x.device, torch.float32)
 
     def get_extra_state(self) -> str:
-        """Return what `weights_hash` reads in place of weights."""
+        """Return the model's hash, which torch puts into the state dict of this module.
+
+        So `weights_hash` of a module around this one tells different models apart.
+        """
         return self.model.weights_hash()
 
     def set_extra_state(self, state: Any) -> None:
-        """Store nothing: what `get_extra_state` gives says which model it is."""
+        """Do nothing: torch calls this where it loads a state dict.
+
+        The model cannot be made of its hash.
+        """
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return one with the same model.
+        """Return a part with the same model, not with a copy of it.
 
-        It was copied when it was adapted, or cannot be.
+        `adapt` took a copy of an estimator already, and a function cannot be copied.
         """
         return type(self)(self.model)
 
 
 def foreign_parts(model: object) -> list[ForeignPart]:
-    """Return the parts of a module that are no torch modules.
+    """Return the parts of a model that only wrap something which is no torch module.
 
     Example:
         >>> foreign_parts(nn.Sequential(nn.Flatten()))
@@ -185,15 +192,15 @@ def foreign_parts(model: object) -> list[ForeignPart]:
 
 
 def is_traced() -> bool:
-    """Return whether torch records what is called.
+    """Return whether torch records the operations of this call, to replay them later.
 
-    It would replay that on other images without calling it.
+    Whatever Python computes outside of torch would then be left out.
     """
     return bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
 
 
 def traceable(model: object) -> bool:
-    """Return whether a model is torch modules throughout, which a compiler can trace.
+    """Return whether a model consists of torch modules alone, so that torch can trace it.
 
     Example:
         >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
@@ -206,10 +213,10 @@ def traceable(model: object) -> bool:
 def for_classes(model: M, classes: Sequence[str]) -> M:
     """Return the model, answering for `classes` in their order.
 
-    A model that cannot be told them is returned as it is.
+    A torch module of the user's knows no names of classes, and is returned as it is.
 
     Raises:
-        Problem: it knows others.
+        Problem: the model knows other classes.
 
     Example:
         >>> network = nn.Linear(2, 2)
@@ -218,22 +225,22 @@ def for_classes(model: M, classes: Sequence[str]) -> M:
     """
     if not isinstance(model, ForeignModel | Around):
         return model
-    # Of the model's own kind: the method returns Self.
+    # The method returns Self, which is M.
     return cast(M, model.for_classes(classes))
 
 
 def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = ()) -> M:
-    """Return the model, taking features whose names are `columns` in their order.
+    """Return the model, taking features called `columns` in this order.
 
-    A model that knows no names is returned as it is.
+    A torch module of the user's knows no names of features, and is returned as it is.
 
     Args:
         model: the model.
-        columns: the names of the features; empty where the data give them none.
-        held: the columns that come as codes of categories.
+        columns: the names of the features; empty where the data set gives them none.
+        held: the columns that hold codes, each of which stands for a category.
 
     Raises:
-        Problem: it knows other names, or cannot be told what the codes stand for.
+        Problem: the model knows other features, or takes no categories.
 
     Example:
         >>> network = nn.Linear(2, 2)
@@ -252,22 +259,19 @@ def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = (
 
 
 def notes_of(model: object) -> tuple[str, ...]:
-    """Return what a model says to lie between a noisy image and its label.
-
-    A network is not named.
+    """Return a model's notes, the steps between a noisy image and its label.
 
     Example:
         >>> notes_of(nn.Flatten())
         ()
     """
+    # A torch module of the user's may have an attribute `notes` for something else.
     notes = getattr(model, "notes", ())
     return notes if isinstance(notes, tuple) else ()
 
 
 def provenance_of(model: object) -> dict[str, Any]:
-    """Return how a model of ours was trained, as far as it says.
-
-    Nothing is known of another's.
+    """Return how a model was trained, as far as it says; empty where it says nothing.
 
     Example:
         >>> provenance_of(nn.Flatten())

@@ -40,19 +40,25 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
         randsmooth.errors.WrongModel: the model is an int, 3; expected a ...
     """
     base = _adapted(model)
+    # The logits of a torch module tell K.
     if num_classes is None or isinstance(base, nn.Module):
         return base
     return base.with_num_classes(num_classes)
 
 
 def _adapted(model: Any) -> BaseClassifier:
+    """Return the base classifier that `model` is, or the adapter around it.
+
+    Raises:
+        WrongModel: no adapter takes it.
+    """
     if isinstance(model, nn.Module | ForeignModel):
         return model
     if is_program(model):
         return Program(model)
     if EstimatorModel.takes(model):
         return EstimatorModel(model)
-    # Of a class an instance may be meant.
+    # A class can be called too, but its user most likely meant an instance of it.
     if callable(model) and not isinstance(model, type):
         return FunctionModel(model)
     raise WrongModel(
@@ -63,9 +69,9 @@ def _adapted(model: Any) -> BaseClassifier:
 
 
 def is_model(value: object) -> bool:
-    """Return whether `value` is a model already.
+    """Return whether `value` is certainly a model.
 
-    A function is none: it may be there to make one.
+    A function does not count: it may classify images, or make a model.
     """
     if isinstance(value, nn.Module | ForeignModel):
         return True
@@ -73,14 +79,14 @@ def is_model(value: object) -> bool:
 
 
 def as_module(model: object, num_classes: int | None = None) -> nn.Module:
-    """Return what can be certified as a module, or as a part of one.
+    """Return a model as a torch module, so that it can be a part of another module.
 
     Args:
-        model: a model, or the name of one as in `open_source`.
+        model: a model that `adapt` takes, or its name as `open_source` takes it.
         num_classes: K, for a function that answers with labels.
 
     Raises:
-        Problem: it cannot be opened, or is none.
+        Problem: the model cannot be opened, or cannot be certified.
     """
     opened = open_source(model) if isinstance(model, str | Path) else model
     base = adapt(opened, num_classes=num_classes)

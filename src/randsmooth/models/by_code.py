@@ -1,6 +1,7 @@
-"""Models by code that makes them: imported as if it were run by itself.
+"""Models that a user's code makes.
 
-It finds a command line of its own.
+The code is imported as if it were run by itself: it finds its own command line in
+`sys.argv`, not that of this program.
 """
 
 import hashlib
@@ -23,20 +24,21 @@ from randsmooth.models.base_classifier import is_model
 # Begins the name of an argument that is an option of the code's own command line.
 OPTION = "argv:"
 
-# The options of modules that were imported, which read them then and never again.
+# The name of each imported module -> the options that it found in its command line. A module
+# reads them when it is imported, and never again.
 _options_at_import = dict[str, list[str]]()
 
 
 def from_code(source: str, **model_args: Any) -> Any:
-    """Return what `source` names, or what that returns when called with `model_args`.
+    """Return the model that `source` names, or the one that the named function returns.
 
-    The current folder is looked in too, and a file's own. Code that reads a command
-    line finds one of its own there: its place, and an option for each argument whose
-    name begins with "argv:".
+    The code may import modules from the current folder, and a file those beside it. Code
+    that reads a command line finds one of its own: its place, and an option for each
+    argument whose name begins with "argv:".
 
     Args:
         source: "package.module:NAME" or "path/file.py:NAME".
-        model_args: the arguments.
+        model_args: the arguments of the function, and options of the code's command line.
 
     Raises:
         Problem: the code cannot be imported, ends the program, has no such name, or
@@ -60,7 +62,7 @@ def from_code(source: str, **model_args: Any) -> Any:
 def options_of(given: Mapping[str, Any]) -> list[str]:
     """Return the words of a command line with an option for each argument.
 
-    One that is true stands bare, and of a list the words come after it.
+    An option with the value True stands alone; that of a list is followed by its parts.
 
     Example:
         >>> options_of({"argv:depth": 20, "argv:cuda": True, "argv:sizes": [3, 5]})
@@ -79,15 +81,19 @@ def options_of(given: Mapping[str, Any]) -> list[str]:
 
 
 def _made(module: ModuleType, name: str, arguments: Mapping[str, Any]) -> Any:
-    """Return what is called `name` in a module, or what that returns.
+    """Return the model called `name` in a module, or the one that the function returns.
 
     Args:
         module: the module of the user's code.
-        name: perhaps with points in it.
-        arguments: for a function.
+        name: a name in it, or one with points, such as `zoo.small`.
+        arguments: the arguments of the function.
+
+    Raises:
+        Problem: there is no such name, it takes other arguments, or calling it fails.
     """
     where = module.__file__ or module.__name__
     named = _named(module, name, where)
+    # A torch module can be called too, but it is the model itself.
     if not is_model(named) and callable(named):
         check_arguments(named, arguments, f"{where}:{name}")
         with _naming_fault(f"{where}:{name} failed"):
@@ -110,8 +116,9 @@ def _named(module: ModuleType, name: str, where: str) -> Any:
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            functions = inspect.getmembers(module, callable)
-            names = [known for known, _ in functions if not known.startswith("_")]
+            # What can be called may be a model, or make one.
+            callables = inspect.getmembers(module, callable)
+            names = [known for known, _ in callables if not known.startswith("_")]
             raise unknown(f"name in {where}", name, names)
         value = getattr(value, part)
     return value
@@ -119,17 +126,22 @@ def _named(module: ModuleType, name: str, where: str) -> Any:
 
 @contextmanager
 def _command_line(place: str, options: Sequence[str]) -> Iterator[None]:
-    """Let code find a command line of its own, in place of that of this program."""
-    ours = sys.argv
+    """Let code find its own command line in `sys.argv`, in place of this program's.
+
+    Args:
+        place: the file or the module of the code.
+        options: the words after it.
+    """
+    of_this_program = sys.argv
     sys.argv = [place, *options]
     try:
         yield
     finally:
-        sys.argv = ours
+        sys.argv = of_this_program
 
 
 def _imported(place: str, options: Sequence[str]) -> ModuleType:
-    """Return the module at `place`, a file or a name."""
+    """Return the module at `place`, the path of a file or the name of a module."""
     _make_importable(Path.cwd())
     with _naming_fault(f"{place} cannot be imported"):
         if place.lower().endswith(".py"):
@@ -144,11 +156,13 @@ def _make_importable(folder: Path) -> None:
 
 
 def _module(name: str, options: Sequence[str]) -> ModuleType:
-    """Return the module of a name.
+    """Return the module called `name`.
 
     Raises:
-        WrongModel: it was imported before, with other options than these.
+        WrongModel: it was imported before with other options. Importing it again would not
+            run it again.
     """
+    # Python, or this program, may have imported it without options.
     before = _options_at_import.get(name, [])
     if name in sys.modules and before != [*options]:
         raise WrongModel(
@@ -157,24 +171,26 @@ def _module(name: str, options: Sequence[str]) -> ModuleType:
             file=name,
             fix="start anew",
         )
+    # The colon says that all before it is the module.
     module: ModuleType = pkgutil.resolve_name(f"{name}:")
     _options_at_import[name] = [*options]
     return module
 
 
 def _module_in(file: Path) -> ModuleType:
-    """Return the module in a file, which is run anew.
+    """Return the module in a file, which is run anew each time.
 
-    It has a name of its own: a file may be called like a package that it imports.
+    Its name contains a hash of its path, since a file may be called like a package that it
+    imports.
     """
     _make_importable(file.parent)
     digest = hashlib.sha256(str(file).encode()).hexdigest()
     name = f"{file.stem}_{digest[:8]}"
     spec = importlib.util.spec_from_file_location(name, file)
-    # A file that ends in .py has both.
+    # Python knows how to load a file that ends in .py.
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # Here dataclasses and pickle look for it.
+    # dataclasses and pickle look for the module of a class here.
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
@@ -182,12 +198,17 @@ def _module_in(file: Path) -> ModuleType:
 
 @contextmanager
 def _naming_fault(fault: str) -> Iterator[None]:
-    """Turn whatever a user's code raises into a Problem with the place in that code."""
+    """Turn whatever a user's code raises into a Problem that names the line.
+
+    Args:
+        fault: the beginning of the message, which says what failed.
+    """
     try:
         yield
     except Problem:
         raise
-    except SystemExit as error:  # as argparse ends where it misses an option
+    # argparse ends the program where an option is missing.
+    except SystemExit as error:
         reason = f"exit status {error.code}"
         if isinstance(error.code, str):
             reason = shown(error)
@@ -197,6 +218,7 @@ def _naming_fault(fault: str) -> Iterator[None]:
             fix=("options of its own command line are given as ", option),
         ) from error
     except Exception as error:
+        # The last frame is the line that raised it.
         frame = traceback.extract_tb(error.__traceback__)[-1]
         raise WrongModel(
             f"{fault} ({type(error).__name__}: {shown(error)}, in {frame.filename}, "

@@ -11,13 +11,15 @@ from randsmooth.errors import BadValue
 from randsmooth.models.folder import StoredModel
 from randsmooth.models.registry import build
 
-# The most pixels along a side of an image, and the most channels.
+# The most pixels along a side of an image, and the most channels. A damaged configuration
+# may hold any numbers.
 MOST_SIDE = 2**14
 MOST_CHANNELS = 2**10
 
 # Characters of the name of a class; ImageNet's longest has 121.
 LONGEST_NAME = 1000
 
+# In float32, smaller numbers are rounded to few digits or to 0, and larger ones are infinite.
 SMALLEST_STD = torch.finfo(torch.float32).tiny
 LARGEST_NUMBER = torch.finfo(torch.float32).max
 
@@ -25,7 +27,7 @@ LARGEST_NUMBER = torch.finfo(torch.float32).max
 class Classifier(StoredModel):
     """The base classifier, logits(x) = network((x - mean) / std).
 
-    Noise is added before normalisation, its first layer.
+    Its first layer is the normalisation, so noise is added to the images before that.
 
     Args:
         arch: a name that `models.build` knows.
@@ -66,6 +68,7 @@ class Classifier(StoredModel):
         _check_classes(classes)
         _check_shape(shape)
         _check_extra_channels(extra_channels)
+        # The sides are equal, which `_check_shape` has made sure of.
         channels, side, _ = shape
         _check_normalisation(mean, std, channels)
 
@@ -79,8 +82,9 @@ class Classifier(StoredModel):
             image_size=side,
             num_classes=self.num_classes,
         )
-        means = _per_channel(mean, [0.0] * extra_channels)
-        stds = _per_channel(std, [1.0] * extra_channels)
+        # Extra channels are not normalised: (x - 0) / 1.
+        means = _per_channel(mean, of_extra=[0.0] * extra_channels)
+        stds = _per_channel(std, of_extra=[1.0] * extra_channels)
         # The buffers move with the model. They are not saved among its weights, because
         # the configuration has mean and std.
         self.register_buffer("mean", means, persistent=False)
@@ -93,6 +97,7 @@ class Classifier(StoredModel):
             "mean": None if mean is None else list(mean),
             "std": None if std is None else list(std),
         }
+        # Only few models have any, so the configuration of the others does not name them.
         if extra_channels:
             self.config["extra_channels"] = extra_channels
         # Its setter stores a copy in the configuration.
@@ -104,9 +109,9 @@ class Classifier(StoredModel):
         return len(self.classes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return logits (B, K) of images (B, C, H, W), and their extra channels.
+        """Return logits (B, K) of noisy images (B, C + extra_channels, H, W).
 
-        Pixels are any real numbers, as noise makes them.
+        Pixels may be any real numbers, since noise leaves [0, 1].
         """
         if self.mean is not None and self.std is not None:
             x = (x - self.mean) / self.std
@@ -145,7 +150,7 @@ def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifie
 
 
 def _check_classes(classes: Any) -> None:
-    """Raise BadValue where these are no names of classes."""
+    """Raise BadValue unless these are at least two different names of classes."""
     usable = isinstance(classes, list | tuple) and all(
         isinstance(name, str) and len(name) <= LONGEST_NAME for name in classes
     )
@@ -160,7 +165,7 @@ def _check_classes(classes: Any) -> None:
 
 
 def _check_shape(shape: Any) -> None:
-    """Raise BadValue where this is no shape of square images."""
+    """Raise BadValue unless this is the shape (C, H, W) of a square image."""
     are_numbers = isinstance(shape, list | tuple) and all(
         type(side) is int for side in shape
     )
@@ -178,7 +183,8 @@ def _check_shape(shape: Any) -> None:
 
 
 def _check_extra_channels(number: Any) -> None:
-    """Raise BadValue where this is no number of channels."""
+    """Raise BadValue unless this is a number of channels, or 0."""
+    # A bool is an int too, but no number of channels.
     if type(number) is not int or not 0 <= number <= MOST_CHANNELS:
         raise BadValue(
             field="extra_channels",
@@ -188,9 +194,10 @@ def _check_extra_channels(number: Any) -> None:
 
 
 def _check_normalisation(mean: Any, std: Any, channels: int) -> None:
-    """Raise BadValue where images of so many channels cannot be normalised by these."""
+    """Raise BadValue unless images with so many channels can be normalised by these."""
     _check_numbers("mean", mean, channels)
     _check_numbers("std", std, channels)
+    # (x - mean) / std needs both.
     only_one_given = (mean is None) != (std is None)
     if only_one_given or (std is not None and min(std) < SMALLEST_STD):
         raise BadValue(
@@ -220,7 +227,12 @@ def _check_numbers(name: str, values: Any, channels: int) -> None:
 def _per_channel(
     values: Sequence[float] | None, of_extra: Sequence[float]
 ) -> Tensor | None:
-    """Return (1, C + extra, 1, 1) numbers: one for each channel, the extra ones last."""
+    """Return numbers (1, C + extra, 1, 1), one for each channel of a batch of images.
+
+    Args:
+        values: the numbers of the C channels of an image; None for no normalisation.
+        of_extra: the numbers of the extra channels, which come last.
+    """
     if values is None:
         return None
     numbers = torch.tensor([*values, *of_extra], dtype=torch.float32)

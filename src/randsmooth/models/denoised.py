@@ -32,12 +32,13 @@ def load_denoiser(
         source: a folder of `train-denoiser`, or the hub's "user/name" of one; or the
             folder of an unconditional diffusion model as the DDPMPipeline of
             `diffusers` saves it.
-        sigma: the sigma of the noise to remove, which a diffusion model must know.
+        sigma: the sigma of the noise to remove. A diffusion model needs it; other
+            denoisers were trained for one sigma, and ignore it.
         device: where to load it to.
 
     Raises:
-        Problem: there is no such denoiser, it is damaged, or a diffusion model is not
-            told sigma.
+        Problem: there is no such denoiser, it is damaged, or it is a diffusion model and
+            sigma is not given.
 
     Example:
         >>> import tempfile
@@ -56,17 +57,17 @@ def load_denoiser(
 class Denoised(Around):
     """The base classifier x -> classifier(denoiser(x)).
 
-    Noise is added to the image, before the denoiser: both parts together are what a
-    certificate is about, so it holds whatever the denoiser does. Of a poor one the
-    radii are small, none is wrong (Salman et al., "Denoised Smoothing", NeurIPS 2020).
+    Noise is added to the image, before the denoiser. A certificate is about both parts
+    together, so it holds whatever the denoiser does. A poor denoiser makes radii small,
+    but never wrong (Salman et al., "Denoised Smoothing", NeurIPS 2020).
 
     Args:
-        denoiser: images (B, C, H, W) of noisy ones: a module, such as `Denoiser` or
-            `DiffusionDenoiser`; a folder that `load_denoiser` reads; or a function of
-            tensors.
-        classifier: logits (B, K) of images (B, C, H, W) in [0, 1], or nearly: a
-            denoiser may leave that range a little. Any model that `adapt` takes, or its
-            name, as in `load_model`.
+        denoiser: makes images (B, C, H, W) of noisy ones. It is a module, such as
+            `Denoiser` or `DiffusionDenoiser`; a folder that `load_denoiser` reads; or a
+            function of tensors.
+        classifier: gives logits (B, K) for images (B, C, H, W), which are in [0, 1] or a
+            little outside, as the denoiser leaves them. It is any model that `adapt`
+            takes, or its name, as in `load_model`.
 
     Raises:
         Problem: one of the two cannot be loaded or called.
@@ -97,7 +98,8 @@ class Denoised(Around):
             denoiser = FunctionDenoiser(denoiser)
         self.denoiser = denoiser
         self.classifier = as_module(classifier)
-        # A new module is in train mode: this one is only if one of its parts is.
+        # This module is in train mode only if one of its parts is. Certification refuses a
+        # model in train mode.
         self.training = self.denoiser.training or self.classifier.training
 
     shape = property(
@@ -106,21 +108,25 @@ class Denoised(Around):
     )
     classes = property(
         lambda self: _fact_of_ours(self.classifier, "classes"),
-        doc="Their names, where they are known.",
+        doc="The names of the classes, where they are known.",
     )
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The classifier's data set and the denoiser's sigma, where they say them."""
+        """The classifier's data set and the denoiser's sigma, where these are known."""
         return self._made_for(self.classifier)
 
     @property
     def denoiser_is_for(self) -> dict[str, Any]:
-        """The data set and the sigma that the denoiser is for, where it says them."""
+        """The denoiser's data set and its sigma, where these are known."""
         return self._made_for(self.denoiser)
 
     def _made_for(self, part: nn.Module) -> dict[str, Any]:
-        """Return the data set that a part is for, and the denoiser's sigma."""
+        """Return the data set that a part was trained on, and the denoiser's sigma.
+
+        The classifier never saw noise, so sigma is always the denoiser's. Facts that are not
+        known are left out.
+        """
         facts = {
             "dataset": _provenance(part).get("dataset"),
             "sigma": _fact_of_ours(self.denoiser, "sigma"),
@@ -129,21 +135,21 @@ class Denoised(Around):
 
     @property
     def arch(self) -> str:
-        """The two parts, in a few words."""
+        """Both parts in a few words, such as "resnet20 behind dncnn-17x64"."""
         return f"{_arch(self.classifier)} behind {_arch(self.denoiser)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The steps between a noisy image and its label, besides a network."""
+        """The steps between a noisy image and its label, without the classifier's network."""
         return (
             f"after noise: denoised by {_arch(self.denoiser)}",
             *notes_of(self.classifier),
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return what a certificate says of the two parts.
+        """Return what a certificate records of both parts.
 
-        That is what each is, its weights and how it was trained.
+        These are the name of each, the hash of its weights and how it was trained.
         """
         return {
             "arch": self.arch,
@@ -157,7 +163,10 @@ class Denoised(Around):
 
 
 class FunctionDenoiser(nn.Module):
-    """A function of tensors as a module.
+    """A denoiser that is a function of tensors, as a module.
+
+    Args:
+        function: makes images (B, C, H, W) of noisy ones.
 
     Raises:
         WrongModel: it cannot be called.
@@ -178,15 +187,17 @@ class FunctionDenoiser(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if is_traced():
-            # A trace would keep what a function computes outside of torch.
+            # A function may compute something outside of torch. A trace would keep that
+            # result for all images.
             raise RuntimeError("a function cannot be traced; use the torch backend")
         return self.function(x)  # type: ignore[no-any-return]
 
 
 def _fact_of_ours(part: nn.Module, name: str) -> Any:
-    """Return the statement of a part of ours about itself.
+    """Return the attribute `name` of a part, if its class is one of this package.
 
-    An attribute of another's may mean something else.
+    In a class of somebody else, an attribute of this name may mean something else: then the
+    answer is None.
     """
     if isinstance(part, StoredModel | DiffusionDenoiser | Around):
         return getattr(part, name, None)
@@ -194,17 +205,19 @@ def _fact_of_ours(part: nn.Module, name: str) -> Any:
 
 
 def _provenance(part: nn.Module) -> dict[str, Any]:
+    """Return how a part was trained; empty where that is not known."""
     return _fact_of_ours(part, "provenance") or {}
 
 
 def _facts(part: nn.Module) -> dict[str, Any]:
-    """Return the words of a certificate about a part."""
-    known = {"weights": weights_hash(part), "arch": _arch(part)}
-    return _provenance(part) | known
+    """Return what a certificate records of a part."""
+    # These two are measured, so they take the place of what the provenance says.
+    measured = {"weights": weights_hash(part), "arch": _arch(part)}
+    return _provenance(part) | measured
 
 
 def _arch(part: nn.Module) -> str:
-    """Return the name of a part, in a word or a few."""
+    """Return the architecture of a part, or else the name of its class or function."""
     arch = _fact_of_ours(part, "arch")
     if arch:
         return str(arch)

@@ -13,6 +13,7 @@ MOST_CHANNELS = 2**10
 # The network of Salman et al. 2020 for CIFAR-10 and ImageNet.
 USUAL_ARCH = "dncnn-17x64"
 ARCH = re.compile(r"dncnn-(?P<depth>\d{1,4})x(?P<width>\d{1,4})")
+# The depths and widths that a network may have: a damaged file may ask for any.
 DEPTHS = range(3, 201)
 WIDTHS = range(1, 2049)
 
@@ -22,13 +23,13 @@ class DnCNN(nn.Module):
 
     R is a 3x3 convolution with ReLU, `depth` - 2 times convolution, batch normalisation
     and ReLU, and a convolution. Only the first convolution has a bias. Layers are named
-    and numbered as in the weights that Salman et al. released. R starts at 0, so an
-    untrained network returns its input.
+    and numbered as in the weights that Salman et al. released. Before training R is 0, so
+    the network returns its input.
 
     Args:
         channels: the number of channels of the images.
-        depth: convolutions, 3 or more.
-        width: channels between them.
+        depth: the number of convolutions, 3 or more.
+        width: the number of channels between two convolutions.
     """
 
     def __init__(self, *, channels: int, depth: int, width: int) -> None:
@@ -38,29 +39,31 @@ class DnCNN(nn.Module):
         for _ in range(depth - 2):
             layers += [
                 nn.Conv2d(width, width, 3, padding=1, bias=False),
-                # eps as released. Their momentum, 0.95, would keep little more than the
-                # last batch: torch counts the share of the new batch, the framework
-                # that the number comes from that of the old ones.
+                # eps is that of the released code. Its momentum is 0.95, a number from a
+                # framework where momentum is the share of the old batches. In torch it
+                # is the share of the new batch: 0.05.
                 nn.BatchNorm2d(width, eps=1e-4, momentum=0.05),
                 nn.ReLU(),
             ]
         last = nn.Conv2d(width, channels, 3, padding=1, bias=False)
         self.dncnn = nn.Sequential(*layers, last)
 
+        # `last` is not among `layers`: its weights are 0, so that R starts at 0.
         for layer in layers:
             if isinstance(layer, nn.Conv2d):
                 nn.init.orthogonal_(layer.weight)
+        # nn.Conv2d has a bias unless it is told otherwise.
         assert first.bias is not None
         nn.init.zeros_(first.bias)
         nn.init.zeros_(last.weight)
 
     def forward(self, noisy: Tensor) -> Tensor:
-        """Return images (B, C, H, W) of noisy ones, not limited to [0, 1]."""
+        """Return denoised images (B, C, H, W) of noisy ones, not limited to [0, 1]."""
         return noisy - self.dncnn(noisy)  # type: ignore[no-any-return]
 
 
 class Denoiser(StoredModel):
-    """A denoiser: images (B, C, H, W) of noisy ones of any size.
+    """A denoiser, which makes images (B, C, H, W) of noisy images of any size.
 
     See Salman et al., NeurIPS 2020, and `Denoised`.
 
@@ -109,9 +112,9 @@ class Denoiser(StoredModel):
 
     @property
     def sigma(self) -> float | None:
-        """The noise that it was trained for, in units of pixels in [0, 1].
+        """The sigma that the denoiser was trained for, of pixels in [0, 1].
 
-        None where that is not recorded.
+        None where its provenance does not record it.
         """
         sigma = self.provenance.get("sigma")
         # A truth value is no sigma, although Python counts it as a number.
@@ -120,12 +123,17 @@ class Denoiser(StoredModel):
         return None
 
     def forward(self, noisy: Tensor) -> Tensor:
-        """Return images (B, C, H, W), not limited to [0, 1]."""
+        """Return denoised images (B, C, H, W), not limited to [0, 1]."""
         return self.network(noisy)  # type: ignore[no-any-return]
 
 
 def _size_of(arch: str) -> tuple[int, int]:
-    """Return the depth and width of a network by its name."""
+    """Return the depth and width that the name of a network says.
+
+    Raises:
+        BadValue: it is no such name, or a number is out of range.
+    """
+    # A damaged file may hold something else than a text here.
     match = ARCH.fullmatch(USUAL_ARCH if arch == "dncnn" else str(arch))
     if match is not None:
         depth, width = int(match["depth"]), int(match["width"])

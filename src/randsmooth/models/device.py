@@ -39,7 +39,9 @@ def pick_device(name: str | torch.device) -> torch.device:
         return torch.device("cuda" if devices else "cpu")
     if name == "cpu":
         return torch.device("cpu")
-    if int(match["number"] or 0) >= devices:
+    # "cuda" alone is the first device.
+    number = int(match["number"] or 0)
+    if number >= devices:
         raise BadValue(
             field="device",
             value=name,

@@ -24,7 +24,8 @@ PIPELINE = "model_index.json"
 CONFIG = "config.json"
 SCHEDULER_CONFIG = "scheduler_config.json"
 
-# The class that predicts from an image and a timestep alone.
+# The class of networks that need nothing but an image and a timestep. Others take a text or
+# a class too.
 NETWORK = "UNet2DModel"
 
 
@@ -34,18 +35,18 @@ def is_pipeline(folder: Path) -> bool:
 
 
 def from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
-    """Return the unconditional diffusion model in a folder, in eval mode.
+    """Return the unconditional diffusion model in a folder as a denoiser, in eval mode.
 
     Args:
         folder: a folder, as the DDPMPipeline of diffusers saves it.
-        sigma: the sigma of the noise to remove.
+        sigma: the sigma of the noise to remove; None: the user gave none, which is refused.
 
     Raises:
-        Problem: it is another model, is damaged, or is not told sigma.
+        Problem: the folder holds another model, or a damaged one, or sigma is missing.
     """
     if sigma is None:
         raise MissingValue(
-            f"{folder} is a diffusion model, which must know the noise to remove",
+            f"{folder} is a diffusion model, which must be told the noise to remove",
             field="sigma",
             file=folder,
             fix=("give ", Setting("sigma")),
@@ -75,9 +76,15 @@ def from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:
 
 
 def _schedule(path: Path) -> Any:
-    """Return the schedule of noise that a file describes."""
+    """Return the scheduler of diffusers that a file describes, with its noise levels.
+
+    Raises:
+        Problem: the file is missing or damaged, or diffusers cannot build the scheduler.
+    """
     settings = read_settings(path)
-    check_settings(settings, str(path), ALWAYS_ALLOWED_LAYERS)
+    # A schedule has no weights with whose number its numbers could be compared.
+    check_settings(settings, str(path), tensors=ALWAYS_ALLOWED_LAYERS)
+    # diffusers is an extra, and takes seconds to load.
     with needs("a diffusion model of diffusers"):
         from diffusers import DDPMScheduler
     with building("the schedule", path, "diffusers"), silent("diffusers"):
@@ -90,17 +97,24 @@ def _network(folder: Path, settings: dict[str, Any]) -> Any:
     Args:
         folder: the folder of the network.
         settings: the contents of its configuration.
+
+    Raises:
+        Problem: the weights are not there, are not harmless or do not fit.
     """
-    weights = checked_weights(folder, settings, CONFIG, "diffusion_pytorch_model")
+    weights = checked_weights(
+        folder, settings, config=CONFIG, name="diffusion_pytorch_model"
+    )
+    # diffusers is an extra, and takes seconds to load.
     with needs("a diffusion model of diffusers"):
         from diffusers import UNet2DModel
-    # torch's generator stays as it is.
+    # New weights are drawn from torch's generator, which `fork_rng` leaves as it is.
     with (
         building(f"the {NETWORK}", folder / CONFIG, "diffusers"),
         silent("diffusers"),
         torch.random.fork_rng(devices=[]),
     ):
-        # First without memory, so that none is taken for a network that is too large.
+        # The network is first built without memory, and thrown away: this only checks that
+        # it is not too large.
         with no_larger_than(weights), torch.device("meta"):
             UNet2DModel.from_config(settings)
         network, loaded = UNet2DModel.from_pretrained(
@@ -109,5 +123,7 @@ def _network(folder: Path, settings: dict[str, Any]) -> Any:
             use_safetensors=True,
             output_loading_info=True,
         )
-    check_loaded(loaded, folder, "the diffusion model", "save the whole network")
+    check_loaded(
+        loaded, folder, what="the diffusion model", reason="save the whole network"
+    )
     return network

@@ -14,26 +14,25 @@ PREDICTIONS: tuple[Prediction, ...] = get_args(Prediction)
 
 
 class DiffusionDenoiser(nn.Module):
-    """Images (B, C, H, W) in [0, 1] of images under Gaussian noise of one `sigma`.
+    """A denoiser for images (B, C, H, W) in [0, 1] under Gaussian noise of one `sigma`.
 
-    A diffusion model knows images in [-1, 1], twice as wide, as
-    x_t = sqrt(abar_t) x + sqrt(1 - abar_t) noise. So a noisy image in [0, 1] is one of
-    its x_t, once scaled, where (1 - abar) / abar = (2 sigma)^2: with
-    abar = 1 / (1 + 4 sigma^2), x_t = sqrt(abar) (2 noisy - 1). From x_t the network's
-    prediction gives the image, which is clipped and shifted back to [0, 1] (Carlini et
+    A diffusion model was trained on images x in [-1, 1], a range twice as wide, from
+    which it saw x_t = sqrt(abar_t) x + sqrt(1 - abar_t) noise. A noisy image in [0, 1]
+    becomes such an x_t by scaling: x_t = sqrt(abar) (2 noisy - 1), where
+    (1 - abar) / abar = (2 sigma)^2, so abar = 1 / (1 + 4 sigma^2). The image follows from
+    x_t and the network's prediction. It is clipped and shifted back to [0, 1] (Carlini et
     al., "(Certified!!) Adversarial Robustness for Free!", ICLR 2023, algorithm 1). The
     step is deterministic, as a base classifier must be.
 
     A schedule has only some noise levels. Scale and image are computed for the exact
-    sigma, and only the timestep that the network is told is the nearest of the
-    schedule, by ratio of the levels: `mismatch` says how near. Whatever it is, no
-    guarantee depends on it: the noise of a certificate is added to the image, before
-    this.
+    sigma. Only the timestep that the network is told is that of the nearest level in the
+    schedule, by the ratio of the levels; `mismatch` says how near. No guarantee depends
+    on the mismatch, since the noise of a certificate is added before this step.
 
     Args:
         network: gives its prediction (B, C, H, W) for x_t (B, C, H, W) and timesteps
-            (B,), whole numbers from 0: a `diffusers` UNet, or any callable. Of 2C
-            channels, as models with a learned variance give, the first C count.
+            (B,), whole numbers from 0: a `diffusers` UNet, or any callable. Models with a
+            learned variance answer with 2C channels, of which the first C are used.
         sigma: the sigma of the noise to remove, in units of pixels in [0, 1].
         alphas_cumprod: abar_t by timestep, falling: `scheduler.alphas_cumprod`.
         prediction: the output of the network: "epsilon", the noise; "v_prediction"; or
@@ -77,20 +76,21 @@ class DiffusionDenoiser(nn.Module):
                 value=prediction,
                 fix=f"expected one of {', '.join(PREDICTIONS)}",
             )
-        # Images in [0, 1] are half as wide as those of the schedule.
+        # In images in [0, 1], whose range is half as wide as that of the schedule's.
         levels = _noise_levels(alphas_cumprod) / 2.0
         _check_within(sigma, levels)
 
         self.network = network
         self.prediction = prediction
-        # In train mode only if the network is: certification refuses such a model.
+        # This module is in train mode only if the network is. Certification refuses a model
+        # in train mode.
         self.training = isinstance(network, nn.Module) and network.training
         self.sigma = float(sigma)
         self.alpha_bar = 1.0 / (1.0 + 4.0 * self.sigma**2)
         self.timestep = int((levels / self.sigma).log().abs().argmin())
         self.mismatch = float(levels[self.timestep]) / self.sigma - 1.0
 
-        # What a certificate says of it.
+        # A certificate records these two.
         name = getattr(network, "__qualname__", type(network).__qualname__)
         self.arch = f"one step of the diffusion model {name}"
         self.provenance = {
@@ -102,7 +102,7 @@ class DiffusionDenoiser(nn.Module):
         }
 
     def forward(self, noisy: Tensor) -> Tensor:
-        """Return images (B, C, H, W) in [0, 1] of noisy ones."""
+        """Return denoised images (B, C, H, W) in [0, 1] of noisy ones."""
         signal = math.sqrt(self.alpha_bar)
         noise = math.sqrt(1.0 - self.alpha_bar)
         x_t = signal * (2.0 * noisy - 1.0)
@@ -130,7 +130,7 @@ class DiffusionDenoiser(nn.Module):
         answer = _tensor_in(self.network(x_t, timesteps))
         shape = tuple(getattr(answer, "shape", ()))
         if shape == (batch, 2 * channels, *sides):
-            # The others are a learned variance.
+            # The other half is a learned variance.
             answer = answer[:, :channels]
         elif shape != x_t.shape:
             raise WrongModel(
@@ -142,7 +142,11 @@ class DiffusionDenoiser(nn.Module):
 
 
 def _tensor_in(answer: Any) -> Any:
-    """Return the tensor in an answer, as the networks of `diffusers` give them."""
+    """Return the tensor in an answer of a network of `diffusers`.
+
+    Such a network answers with a tuple, or an object that has the tensor as `sample`. Any
+    other answer is returned as it is.
+    """
     if isinstance(answer, Tensor):
         return answer
     if isinstance(answer, tuple):
@@ -151,8 +155,9 @@ def _tensor_in(answer: Any) -> Any:
 
 
 def _check_within(sigma: float, levels: Tensor) -> None:
-    """Raise BadValue where sigma lies outside the noise levels of a schedule."""
-    least, most = float(levels[0]), float(levels[-1])
+    """Raise BadValue unless sigma lies within the noise levels of a schedule, which rise."""
+    least = float(levels[0])
+    most = float(levels[-1])
     is_number = isinstance(sigma, int | float)
     if not is_number or not sigma > 0.0 or not least <= sigma <= most:
         raise BadValue(
@@ -164,13 +169,14 @@ def _check_within(sigma: float, levels: Tensor) -> None:
 
 
 def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
-    """Return (T,) sqrt((1 - abar_t) / abar_t), the noise in images in [-1, 1].
+    """Return (T,) sqrt((1 - abar_t) / abar_t), the sigma of the noise in images in [-1, 1].
 
     Raises:
-        WrongModel: the abar_t are no schedule.
+        WrongModel: the abar_t are not in one row, do not fall, or lie outside [0, 1].
     """
     abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
     falls = abar.dim() == 1 and bool((abar.diff() < 0).all())
+    # They fall, so all lie between the first and the last.
     if not falls or not 1 >= abar[0] >= abar[-1] >= 0:
         raise WrongModel(
             "alphas_cumprod must be the abar_t of every timestep, from 1 down to 0, "

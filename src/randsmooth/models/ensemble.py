@@ -14,7 +14,7 @@ from randsmooth.models.answers import check_logits, with_a_class
 from randsmooth.models.around import Around, for_classes, for_columns, notes_of
 from randsmooth.models.base_classifier import as_module
 
-# How the answers of the members become one, and how a certificate words it.
+# The ways to make one answer of those of the members -> the words in a certificate.
 RULES = {
     "logits": "the mean of the members' logits",
     "probabilities": "the mean of the members' probabilities",
@@ -87,7 +87,7 @@ class Ensemble(Around):
     def forward(self, x: Tensor) -> Tensor:
         """Return logits (B, K) of images (B, C, H, W).
 
-        Of the rule "vote" they are shares of the votes.
+        By the rule "vote", a logit is the share of the members that vote for the class.
         """
         answers = [_member_logits(member, x) for member in self.members]
         widths = sorted({int(answer.shape[1]) for answer in answers})
@@ -117,7 +117,8 @@ class Ensemble(Around):
     ) -> Self:
         """Return the same ensemble, taking features of these names in their order.
 
-        Members that know others are refused.
+        Members that know other features are refused. Arguments are those of
+        `for_columns` in `around`.
         """
         return self._with(
             [for_columns(member, columns, held) for member in self.members]
@@ -141,31 +142,33 @@ def _modules(members: Sequence[nn.Module]) -> nn.ModuleList:
 def _log_of_mean_probabilities(answers: Sequence[Tensor]) -> Tensor:
     """Return log(1/M * sum of the members' softmax), (B, K), of M answers (B, K).
 
-    It is log sum exp(log softmax - log M), which stays finite for small probabilities.
+    It is computed as log sum exp(log softmax - log M), which stays finite where
+    probabilities are too small for float32.
     """
     logs = torch.stack([F.log_softmax(answer.float(), dim=1) for answer in answers])
-    shares = (torch.ones(len(logs), device=logs.device) / len(logs)).log()
-    return torch.logsumexp(logs + shares[:, None, None], dim=0)
+    shares = torch.ones(len(logs), device=logs.device) / len(logs)
+    return torch.logsumexp(logs + shares.log()[:, None, None], dim=0)
 
 
 def _member_logits(member: nn.Module, x: Tensor) -> Tensor:
-    """Return the answer of a member.
+    """Return the answer of a member, a tensor with two axes.
 
-    The rest is checked of the whole ensemble.
+    All else that `check_logits` checks is checked later, of the ensemble's answer.
 
     Raises:
-        WrongModel: it has no two axes.
+        WrongModel: the answer is something else.
     """
     answer = member(x)
     if not isinstance(answer, Tensor) or answer.dim() != 2:
-        return check_logits(answer, len(x), "a member of the ensemble")
+        # This raises.
+        return check_logits(answer, len(x), called="a member of the ensemble")
     return answer
 
 
 def _votes(answer: Tensor) -> Tensor:
-    """Return (B, K) ones for the largest logit of (B, K), and zeros elsewhere.
+    """Return (B, K): 1 for the largest logit in each row of `answer` (B, K), 0 elsewhere.
 
-    Where there is no class, it is NaN, so that this is not hidden.
+    A row that has no class, as of NaN, becomes NaN, so that the ensemble has none either.
     """
     votes = F.one_hot(answer.argmax(dim=1), answer.shape[1]).to(torch.float32)
     return torch.where(with_a_class(answer)[:, None], votes, torch.nan)

@@ -124,14 +124,15 @@ class StoredModel(nn.Module):
                 fix="expected a dictionary of str, int, float, list, dict; {} if "
                 "nothing is known",
             ) from None
-        # As it will be read back.
-        self.config["provenance"] = parse_json(written, "provenance")
+        # The value as it will be read back from the file: a tuple becomes a list.
+        self.config["provenance"] = parse_json(written, where="provenance")
 
     @classmethod
     def load(cls, folder: Path | str, device: torch.device | str = "cpu") -> Self:
         """Return the model of this kind in `folder`, in eval mode on `device`.
 
-        Errors are those of `models.load`.
+        Raises:
+            Problem: in the cases of `models.load`.
         """
         return cls.rebuilt(read(folder)).to(pick_device(device))
 
@@ -151,8 +152,8 @@ class StoredModel(nn.Module):
         return filled(
             lambda: cls(**stored.config),
             stored.weights,
-            str(stored.folder / CONFIG),
-            f"are {CONFIG} and {WEIGHTS} from one model?",
+            where=str(stored.folder / CONFIG),
+            way_out=f"are {CONFIG} and {WEIGHTS} from one model?",
         )
 
 
@@ -161,12 +162,13 @@ def filled(
 ) -> M:
     """Return the model that `make` gives, in eval mode, with the `weights`.
 
-    A file may describe a network of any size, so it is first made without memory.
-    torch's generator stays as it is. Counters of batch norms may be missing from the
-    weights: they change no answer.
+    A file may describe a network of any size. So the network is first made without
+    memory, and it is made in memory only if it fits the weights, which are there
+    already. torch's generator stays as it is. Counters of batch norms may be missing
+    from the weights: they change no answer.
 
     Args:
-        make: makes the model.
+        make: makes the model, with new weights.
         weights: the state dict of the model.
         where: the thing that describes the model, such as a file: errors begin with it.
         way_out: the advice for weights that do not fit.
@@ -175,9 +177,10 @@ def filled(
         WrongFile: the model cannot be made, or has other weights.
     """
     try:
+        # Tensors on the device "meta" have a type and a shape, and take no memory.
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
             expected = make().state_dict()
-    # A TypeError is raised for an argument that the model lacks.
+    # Python raises a TypeError for an argument in the file that the model does not take.
     except (Problem, RuntimeError, TypeError) as error:
         first_line, _, _ = str(error).partition("\n")
         raise WrongFile(
@@ -189,11 +192,12 @@ def filled(
         for name in expected
         if name.endswith(COUNTER)
     }
-    weights = counters | dict(weights)
-    _check_fit(expected, weights, where, way_out)
+    # A counter that the weights have takes the place of 0.
+    with_counters = counters | dict(weights)
+    _check_fit(expected, with_counters, where, way_out)
     with torch.random.fork_rng(devices=[]):
         model = make()
-    model.load_state_dict(weights)
+    model.load_state_dict(with_counters)
     return model.eval()
 
 
@@ -205,8 +209,13 @@ def _check_fit(
 ) -> None:
     """Raise WrongFile unless weights have the names, types and shapes expected.
 
-    torch itself would convert other types without a word. The arguments `where` and
-    `way_out` are those of `filled`.
+    torch itself would convert other types without a word.
+
+    Args:
+        expected: the state dict of the model.
+        weights: the state dict that is to be loaded into it.
+        where: as in `filled`.
+        way_out: as in `filled`.
     """
     wanted = _types_and_shapes(expected)
     given = _types_and_shapes(weights)
@@ -255,19 +264,26 @@ def save(model: StoredModel, folder: Path | str) -> None:
     temporary = tempfile.TemporaryDirectory(
         dir=folder, prefix=".saving-", suffix=".tmp"
     )
-    with naming(folder), temporary as written:
+    # `naming`: a failed write names `folder`, not a file in the temporary one.
+    with naming(folder), temporary as temporary_folder:
         for name, content in files.items():
-            write_atomically(Path(written) / name, content)
+            write_atomically(Path(temporary_folder) / name, content)
 
         (folder / CONFIG).unlink(missing_ok=True)
+        # The removal reaches the disk before the first new file does.
         sync_folder(folder)
+        # In the order of `_files_of`, config.json last.
         for name in files:
-            (Path(written) / name).replace(folder / name)
+            (Path(temporary_folder) / name).replace(folder / name)
         sync_folder(folder)
 
 
 def _files_of(model: StoredModel) -> dict[str, bytes]:
-    """Return the files of a model folder, in the order of putting them in place."""
+    """Return the files of a model folder, name -> content, config.json last.
+
+    Raises:
+        WrongModel: the weights are not float32.
+    """
     state = model.state_dict()
     for name, tensor in state.items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
@@ -276,16 +292,19 @@ def _files_of(model: StoredModel) -> dict[str, bytes]:
                 fix="call model.float() before saving",
             )
 
+    # safetensors refuses tensors that are not contiguous.
     tensors = {name: tensor.contiguous() for name, tensor in state.items()}
-    weights = safetensors.torch.save(tensors, {"format": "pt"})
+    # Other readers of safetensors learn from "format" that the tensors are torch's.
+    weights = safetensors.torch.save(tensors, metadata={"format": "pt"})
     config = model.config | {WEIGHTS_HASH_KEY: _sha256(weights)}
+    # The digest is that of all other entries, the hash of the weights among them.
     config[DIGEST_KEY] = _digest(config)
-    written = json.dumps(config, sort_keys=True, indent=2)
+    config_text = json.dumps(config, sort_keys=True, indent=2)
     # The configuration comes last: without it nothing loads.
     return {
         WEIGHTS: weights,
         CARD: card(model).encode(),
-        CONFIG: written.encode(),
+        CONFIG: config_text.encode(),
     }
 
 
@@ -299,8 +318,9 @@ def card(model: StoredModel) -> str:
     templates.filters["cell"] = lambda value: markdown(fact_text(value))
 
     provenance = model.provenance
-    # No entry means Gaussian noise of one sigma, or none. The noise of a package that is
-    # not installed here is left out of the card too.
+    # Training records the noise unless it is Gaussian of one sigma. A noise that is not
+    # known here is left out of the card, be it that of a package which is not installed,
+    # or an entry of the user's own.
     noise = None
     with suppress(Problem, AttributeError, TypeError):
         noise = noise_from(provenance.get("noise") or {})
@@ -309,6 +329,7 @@ def card(model: StoredModel) -> str:
     if noise is not None:
         printed_provenance["noise"] = noise.text
     facts = {
+        # The entry may be the user's own, of any type.
         "sigma": sigma if type(sigma) in (int, float) else None,
         "dataset": provenance.get("dataset"),
         "noise": noise,
@@ -351,7 +372,7 @@ def _read_weights(path: Path, expected_hash: object) -> dict[str, Tensor]:
                 file=path,
                 fix=SAVE_AGAIN,
             )
-        # It compares sizes with the file's before it allocates any memory.
+        # safetensors compares all sizes with the file's before it allocates any memory.
         weights: dict[str, Tensor] = safetensors.torch.load(content)
     except (OSError, SafetensorError) as error:
         raise WrongFile(
@@ -371,17 +392,24 @@ def _read_weights(path: Path, expected_hash: object) -> dict[str, Tensor]:
 
 def _no_weights(path: Path) -> NotFound:
     """Return the problem of a folder without its file of weights."""
-    fix = f"{SAVE_AGAIN}, as safetensors; pickles are never loaded"
     if path.with_name(CHECKPOINT_OF_TRAINING).is_file():
-        fix = "training is not finished, go on with resume=True"
-    return NotFound(f"{path} is missing", file=path, fix=fix)
+        return NotFound(
+            f"{path} is missing, since training is not finished",
+            file=path,
+            fix=("go on with ", Setting("resume", True)),
+        )
+    return NotFound(
+        f"{path} is missing",
+        file=path,
+        fix=f"{SAVE_AGAIN}, as safetensors; pickles are never loaded",
+    )
 
 
 def check_folder(folder: Path | str) -> str:
-    """Check a model folder, and return in one sentence what was found to be right.
+    """Check a model folder, and return a sentence that tells what was checked.
 
     Raises:
-        Problem: in the cases of `models.load`.
+        Problem: the folder cannot be loaded, as in `models.load`.
 
     Example:
         >>> from randsmooth.models import Classifier
@@ -393,10 +421,14 @@ def check_folder(folder: Path | str) -> str:
         'model folder: classifier small-cnn, 20,866 finite numbers that fit it; \
 configuration and weights are as they were saved'
     """
+    # This compares both files with their hashes, and checks that the weights are finite.
     stored = read(folder)
-    # Of the room, as the modules of these classes import this one.
-    kind = pkgutil.resolve_name(f"randsmooth.models:{stored.kind.capitalize()}")
-    model = kind.rebuilt(stored)
+    # The class is `Classifier` or `Denoiser`. Their modules import this one, so this one
+    # cannot import them: the class is looked up by its name.
+    class_name = stored.kind.capitalize()
+    model_class = pkgutil.resolve_name(f"randsmooth.models:{class_name}")
+    # This checks that the weights fit the network.
+    model = model_class.rebuilt(stored)
     numbers = sum(tensor.numel() for tensor in stored.weights.values())
     return (
         f"model folder: {stored.kind} {model.arch}, {numbers:,} finite numbers that "
@@ -407,19 +439,19 @@ configuration and weights are as they were saved'
 def _on_this_machine(folder: Path | str) -> Path:
     """Return a folder on this machine that has the files of a model folder.
 
-    It is `folder` itself if that is a path, else a copy: of a URL, of the hub's
-    "user/name", or of a model that comes with the package.
+    It is `folder` itself if that is a path; for a name in DEMOS, the folder that comes
+    with the package; for a URL or the hub's "user/name", a copy.
 
     Raises:
         NotFound: there is no such folder.
     """
     place = fetched(folder) if is_url(folder) else shipped(folder)
     check_place(place)
-    return model_folder(str(place), [CONFIG, WEIGHTS], "FOLDER")
+    return model_folder(str(place), files=[CONFIG, WEIGHTS], written="FOLDER")
 
 
 def _read_config(path: Path, folder_as_given: str) -> FolderConfig:
-    """Return what a configuration says, which must be as it was written.
+    """Return the content of a configuration, once its digest was found to be right.
 
     Args:
         path: the file of the configuration.
@@ -432,7 +464,8 @@ def _read_config(path: Path, folder_as_given: str) -> FolderConfig:
     if not path.is_file():
         raise _no_config(path, folder_as_given)
     check_no_placeholder(path)
-    config = parse_json(read_file(path), path)
+    config = parse_json(read_file(path), where=path)
+    # A damaged file may hold a list or a number.
     keys = set(config) if isinstance(config, dict) else set()
     _check_is_ours(keys, path, folder_as_given)
 
@@ -444,7 +477,7 @@ def _read_config(path: Path, folder_as_given: str) -> FolderConfig:
             file=path,
             fix="name a folder of `train`",
         )
-    # The digest is that of all other entries, the hash of the weights among them.
+    # `_files_of` took the digest of all other entries.
     digest = config.pop(DIGEST_KEY)
     if digest != _digest(config):
         raise WrongFile(
@@ -453,7 +486,8 @@ def _read_config(path: Path, folder_as_given: str) -> FolderConfig:
             fix=SAVE_AGAIN,
         )
     weights_hash = config.pop(WEIGHTS_HASH_KEY)
-    return FolderConfig(kinds[0], config, weights_hash)
+    # What is left are the arguments of the model.
+    return FolderConfig(kind=kinds[0], arguments=config, weights_hash=weights_hash)
 
 
 def _check_is_ours(keys: set[str], path: Path, folder_as_given: str) -> None:
@@ -476,13 +510,14 @@ def _check_is_ours(keys: set[str], path: Path, folder_as_given: str) -> None:
             fix=fix,
         )
     if keys & TIMM_KEYS:
-        name = folder_as_given
+        name_in_timm = folder_as_given
         if not Path(folder_as_given).is_dir():
-            name = f"hf-hub:{folder_as_given}"
+            # It is an id of the hub, which timm writes with this prefix.
+            name_in_timm = f"hf-hub:{folder_as_given}"
         raise WrongFile(
             f"{folder_as_given} holds a model of timm",
             file=path,
-            fix=f"give timm:{name}",
+            fix=f"give timm:{name_in_timm}",
         )
 
 
@@ -520,7 +555,10 @@ def _no_config(path: Path, folder_as_given: str) -> NotFound:
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    """Return the hash of JSON content, whatever its order and layout in the file."""
+    """Return the hash of a JSON object.
+
+    It does not depend on the order of the keys, or on the spaces in the file.
+    """
     canonical = json.dumps(
         content, sort_keys=True, separators=(",", ":"), allow_nan=False
     )

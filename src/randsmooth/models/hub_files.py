@@ -13,8 +13,8 @@ from huggingface_hub.errors import (
 
 from randsmooth.errors import NotFound
 
-# What an error of the hub means, by its class. The first that fits counts: some of
-# these classes are kinds of others.
+# A class of errors of the hub's client -> what it means. The first class that fits counts:
+# some of these are subclasses of later ones.
 MEANINGS: tuple[tuple[type[Exception], str], ...] = (
     (HFValidationError, "and such a name is no id of the hub"),
     (GatedRepoError, "and the hub gives it only to those who accepted its terms"),
@@ -22,23 +22,24 @@ MEANINGS: tuple[tuple[type[Exception], str], ...] = (
     (OfflineModeIsEnabled, "and HF_HUB_OFFLINE forbids to ask the hub"),
     (
         LocalEntryNotFoundError,
-        "none in the cache of the hub, and the hub is not reached",
+        "nor a model in the cache of the hub, and the hub cannot be reached",
     ),
 )
 NOT_REACHED = "and the hub does not answer"
 
 
 def model_folder(name: str, files: list[str], written: str) -> Path:
-    """Return the folder `name`, or one with the files of the hub's model of that name.
+    """Return the folder `name`, or a folder with the files of the hub's model `name`.
 
     Args:
         name: a folder, or an id of the hub.
         files: patterns of the names of the files that are needed.
-        written: how such a folder is given.
+        written: how the user would name a folder, such as "hf:FOLDER", for the error.
 
     Raises:
-        NotFound: there is neither.
+        NotFound: there is no such folder, and no such model can be had from the hub.
     """
+    # Path("") would be the current folder.
     if name and Path(name).is_dir():
         return Path(name)
     try:
@@ -48,7 +49,13 @@ def model_folder(name: str, files: list[str], written: str) -> Path:
 
 
 def _not_found(name: str, written: str, error: Exception) -> NotFound:
-    """Return the problem of a model that is no folder, and not had from the hub."""
+    """Return the problem of a name for which there is no folder, and no model of the hub.
+
+    Args:
+        name: the name.
+        written: how the user would name a folder.
+        error: what the client of the hub raised.
+    """
     fix = (
         f"check the name, or `hf download {name} --local-dir FOLDER` where there is a "
         f"network, and {written} here"
@@ -56,14 +63,14 @@ def _not_found(name: str, written: str, error: Exception) -> NotFound:
     if isinstance(error, HFValidationError):
         fix = "check the name"
     elif isinstance(error, GatedRepoError):
-        fix = "accept them on its page, and `hf auth login`"
+        fix = "accept the terms on its page, and then `hf auth login`"
     return NotFound(
         f"no folder {name!r}, {_meaning(error)}", field="model", value=name, fix=fix
     )
 
 
 def _meaning(error: Exception) -> str:
-    """Return the meaning of an error of the hub, in our words."""
+    """Return the meaning of an error of the hub's client, as part of a sentence."""
     for kind, words in MEANINGS:
         if isinstance(error, kind):
             return words

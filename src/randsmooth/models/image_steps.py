@@ -10,7 +10,7 @@ from randsmooth.data.pixel_modes import LUMA
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, WrongData, check_known
 
-# What may be done to the channels of an image, and how a certificate words it.
+# Changes of the channels of an image -> the words for each in a certificate.
 CHANNELS: dict[int | str, str] = {
     1: "grey values of red, green and blue",
     3: "a grey channel repeated as red, green and blue",
@@ -18,16 +18,17 @@ CHANNELS: dict[int | str, str] = {
 }
 INTERPOLATIONS = ("bilinear", "bicubic")
 
-# The largest absolute value of mean, std and scale: twice it is a float32, too.
+# The largest absolute value of mean, std and scale. Sums of such numbers stay finite in
+# float32.
 LARGEST_NUMBER = 1e30
 
 
 class ModelStep(nn.Module):
-    """A step without a train mode: a function of a batch and of tensors.
+    """A step that a batch goes through, which is the same in train mode and in eval mode.
 
     Attributes:
         words: the step in words, for the header of a certificate.
-        function: makes a batch of a batch and the tensors.
+        function: called with a batch and the tensors, it returns the new batch.
     """
 
     def __init__(
@@ -36,9 +37,11 @@ class ModelStep(nn.Module):
         super().__init__()
         self.words = words
         self.function = function
-        # As buffers they move to another device with the model.
-        for place, tensor in enumerate(tensors):
-            self.register_buffer(f"tensor{place}", tensor, persistent=False)
+        # As buffers they move to another device with the model. They are no weights, so
+        # they are not in its state dict.
+        for index, tensor in enumerate(tensors):
+            self.register_buffer(f"tensor{index}", tensor, persistent=False)
+        # A model with a part in train mode is not certified; this part has no such mode.
         self.training = False
 
     def forward(self, x: Tensor) -> Tensor:
@@ -50,33 +53,40 @@ def channels_step(wanted: int | str) -> ModelStep:
 
     Args:
         wanted: 3 repeats a grey channel, 1 makes grey of red, green and blue, "bgr"
-            swaps these.
+            swaps red and blue. Images that have the wanted channels already stay as they
+            are.
 
     Raises:
-        BadValue: anything else.
+        BadValue: `wanted` is something else.
     """
+    # True equals 1, but is no number of channels.
     if wanted not in CHANNELS or isinstance(wanted, bool):
         raise BadValue(field="channels", value=wanted, expected="must be 1, 3 or 'bgr'")
 
     def change(x: Tensor, luma: Tensor) -> Tensor:
-        if x.shape[1] == 1:
-            return x.expand(-1, 3, -1, -1) if wanted == 3 else x
-        if wanted == 1:
+        is_grey = x.shape[1] == 1
+        if is_grey and wanted == 3:
+            return x.expand(-1, 3, -1, -1)
+        if not is_grey and wanted == 1:
             return (x * luma).sum(dim=1, keepdim=True)
-        return x.flip(1) if wanted == "bgr" else x
+        if not is_grey and wanted == "bgr":
+            return x.flip(dims=(1,))
+        return x
 
     return ModelStep(CHANNELS[wanted], change, _per_channel(LUMA))
 
 
 def resize_step(size: int | Sequence[int], interpolation: str) -> ModelStep:
-    """Return the step that resizes images as Pillow does: shrinking filters first.
+    """Return the step that resizes images as Pillow does.
+
+    An image that shrinks is filtered first, so that no pixel of it is left out.
 
     Args:
         size: (H, W), or the length of the shorter side.
         interpolation: bilinear or bicubic.
 
     Raises:
-        BadValue: one of them is none.
+        BadValue: `size` is no size, or `interpolation` another one.
     """
     check_known("interpolation", INTERPOLATIONS, interpolation)
     wanted = _sides("resize", size)
@@ -86,8 +96,8 @@ def resize_step(size: int | Sequence[int], interpolation: str) -> ModelStep:
         new = _resized(old, wanted)
         if new == old:
             return x
-        # antialias filters where an image shrinks, and makes the bicubic kernel
-        # Pillow's.
+        # torch filters with antialias alone. With it, its bicubic kernel is Pillow's, so
+        # it is also needed where a bicubic image grows.
         shrinks = new[0] < old[0] or new[1] < old[1]
         antialias = shrinks or interpolation == "bicubic"
         return F.interpolate(
@@ -104,9 +114,9 @@ def _resized(sides: tuple[int, int], wanted: tuple[int, ...]) -> tuple[int, ...]
     """Return the height and width that images of height and width `sides` get."""
     if len(wanted) == 2:
         return wanted
+    # The shorter side gets the wanted length, and the longer one keeps the proportion.
     (shorter,) = wanted
-    # Rounding down must not make the shorter side shorter than it.
-    return tuple(max(shorter, shorter * side // min(sides)) for side in sides)
+    return tuple(shorter * side // min(sides) for side in sides)
 
 
 def crop_step(size: int | Sequence[int]) -> ModelStep:
@@ -116,7 +126,7 @@ def crop_step(size: int | Sequence[int]) -> ModelStep:
         size: (H, W), or the side of a square.
 
     Raises:
-        BadValue: it is none.
+        BadValue: `size` is no size.
     """
     sides = _sides("crop", size)
     height, width = sides if len(sides) == 2 else (sides[0], sides[0])
@@ -143,17 +153,18 @@ def normalise_step(
 
     Args:
         mean, std: a number for each channel, or one for all; None: 0 and 1.
-        scale: 255 for a model of pixels in [0, 255].
+        scale: 255 for a model that takes pixels in [0, 255], 1 for one that takes [0, 1].
 
     Raises:
-        BadValue: they are no such numbers.
+        BadValue: they are no such numbers, or std or scale is not above 0.
     """
     means = _numbers("mean", 0.0 if mean is None else mean)
     stds = _numbers("std", 1.0 if std is None else std)
     (factor,) = _numbers("scale", scale)
     channels = max(len(means), len(stds))
-    one_each = {len(means), len(stds)} <= {1, channels}
-    if not one_each or min(*stds, factor) <= 0.0:
+    # A single number is for all channels.
+    fit_each_other = {len(means), len(stds)} <= {1, channels}
+    if not fit_each_other or min(*stds, factor) <= 0.0:
         raise BadValue(
             f"mean={shown(means)}, std={shown(stds)} and scale={scale}",
             fix="expected as many numbers for mean as for std, one for each channel, "
@@ -161,7 +172,8 @@ def normalise_step(
         )
 
     def normalise(x: Tensor, mean: Tensor, std: Tensor) -> Tensor:
-        # torch would repeat a single channel, which no note says.
+        # torch would repeat a grey channel for several means without a word, and the
+        # certificate would not tell.
         if channels not in (1, x.shape[1]):
             raise BadValue(
                 f"mean and std are {channels} numbers for images of {x.shape[1]} "
@@ -171,25 +183,30 @@ def normalise_step(
         scaled = x if scale == 1.0 else scale * x
         return (scaled - mean) / std
 
-    words = list[str]()
+    parts = list[str]()
     if scale != 1.0:
-        words.append(f"multiplied by {scale:g}")
+        parts.append(f"multiplied by {scale:g}")
     if mean is not None or std is not None:
-        words.append(f"normalised by mean {_listed(means)} and std {_listed(stds)}")
-    return ModelStep(
-        " and ".join(words), normalise, _per_channel(means), _per_channel(stds)
-    )
+        parts.append(f"normalised by mean {_listed(means)} and std {_listed(stds)}")
+    words = " and ".join(parts)
+    return ModelStep(words, normalise, _per_channel(means), _per_channel(stds))
 
 
 def _listed(numbers: Sequence[float]) -> str:
+    """Return numbers as words of a certificate name them."""
     return ", ".join(f"{number:g}" for number in numbers)
 
 
 def _sides(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
-    """Return a side, or height and width, that was given as the argument `name`."""
+    """Return (side,) or (height, width), as the argument `name` gives it.
+
+    Raises:
+        BadValue: it is neither.
+    """
     sides = (size,) if isinstance(size, int) else tuple(size)
-    whole = all(type(side) is int and side > 0 for side in sides)
-    if not whole or len(sides) not in (1, 2):
+    # A bool is an int too, but no side.
+    are_whole = all(type(side) is int and side > 0 for side in sides)
+    if not are_whole or len(sides) not in (1, 2):
         raise BadValue(
             field=name,
             value=size,
@@ -199,7 +216,11 @@ def _sides(name: str, size: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _numbers(name: str, given: float | Sequence[float]) -> list[float]:
-    """Return the numbers that were given as the argument `name`."""
+    """Return the numbers that were given as the argument `name`, at least one.
+
+    Raises:
+        BadValue: it gives something else, or numbers beyond LARGEST_NUMBER.
+    """
     values = [given] if isinstance(given, int | float) else list(given)
     usable = all(
         isinstance(value, int | float) and abs(value) <= LARGEST_NUMBER
@@ -215,4 +236,5 @@ def _numbers(name: str, given: float | Sequence[float]) -> list[float]:
 
 
 def _per_channel(values: Sequence[float]) -> Tensor:
+    """Return the numbers as (1, C, 1, 1), so that they fit images (B, C, H, W)."""
     return torch.tensor(values).reshape(1, -1, 1, 1)

@@ -11,15 +11,16 @@ from randsmooth.errors import WrongData
 
 
 def check_inputs(x: object, shape: tuple[int, ...] | None) -> Tensor:
-    """Return `x`, once it is sure that a base classifier can be asked about it.
+    """Check that a base classifier can be asked about `x`, and return `x`.
 
     Args:
-        x: images as floats (B, C, H, W) in [0, 1], or features, finite (B, d).
+        x: a tensor of floats: images (B, C, H, W) in [0, 1], or finite features (B, d).
         shape: the shape of one input; None: any.
 
     Raises:
-        WrongData: another type or shape, or a value outside [0, 1], of features one
-            that is not finite; the message names the first such input.
+        WrongData: another type or shape; or images with a value outside [0, 1], or
+            features with one that is not finite. The message names the first such
+            input.
 
     Example:
         >>> check_inputs(torch.tensor([[20.0, -3.0]]), None)
@@ -42,6 +43,7 @@ image 0; expected [0, 1]: divide by the value of white, 255
 
 
 def _no_floats(x: Any) -> WrongData:
+    """Return the problem of inputs that are no tensor of floats."""
     kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
     return WrongData(
         f"images are {kind}; expected a tensor of floats in [0, 1]: "
@@ -50,17 +52,18 @@ def _no_floats(x: Any) -> WrongData:
 
 
 def _check_layout(x: Tensor) -> None:
-    """Raise WrongData for a tensor that does not hold all of its numbers in order."""
+    """Raise WrongData for a sparse tensor, and for a meta tensor, which has no values."""
     if x.device.type == "meta":
-        kind = "meta"
-    elif x.layout != torch.strided:
-        kind = str(x.layout).removeprefix("torch.")
-    else:
-        return
-    raise WrongData(
-        f"the inputs are a tensor {tuple(x.shape)} of the kind {kind}",
-        fix="give x.to_dense(), with values",
-    )
+        raise WrongData(
+            f"the inputs are a meta tensor {tuple(x.shape)}",
+            fix="give a tensor with values",
+        )
+    if x.layout != torch.strided:
+        layout = str(x.layout).removeprefix("torch.")
+        raise WrongData(
+            f"the inputs are a {layout} tensor {tuple(x.shape)}",
+            fix="give x.to_dense()",
+        )
 
 
 def _check_shape(x: Tensor, shape: tuple[int, ...] | None) -> None:
@@ -74,8 +77,8 @@ def _check_shape(x: Tensor, shape: tuple[int, ...] | None) -> None:
     if not fits:
         raise WrongData(
             f"images have shape {tuple(x.shape)}; expected {expected}",
-            fix="x[None] makes a batch of one; of signals and the like say the shape "
-            "of one, shape=(C, T)",
+            fix="x[None] makes a batch of one; for other inputs, such as signals, give "
+            "the shape of one input, shape=(C, T)",
         )
 
 
@@ -102,5 +105,5 @@ def _check_in_unit_range(x: Tensor) -> None:
 
 
 def _first(wrong: Tensor) -> int:
-    """Return the place of the first input for which `wrong` (B,) holds."""
+    """Return the index of the first input for which `wrong` (B,) holds."""
     return int(wrong.nonzero()[0])

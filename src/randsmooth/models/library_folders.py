@@ -1,7 +1,7 @@
-"""Checks of folders of transformers, timm and diffusers before these open them.
+"""Checks of folders of transformers, timm and diffusers, before these libraries open them.
 
-These libraries build whatever a configuration asks for, open whatever an index names,
-and print names of tensors as they are.
+The libraries build whatever a configuration asks for, open whatever file an index names,
+and print names of tensors raw. A folder may come from a stranger.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from torch.nn.modules import module as hooks
 from randsmooth.documents import parse_json, read_file, refused, shown
 from randsmooth.errors import NotFound, Problem, WrongFile, WrongModel
 
-# The largest number in a configuration, besides counts of layers: the largest
-# vocabularies have a million words.
+# The largest number in a configuration: the largest vocabularies have a million words.
+# Numbers of layers have a smaller limit, see COUNTS_LAYERS.
 MOST_NUMBER = 2**24
-# The largest values of settings by whose number something large is made.
+# Settings with a smaller limit, since so many rows or steps are made -> their largest values.
 MOST_OF_SETTING = {
     "num_labels": 2**20,
     "num_classes": 2**20,
     "num_train_timesteps": 100_000,
 }
-# Settings that count layers, which are compared with the number of tensors.
+# Names of settings that count layers. A network has at most as many layers as its weights
+# have tensors.
 COUNTS_LAYERS = re.compile(r".*(layer|depth|block|stage|repeat)s?")
-# Any network may have so many layers, however few its tensors.
+# But so many layers are allowed however few tensors there are.
 ALWAYS_ALLOWED_LAYERS = 64
 
-# The most that a network may have is a multiple of what its weights have, and so much
-# besides. Most networks have less than half of these multiples.
+# A network may have these multiples of what its weights have, plus the constants below. Most
+# networks have less than half of these multiples.
 PARAMETERS_A_TENSOR = 4
 MODULES_A_TENSOR = 32
 NUMBERS_A_NUMBER = 4
@@ -69,11 +70,11 @@ SAFETENSORS = ".safetensors"
 
 
 class Weights(NamedTuple):
-    """What the safetensors files of a folder hold.
+    """How much the safetensors files of a folder hold.
 
     Attributes:
-        tensors: how many tensors.
-        numbers: how many numbers in all tensors.
+        tensors: the number of tensors.
+        numbers: the number of numbers in all tensors together.
     """
 
     tensors: int
@@ -108,9 +109,9 @@ def checked_weights(
             that an index of this name lists.
 
     Raises:
-        Problem: a file is missing or damaged, names another outside of the folder, or
-            asks for what nobody would build with these weights; the message names the
-            setting.
+        Problem: a file is missing or damaged, or names a file outside of the folder; or
+            the configuration asks for a network that these weights do not fill, and the
+            message names the setting.
     """
     if (folder / ADAPTER).exists():
         raise WrongFile(
@@ -124,17 +125,17 @@ def checked_weights(
 
 
 def check_settings(value: Any, where: str, tensors: int, name: str = "") -> None:
-    """Check the numbers of a configuration, and that nothing else does its work.
+    """Check the numbers in a configuration, and that it opens no other files or packages.
 
     Args:
-        value: a value in the configuration, with all that lies in it.
+        value: the configuration, or a value in it; the values within it are checked too.
         where: the name of the configuration in an error.
         tensors: how many tensors the weights have. Each layer has at least one.
-        name: the name of the setting that has the value.
+        name: the name of the setting that has the value; "" for a whole configuration.
 
     Raises:
-        WrongFile: a number is larger than such a network has, or a setting of OPENING
-            or ATTENTION has others do the work.
+        WrongFile: a number is larger than such a network can have, or a setting in
+            OPENING or ATTENTION names other files or packages.
 
     Example:
         >>> settings = {"vision": {"num_hidden_layers": 200_000}}
@@ -156,8 +157,8 @@ def check_settings(value: Any, where: str, tensors: int, name: str = "") -> None
 def _check_opens_nothing(name: str, value: Any, where: str) -> None:
     """Raise WrongFile where a setting has other files or packages do the work."""
     opens = name in OPENING and bool(value)
-    foreign = isinstance(value, str) and value not in TORCHS_OWN
-    if opens or (name in ATTENTION and foreign):
+    is_foreign = isinstance(value, str) and value not in TORCHS_OWN
+    if opens or (name in ATTENTION and is_foreign):
         raise WrongFile(
             f"{where} says {name}={shown(repr(value))}; only weights as they are, and "
             "attention of torch's, are read",
@@ -168,7 +169,10 @@ def _check_opens_nothing(name: str, value: Any, where: str) -> None:
 
 
 def _check_number(number: int, where: str, tensors: int, name: str) -> None:
-    """Raise WrongFile for a number that no network with these weights has."""
+    """Raise WrongFile for a number that no network with so many tensors has.
+
+    Arguments are those of `check_settings`.
+    """
     says = f"{where} says {shown(name)}={shown(number)}"
     if COUNTS_LAYERS.fullmatch(name) and number > max(tensors, ALWAYS_ALLOWED_LAYERS):
         raise WrongFile(
@@ -183,7 +187,10 @@ def _check_number(number: int, where: str, tensors: int, name: str) -> None:
 
 
 def _weights(folder: Path, name: str) -> Weights:
-    """Return how many tensors and numbers the safetensors files state to hold."""
+    """Return how many tensors and numbers the safetensors files say that they hold.
+
+    Only their headers are read. Arguments are those of `checked_weights`.
+    """
     tensors = 0
     numbers = 0
     for file in _files(folder, name):
@@ -196,8 +203,8 @@ def _weights(folder: Path, name: str) -> Weights:
                 file=path,
             )
         damaged = refused(f"{path} is damaged, or no file of safetensors")
-        with damaged, safe_open(path, "pt") as opened:
-            # An open file of safetensors has keys, but is no dictionary.
+        with damaged, safe_open(path, framework="pt") as opened:
+            # An open file of safetensors has `keys`, but is no dictionary.
             for tensor in opened.keys():  # noqa: SIM118
                 tensors += 1
                 numbers += math.prod(opened.get_slice(tensor).get_shape())
@@ -211,16 +218,17 @@ def _files(folder: Path, name: str) -> list[str]:
         WrongFile: the index of the weights names no files, or files that do not lie
             beside it.
     """
-    whole = f"{name}{SAFETENSORS}"
-    index = folder / f"{whole}.index.json"
-    if (folder / whole).exists() or not index.exists():
-        return [whole]
+    single_file = f"{name}{SAFETENSORS}"
+    index = folder / f"{single_file}.index.json"
+    # If neither is there, the caller reports that the single file is missing.
+    if (folder / single_file).exists() or not index.exists():
+        return [single_file]
 
     content = parse_json(read_file(index), index)
     file_of = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(file_of, dict) or not file_of:
         raise _no_index(index)
-    # transformers would fail on other metadata.
+    # transformers fails where the metadata are something else.
     if not isinstance(content.get("metadata", {}), dict):
         raise _no_index(index)
 
@@ -237,6 +245,7 @@ def _files(folder: Path, name: str) -> list[str]:
 
 
 def _no_index(index: Path) -> WrongFile:
+    """Return the problem of an index that does not tell which file holds a tensor."""
     return WrongFile(f"{index} has no weight_map from tensors to files", file=index)
 
 
@@ -244,13 +253,13 @@ def _no_index(index: Path) -> WrongFile:
 def no_larger_than(weights: Weights) -> Iterator[None]:
     """Refuse a network that is far larger than its weights, while it is built.
 
-    Whatever this thread builds within the context is counted: its parameters, modules
-    and numbers.
+    The parameters, modules and numbers of all that this thread builds within the block are
+    counted.
 
     Raises:
-        WrongFile: the network has far more of these than the weights have. The error
-            rises within the library that builds it, which may raise one of its own
-            instead.
+        WrongFile: the network has far more of these than the weights have. The error is
+            raised within the library that builds it, which may catch it and raise one of
+            its own.
     """
     counted = {"parameters": 0, "modules": 0, "numbers": 0}
     most = {
@@ -263,7 +272,7 @@ def no_larger_than(weights: Weights) -> Iterator[None]:
     thread = threading.get_ident()
 
     def count(part: str, number: int) -> None:
-        # torch calls the hooks in all threads, and another may build another network.
+        # torch calls hooks in all threads, and another thread may build another network.
         if threading.get_ident() != thread:
             return
         counted[part] += number
@@ -274,8 +283,9 @@ def no_larger_than(weights: Weights) -> Iterator[None]:
                 "numbers"
             )
 
-    # torch calls these whenever a module gets a parameter, a buffer or a module.
+    # torch calls these two whenever a module gets a parameter, a buffer or a submodule.
     def count_tensor(_: nn.Module, name: str, tensor: Any) -> None:
+        # Buffers count as parameters too.
         count("parameters", 1)
         count("numbers", 0 if tensor is None else tensor.numel())
 
@@ -296,14 +306,15 @@ def no_larger_than(weights: Weights) -> Iterator[None]:
 
 @contextmanager
 def building(what: str, config: Path, library: str) -> Iterator[None]:
-    """Turn an error of a library that builds a network into one in our own words.
+    """Turn an error of a library that builds a network into a Problem.
 
-    A library may raise any error for a configuration that it never wrote. The message
-    is about the library's own code, so it is kept as the cause alone.
+    A library may raise any error for a configuration that it did not write. Its message is
+    about its own code, so it does not become part of ours; it stays the cause of the
+    Problem.
 
     Args:
         what: the network that is built, such as "the vit".
-        config: the file that describes it.
+        config: the file that describes the network.
         library: the name of the library.
 
     Raises:
@@ -311,6 +322,7 @@ def building(what: str, config: Path, library: str) -> Iterator[None]:
     """
     try:
         yield
+    # A Problem is ours, as that of `no_larger_than`: its words are repeated.
     except Problem as error:
         raise WrongModel(
             f"{config.parent} cannot be loaded by {library}: {error}", file=config
@@ -326,12 +338,16 @@ def building(what: str, config: Path, library: str) -> Iterator[None]:
 
 @contextmanager
 def silent(library: str) -> Iterator[None]:
-    """Let the logger of `library` and warnings print nothing.
+    """Let a library print neither log messages nor warnings within the block.
 
-    They would print names from a file as they are.
+    It would print names from a file raw, which may hold control characters.
+
+    Args:
+        library: the name of its logger.
     """
     logger = logging.getLogger(library)
     level = logger.level
+    # No message has a level above CRITICAL.
     logger.setLevel(logging.CRITICAL + 1)
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -346,10 +362,12 @@ def check_loaded(
     """Raise WrongFile where a network was loaded without all of its weights.
 
     Args:
-        loaded: the library's account of it, which `output_loading_info=True` returns.
+        loaded: what the library says of the loading, which it returns beside a network
+            where it is called with `output_loading_info=True`.
         folder: the folder of the network.
         what: the name for the network in the message.
-        reason: why tensors may be missing.
+        reason: the end of the message about missing tensors: why they may be missing, or
+            what to do.
     """
     missing = sorted(map(str, loaded["missing_keys"]))
     if missing:
@@ -358,7 +376,7 @@ def check_loaded(
             f"{shown(missing[0])}: {reason}",
             file=folder,
         )
-    # An entry may be a name, or a tuple of a name and both shapes.
+    # An entry is a name, or a tuple of a name and both shapes, depending on the library.
     mismatched = [
         key[0] if isinstance(key, tuple) else key for key in loaded["mismatched_keys"]
     ]

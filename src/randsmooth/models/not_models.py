@@ -1,4 +1,4 @@
-"""Files that are no models by themselves, and the lines of code that open them."""
+"""Errors for files that are no models by themselves, with lines of code that open them."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from randsmooth.errors import CODE, WrongFile
 SAFETENSORS = ".safetensors"
 JOBLIB = ".joblib"
 
+# The code that an error tells the user to write, to open a pickle, and to open weights.
 UNPICKLING = """import joblib
 
 
@@ -33,17 +34,18 @@ normalised images
 def no_model(path: Path | str, reason: str = "") -> WrongFile:
     """Return the error for a file that is no model by itself.
 
-    It tells what the file is and, where that can be said, the lines that open it.
+    The error tells what the file is and, for a pickle or weights, the lines that open it.
 
     Args:
         path: the path of the file.
-        reason: why it is none, in parentheses, where it may hold weights.
+        reason: why it is no model, in parentheses after a space; the error of a file with
+            weights repeats it.
     """
     path = Path(path)
     if path.suffix == JOBLIB or is_pickle(path):
         return pickled(path)
 
-    # Of safetensors nothing else is expected than what their name says.
+    # A file that is called so is taken for safetensors, without a look into it.
     kind = "" if path.suffix == SAFETENSORS else what_it_is(path)
     if kind:
         return WrongFile(
@@ -56,7 +58,11 @@ def no_model(path: Path | str, reason: str = "") -> WrongFile:
 def weights_alone(path: Path | str, reason: str = "") -> WrongFile:
     """Return the error for a file that holds weights, but not their network.
 
-    It has lines that open the file.
+    The error has the lines that open the file.
+
+    Args:
+        path: the path of the file.
+        reason: as in `no_model`.
 
     Example:
         >>> print(str(weights_alone("model.pth")).splitlines()[-1].strip())
@@ -79,9 +85,9 @@ def weights_alone(path: Path | str, reason: str = "") -> WrongFile:
 
 
 def pickled(path: Path | str) -> WrongFile:
-    """Return the error for a pickle, as scikit-learn's users make of an estimator.
+    """Return the error for a pickle, in which users of scikit-learn keep estimators.
 
-    It has lines that open the file.
+    The error has the lines that open the file.
 
     Example:
         >>> print(str(pickled("forest.pkl")).splitlines()[0])

@@ -15,10 +15,10 @@ import torch
 from randsmooth.documents import shown
 from randsmooth.errors import WrongFile
 
-# Keys whose hashes a stranger can choose, so that all of them are compared with each
-# other.
+# The most "odd" keys of a container: keys whose hashes a stranger can choose. If all have
+# one hash, Python compares each with all others, which takes hours for a million.
 MOST_ODD_KEYS = 1_000
-# Smaller whole numbers have hashes of their own.
+# Whole numbers below this one have different hashes.
 HASHED_AS_IT_IS = 2**60
 
 # The tensors of a file may use its bytes MOST_SHARING times, and SMALL bytes beyond
@@ -49,7 +49,8 @@ TYPES = {
     if isinstance(value, torch.dtype)
 }
 
-# How names begin that torch has called for other tensors.
+# The beginnings of names of functions by which torch makes tensors of other kinds, such as
+# sparse ones.
 REBUILDS = ("torch._utils.", "torch._tensor.", "torch.Tensor")
 
 
@@ -67,7 +68,7 @@ class Storage(NamedTuple):
 
 
 class TensorStandIn(NamedTuple):
-    """A tensor, of which nothing is asked."""
+    """A tensor, whatever its shape: no later call needs to know it."""
 
 
 TENSOR = TensorStandIn()
@@ -75,12 +76,12 @@ TENSOR = TensorStandIn()
 
 @dataclass
 class Container:
-    """A list, dictionary or set, of which only the number of parts is known.
+    """A list, dictionary or set, of whose parts only the number is kept.
 
     Attributes:
         kind: "list", "dictionary" or "set".
         parts: the number of its elements, or keys.
-        odd: the number of those elements, or keys, that may have a chosen hash.
+        odd: how many of these are odd: a stranger may have chosen their hashes.
     """
 
     kind: str
@@ -100,21 +101,23 @@ class Container:
 
 
 def _has_own_hash(part: object) -> bool:
-    """Return whether nobody can choose many such parts with one hash."""
+    """Return whether different parts of this kind nearly always have different hashes."""
+    # Python mixes a secret into the hash of a text. That of a small number is the number.
     if isinstance(part, int):
         return abs(part) < HASHED_AS_IT_IS
     return isinstance(part, str | bytes | None)
 
 
 class Calls:
-    """The calls of the pickles in one file.
+    """What the calls of the pickles in one file would make, and how much of it.
 
     Args:
         size: bytes of the whole file.
 
     Attributes:
-        made: bytes and parts that calls made so far.
-        used: bytes of the file that tensors use so far, each counted for each of them.
+        made: how many bytes and parts of containers the calls so far would make.
+        used: how many bytes the tensors so far use; a byte that two of them share is
+            counted twice.
     """
 
     def __init__(self, size: int) -> None:
@@ -137,10 +140,13 @@ class Calls:
         }
 
     def check_name(self, full: str) -> Name:
-        """Return the stand-in of a class or function.
+        """Return the stand-in for a class or function.
+
+        Args:
+            full: its module and name.
 
         Raises:
-            WrongFile: it is none that files of tensors need.
+            WrongFile: files of plain tensors do not need it.
         """
         if full in WIDTHS or full in TYPES or full in self._functions:
             return Name(full)
@@ -150,11 +156,16 @@ class Calls:
         raise WrongFile(f"it asks for {shown(full)}, {reason}")
 
     def call(self, called: Any, arguments: Any) -> Any:
-        """Return the stand-in of what a call makes.
+        """Return the stand-in for what a call makes.
+
+        Args:
+            called: the stand-in for a class or function.
+            arguments: the stand-ins for its arguments, in a tuple.
 
         Raises:
-            WrongFile: it would make too much, or is not done here.
+            WrongFile: it would make too much, or the function is not known.
         """
+        # Types and storages have names too, but only functions are called.
         known = isinstance(called, Name) and called.full in self._functions
         if not known or not isinstance(arguments, tuple):
             name = getattr(called, "full", called)
@@ -162,10 +173,10 @@ class Calls:
         return self._functions[called.full](*arguments)
 
     def _count_made(self, size: int) -> None:
-        """Count bytes or parts that a call makes.
+        """Count the bytes or parts that a call makes.
 
         Raises:
-            WrongFile: calls make more than the file has.
+            WrongFile: all calls together make more than the file has bytes.
         """
         self.made += size
         if self.made > self.size + SMALL:
@@ -186,14 +197,16 @@ class Calls:
             raise ValueError(f"a {kind} of no parts")
 
         self._count_made(parts.parts)
-        # The last part is added as a text, so that odd ones before it are looked at.
         collection.parts = parts.parts - 1
         collection.odd = parts.odd
+        # The last part is added by itself, as a text, since `add` checks how many parts
+        # are odd.
         collection.add("")
         return collection
 
     def _bytes(self, plain: Any = "", coding: Any = "latin1") -> bytes:
-        """Return bytes, which protocol 2 writes as a text."""
+        """Return the stand-in for bytes, which protocol 2 of pickle writes as a text."""
+        # `bytearray(10**10)`, of a number, would make so many zeros.
         if not isinstance(plain, str | bytes) or coding not in ("latin1", "latin-1"):
             raise WrongFile(
                 "it asks for bytes of a number, or in another encoding than latin1"
@@ -217,7 +230,7 @@ class Calls:
     def _view(
         self, storage: Storage, offset: Any, sides: Any, strides: Any, *_: Any
     ) -> TensorStandIn:
-        """Return a tensor of the type of its storage."""
+        """Return the stand-in for a tensor that has the type of its storage."""
         return self._tensor(storage, offset, sides, strides, storage.width)
 
     def _view_of_type(
@@ -231,7 +244,10 @@ class Calls:
         dtype: Name,
         *_: Any,
     ) -> TensorStandIn:
-        """Return a tensor of a type of its own."""
+        """Return the stand-in for a tensor that has another type than its storage.
+
+        Arguments are those of torch's `_rebuild_tensor_v3`, in its order.
+        """
         return self._tensor(storage, offset, sides, strides, TYPES[dtype.full])
 
     def _tensor(
@@ -242,25 +258,30 @@ class Calls:
         strides: Sequence[int],
         width: int,
     ) -> TensorStandIn:
-        """Return a tensor, which lies within its storage.
+        """Return the stand-in for a tensor, which must lie within its storage.
 
-        torch would make its storage larger where it reaches beyond.
+        torch would enlarge the storage of a tensor that reaches beyond it.
 
         Args:
             storage: the storage that holds the elements of the tensor.
-            offset: the offset of the first element.
+            offset: the place of the first element in the storage.
             sides: the shape of the tensor.
-            strides: the steps from element to element along each side.
+            strides: for each side, the distance in the storage of two neighbours along it.
             width: bytes of an element.
+
+        Raises:
+            WrongFile: it does not, or the tensors so far use the bytes of the file too
+                often.
         """
         numbers = [offset, *sides, *strides]
-        whole = all(isinstance(number, int) and number >= 0 for number in numbers)
-        if len(sides) != len(strides) or not whole:
+        are_whole = all(isinstance(number, int) and number >= 0 for number in numbers)
+        if len(sides) != len(strides) or not are_whole:
             raise ValueError("a tensor has no shape")
 
         elements = math.prod(sides)
         pairs = zip(sides, strides, strict=True)
         last = offset + sum((side - 1) * stride for side, stride in pairs)
+        # An empty tensor uses nothing of its storage.
         if elements and (last + 1) * width > storage.elements * storage.width:
             raise WrongFile(
                 f"a tensor of shape {shown(sides)} that is not stored whole"
@@ -274,6 +295,7 @@ class Calls:
         return TENSOR
 
     def _parameter(self, tensor: Any, *_: Any) -> TensorStandIn:
+        """Return the stand-in for an `nn.Parameter`, which is that of its tensor."""
         if not isinstance(tensor, TensorStandIn):
             raise ValueError("a parameter is no tensor")
         return tensor

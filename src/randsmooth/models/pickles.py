@@ -1,8 +1,8 @@
-"""What a pickle of torch's would make, counted without making any of it.
+"""A rehearsal of a pickle of torch's, which counts what it would make and makes nothing.
 
-`torch.load(..., weights_only=True)` calls no code of a stranger, but some of what it
-does call makes gigabytes of a few bytes: `bytearray(10**10)`, or a tensor that is
-larger than its storage.
+`torch.load(..., weights_only=True)` calls no code of a stranger. But some of the calls that
+it does can turn a few bytes into gigabytes: `bytearray(10**10)`, or a tensor that is larger
+than its storage.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from randsmooth.models.pickle_calls import (
 # The most instructions of a pickle.
 MOST_INSTRUCTIONS = 2**22
 
-# What a damaged pickle makes Python raise here.
+# Errors that Python raises in this module where a pickle is damaged.
 BROKEN = (
     ValueError,
     TypeError,
@@ -35,9 +35,9 @@ BROKEN = (
     RecursionError,
 )
 
-# Instructions that do nothing here.
+# Instructions of pickle that need nothing done.
 IGNORED = ("PROTO", "STOP")
-# Those that push their argument.
+# Instructions that push their argument on the stack.
 PUSHING = (
     "BININT",
     "BININT1",
@@ -47,31 +47,31 @@ PUSHING = (
     "SHORT_BINSTRING",
     "LONG1",
 )
-# Those that push a constant, and those that push an empty container.
+# Instructions that push a constant, and instructions that push an empty container.
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 CONTAINERS = {"EMPTY_LIST": "list", "EMPTY_DICT": "dictionary", "EMPTY_SET": "set"}
 
 
 class Damaged(WrongFile):
-    """What is no pickle."""
+    """A file holds something that is no pickle."""
 
 
 class Rehearsal:
-    """The instructions of the pickles in a file, done with stand-ins.
+    """A machine that runs the pickles in a file with stand-ins in place of values.
 
-    A pickle is a program for a machine with a stack: it pushes values, marks a place,
-    and takes what lies above the mark for a tuple or for the parts of a container
-    (`pickletools` describes each instruction).
+    A pickle is a program for a machine with a stack. It pushes values and marks places in
+    the stack. It makes a tuple, or the parts of a container, of what lies above the last
+    mark (`pickletools` describes each instruction).
 
     Args:
         size: bytes of the whole file.
-        records: the size of each record of tensors by its name; None where they follow
-            the pickle one after the other.
+        records: the name of each record with the numbers of a storage -> its bytes; None
+            for an old file, in which these numbers follow the pickles one after the other.
 
     Attributes:
-        storages: the storages that it asks for, by their keys; parts of others among
-            them.
-        roots: the keys of those that are no parts.
+        storages: the storages that the pickles ask for, by their keys, among them parts of
+            others.
+        roots: the keys of the storages that are not parts of others.
     """
 
     def __init__(self, size: int, records: Mapping[str, int] | None = None) -> None:
@@ -103,12 +103,17 @@ class Rehearsal:
     def run(self, file: IO[bytes]) -> Any:
         """Return the stand-in for what the next pickle in `file` makes.
 
+        Storages are remembered from one pickle to the next, the stack is not.
+
         Raises:
-            WrongFile: it asks for code, for more than the file has, or it is damaged.
+            WrongFile: the pickle asks for code or for more than the file has, or is
+                damaged.
         """
+        # What lies above the last mark.
         self._stack: list[Any] = []
-        # One stack for each mark.
+        # What lies below each mark, the last one at the end.
         self._stacks_below: list[list[Any]] = []
+        # Values that the pickle keeps under a number, to use them again.
         self._memo: dict[int, Any] = {}
         try:
             for number, step in enumerate(pickletools.genops(file)):
@@ -140,11 +145,11 @@ class Rehearsal:
                 f"its pickle has the instruction {name}, which torch does not read"
             )
 
-    def _recall(self, place: int) -> None:
-        self._stack.append(self._memo[place])
+    def _recall(self, number: int) -> None:
+        self._stack.append(self._memo[number])
 
-    def _remember(self, place: int) -> None:
-        self._memo[place] = self._stack[-1]
+    def _remember(self, number: int) -> None:
+        self._memo[number] = self._stack[-1]
 
     def _mark(self, _: Any) -> None:
         self._stacks_below.append(self._stack)
@@ -174,6 +179,7 @@ class Rehearsal:
             container.add(part)
 
     def _set_item(self, _: Any) -> None:
+        # The value lies above its key, and is not needed.
         self._stack.pop()
         key = self._stack.pop()
         self._container("dictionary").add(key)
@@ -185,15 +191,16 @@ class Rehearsal:
             container.add(key)
 
     def _container(self, kind: str) -> Container:
-        """Return the container on top of the stack, which must be of this kind."""
+        """Return the container on top of the stack, which must be of the kind `kind`."""
         container = self._stack[-1]
         if not isinstance(container, Container) or container.kind != kind:
             raise ValueError(f"no {kind} where one is filled")
         return container
 
     def _push_name(self, argument: str) -> None:
+        """Push the stand-in for a class or function, written "module name"."""
         module, _, name = argument.partition(" ")
-        # As Python 2 called it.
+        # Protocol 2 writes the name that this module had in Python 2.
         module = module.replace("__builtin__", "builtins")
         self._stack.append(self._calls.check_name(f"{module}.{name}"))
 
@@ -203,21 +210,25 @@ class Rehearsal:
         self._stack.append(self._calls.call(called, arguments))
 
     def _set_state(self, _: Any) -> None:
-        """Give an object attributes, as torch gives an OrderedDict its _metadata."""
+        """Let a dictionary have attributes, as torch gives an OrderedDict its _metadata.
+
+        The attributes are on top of the stack, and are not needed.
+        """
         self._stack.pop()
+        # This only checks that nothing else gets attributes.
         self._container("dictionary")
 
     def _push_storage(self, _: Any) -> None:
-        """Push the storage that a persistent id names.
+        """Push the stand-in for the storage that a persistent id names.
 
-        An id is ("storage", type, key, device, elements), and in old files also a view:
-        None, or the key, offset and length of a part.
+        An id is ("storage", type, key, device, elements). In old files a sixth entry
+        follows: None, or the key, offset and length of a part of the storage.
         """
-        word, kind, written_key, _, elements, *views = self._stack.pop()
+        word, type_name, written_key, _, elements, *views = self._stack.pop()
         if _text(word) != "storage" or not isinstance(elements, int) or elements < 0:
             raise ValueError("it names no storage")
         key = _text(written_key)
-        storage = Storage(elements, WIDTHS[kind.full])
+        storage = Storage(elements, width=WIDTHS[type_name.full])
         self._check_is_stored(key, storage)
         self._check_one_size(key, storage)
         self.roots.add(key)
@@ -228,7 +239,7 @@ class Rehearsal:
         self._stack.append(storage)
 
     def _check_is_stored(self, key: str, storage: Storage) -> None:
-        """Raise WrongFile where a storage is larger than its part of the file."""
+        """Raise WrongFile where a storage is larger than the file, or not as its record."""
         size = storage.elements * storage.width
         fits = size <= self.size
         if self.records is not None:
@@ -239,15 +250,21 @@ class Rehearsal:
             )
 
     def _check_one_size(self, key: str, storage: Storage) -> None:
-        """Raise WrongFile where another storage had this key before.
+        """Raise WrongFile where a storage of another size had this key before.
 
-        torch takes the first one.
+        torch would take the first one for both.
         """
         if self.storages.setdefault(key, storage) != storage:
             raise WrongFile(f"the storage {shown(repr(key))} has two sizes")
 
     def _part(self, view: Any, key: str, storage: Storage) -> Storage:
-        """Return the part of a storage that a view names."""
+        """Return the part of a storage that a view names.
+
+        Args:
+            view: the key, offset and length of the part.
+            key: the key of the storage.
+            storage: the storage.
+        """
         part_key, offset, length = view
         if not 0 <= offset <= offset + length <= storage.elements:
             raise WrongFile(
@@ -259,5 +276,5 @@ class Rehearsal:
 
 
 def _text(value: str | bytes) -> str:
-    """Return a text, which Python 2 wrote as bytes."""
+    """Return a text as `str`; a pickle of Python 2 has it as bytes."""
     return value.decode("ascii") if isinstance(value, bytes) else value

@@ -14,14 +14,14 @@ HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 # Models of digits that come with the package, in folders beside this file.
 DEMOS = ("demo", "demo-amplify")
 
-# The file that makes a folder that of a model of ours.
+# The file by which a folder is known as a model folder.
 CONFIG = "config.json"
 
 
 def shipped(place: Path | str) -> Path | str:
     """Return `place`, or the folder of the model in DEMOS that it names.
 
-    A model folder of that name here comes first.
+    A model folder of that name in the current folder comes first.
 
     Example:
         >>> Path(shipped("demo-amplify")).parent.name, shipped("runs/demo")
@@ -35,8 +35,8 @@ def shipped(place: Path | str) -> Path | str:
 def check_place(folder: Path | str) -> None:
     """Raise NotFound unless `folder` is there, or may be a model's id on the hub.
 
-    What would lie beside model folders that are here is taken for one of them that was
-    misspelt, not for such an id.
+    The hub is not asked. A text such as "runs/modle" has the form of an id; if runs/
+    holds model folders, it is taken for a misspelt one of these.
 
     Example:
         >>> check_place("user/name")
@@ -64,21 +64,23 @@ def check_place(folder: Path | str) -> None:
 
 
 def check_file(source: str) -> None:
-    """Raise Problem unless the file that `source` names is there, and is itself.
+    """Raise Problem unless the file that `source` names is there.
 
-    It may stand for another, as a pointer of Git LFS does.
+    A small file that only stands for the real one, as a pointer of Git LFS does, is
+    refused too.
 
     Args:
-        source: a file, and perhaps :NAME in it.
+        source: a file, or "file.py:NAME".
 
     Example:
         >>> check_file("nofile.onnx")
         Traceback (most recent call last):
         randsmooth.errors.NotFound: no file at nofile.onnx
     """
+    file = source
     if re.search(r"\.py:\w", source):
-        source, _, _ = source.rpartition(":")
-    path = Path(source)
+        file, _, _ = source.rpartition(":")
+    path = Path(file)
     if not path.is_file():
-        raise NotFound(f"no file at {source}", file=source)
+        raise NotFound(f"no file at {file}", file=file)
     check_no_placeholder(path)

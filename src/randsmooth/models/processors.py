@@ -20,19 +20,19 @@ PROCESSOR = "preprocessor_config.json"
 # The longest side, in pixels, to which images are brought.
 LARGEST_SIDE = 2**13
 
-# The number of a filter of Pillow -> its name.
+# The number of a filter in Pillow, as processors name it -> its name.
 FILTERS = {2: "bilinear", 3: "bicubic"}
 
-# Rounding leaves a product of a processor's factor and 255 so far from 1.
+# A factor of 1/255 is written with few digits: times 255, it differs from 1 by less than this.
 ROUNDING = 1e-6
 
 
 class ProcessorKind(NamedTuple):
-    """What a kind of processors does where its settings do not say it.
+    """What processors of one kind do where their settings leave it open.
 
     Attributes:
-        square: whether a size that is one number is that of a square, else of the
-            shorter side.
+        square: whether a size that is a single number is the side of a square; else it is
+            the length of the shorter side.
         crops: whether the centre is cut out.
     """
 
@@ -49,7 +49,7 @@ KINDS = {
     "Bit": ProcessorKind(square=False, crops=True),
     "CLIP": ProcessorKind(square=False, crops=True),
 }
-# What all of them do where their settings do not say it.
+# What processors of all kinds do where their settings leave it open.
 USUAL = {
     "do_resize": True,
     "do_rescale": True,
@@ -66,22 +66,24 @@ WRAP = (
 
 
 def steps_of(folder: Path) -> list[ModelStep]:
-    """Return the steps of the processor in `folder`, for images in [0, 1].
+    """Return what the processor in `folder` does to images, as steps on images in [0, 1].
 
     Raises:
-        WrongModel: there is no configuration of one, or it does something else than
-            resizing, cropping, rescaling and normalising.
+        WrongModel: the folder has no configuration of a processor, or the processor does
+            something else than resizing, cropping, rescaling and normalising.
     """
     path = folder / PROCESSOR
     try:
         settings = read_settings(path)
         kind = _kind_of(settings)
-        said = {name: value for name, value in settings.items() if value is not None}
-        return _steps(kind, USUAL | {"do_center_crop": kind.crops} | said)
+        # A setting of null is left open too.
+        given = {name: value for name, value in settings.items() if value is not None}
+        defaults = USUAL | {"do_center_crop": kind.crops}
+        return _steps(kind, defaults | given)
     except Problem as error:
         reason = str(error)
         cause: Exception = error
-    # A setting of an odd value may raise anything.
+    # A setting with an unexpected value may raise anything.
     except Exception as error:
         reason = "a setting has a value that no processor has"
         cause = error
@@ -93,8 +95,13 @@ def steps_of(folder: Path) -> list[ModelStep]:
 
 
 def _kind_of(settings: Mapping[str, Any]) -> ProcessorKind:
-    """Return the kind of the processor that has these settings."""
+    """Return the kind of the processor that has these settings.
+
+    Raises:
+        WrongModel: it is none of KINDS.
+    """
     name = settings.get("image_processor_type")
+    # Old files have this setting in its place.
     if name is None:
         name = settings.get("feature_extractor_type", "")
     kind = ENDING.sub("", str(name))
@@ -109,7 +116,15 @@ def _kind_of(settings: Mapping[str, Any]) -> ProcessorKind:
 
 
 def _steps(kind: ProcessorKind, settings: Mapping[str, Any]) -> list[ModelStep]:
-    """Return the steps that a processor's settings say."""
+    """Return the steps that a processor's settings ask for, in its order.
+
+    Args:
+        kind: the kind of the processor.
+        settings: its settings, with defaults for those that it leaves open.
+
+    Raises:
+        WrongModel: a setting is missing, or has a value that is not known.
+    """
     steps = list[ModelStep]()
     if settings["do_resize"]:
         size = _size(_setting(settings, "size"), square=kind.square)
@@ -124,19 +139,21 @@ def _steps(kind: ProcessorKind, settings: Mapping[str, Any]) -> list[ModelStep]:
         mean = _setting(settings, "image_mean")
         std = _setting(settings, "image_std")
     scale = _scale(settings)
+    # A step that changes nothing is not listed in a certificate.
     if mean is not None or std is not None or scale != 1.0:
         steps.append(normalise_step(mean, std, scale))
     return steps
 
 
 def _setting(settings: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a setting, which must be there."""
     if name not in settings:
         raise WrongModel(f"it does not say {name!r}", field=name)
     return settings[name]
 
 
 def _filter(number: Any) -> str:
-    """Return the interpolation that Pillow has under a number."""
+    """Return the name of the interpolation to which Pillow gives a number."""
     if number not in FILTERS:
         known = " or ".join(f"{key} ({name})" for key, name in FILTERS.items())
         raise WrongModel(
@@ -148,9 +165,10 @@ def _filter(number: Any) -> str:
 
 
 def _scale(settings: Mapping[str, Any]) -> float:
-    """Return what pixels in [0, 1] are multiplied by.
+    """Return the factor by which images in [0, 1] are multiplied.
 
-    A processor sees them from 0 to 255.
+    A processor takes pixels from 0 to 255, and multiplies them by its own factor, usually
+    1/255.
     """
     if not settings["do_rescale"]:
         return 255.0
@@ -162,8 +180,8 @@ def _size(size: Any, *, square: bool) -> int | tuple[int, int]:
     """Return (height, width), or the length of the shorter side.
 
     Args:
-        size: the size in the settings.
-        square: whether one number is the side of a square.
+        size: the size in the settings: a number, or lengths by name.
+        square: whether a single number is the side of a square.
     """
     if isinstance(size, Mapping):
         if "shortest_edge" in size:
@@ -174,9 +192,9 @@ def _size(size: Any, *, square: bool) -> int | tuple[int, int]:
 
 
 def _side(length: Any) -> int:
-    """Return the length of a side, once it is sure that it is one."""
-    whole = isinstance(length, int) and not isinstance(length, bool)
-    if not whole or not 1 <= length <= LARGEST_SIDE:
+    """Return the length of a side, which must be a whole number in range."""
+    is_whole = isinstance(length, int) and not isinstance(length, bool)
+    if not is_whole or not 1 <= length <= LARGEST_SIDE:
         raise WrongModel(
             f"images of {shown(repr(length))} pixels; expected 1 to {LARGEST_SIDE:,} a "
             "side",

@@ -17,6 +17,7 @@ from randsmooth.registry import OnDemand, Registry
 if TYPE_CHECKING:
     from torch import nn
 
+# Each entry is a function, so that torch is loaded only when an architecture is used.
 ARCHITECTURES: Registry[Architecture] = Registry(
     "architecture",
     "randsmooth.architectures",
@@ -39,8 +40,8 @@ ARCHITECTURES: Registry[Architecture] = Registry(
     ),
 )
 
-# Beside these: what the name of a family's member looks like -> its architecture, by
-# the numbers in the name.
+# Families of architectures beside these: a pattern of the names of the members -> the
+# function that returns a member for the numbers in its name.
 FAMILIES: dict[str, Callable[..., Architecture]] = {
     "resnet([0-9]{1,4})": lambda depth: architectures.residual.resnet(depth),
     "wrn([0-9]{1,4})-([0-9]{1,2})": lambda depth, k: architectures.residual.wide_resnet(
@@ -83,10 +84,13 @@ def build(
 
 
 def check_arch(arch: str) -> None:
-    """Check that `arch` is a name, or that of a family with a number; loads no torch.
+    """Check that `arch` is the name of an architecture, or is written as a family's are.
+
+    This loads no torch. Whether a family has a member of these numbers is not checked:
+    `resnet7` passes, and `architecture_of` refuses it.
 
     Raises:
-        UnknownName: it is neither.
+        UnknownName: `arch` is no such name.
 
     Example:
         >>> check_arch("resnet152")
@@ -99,10 +103,13 @@ def check_arch(arch: str) -> None:
 
 
 def architecture_of(arch: str) -> Architecture:
-    """Return the entry called `arch`, or the member of a family that has none.
+    """Return the architecture called `arch`, from ARCHITECTURES or from a family.
+
+    A name in ARCHITECTURES comes first: `resnet50` there is no CIFAR ResNet.
 
     Raises:
-        UnknownName: there is neither.
+        UnknownName: there is no such architecture.
+        BadValue: a family has no member of these numbers.
 
     Example:
         >>> architecture_of("resnet152").min_size
@@ -115,4 +122,5 @@ def architecture_of(arch: str) -> Architecture:
         if match is not None:
             numbers = [int(number) for number in match.groups()]
             return member(*numbers)
+    # It is not there: this raises UnknownName.
     return ARCHITECTURES[arch]

@@ -22,11 +22,13 @@ from randsmooth.models.places import (
 )
 from randsmooth.urls import fetched, is_url
 
-# Files of a training run that no model is made of, and the folder of its logs.
+# Files in a folder of a training run that are not part of its model, and the folder of its
+# logs.
 UNUSED_FILES = {"checkpoint.pt", "teacher.pt", "history.csv"}
 UNUSED_FOLDER = "events"
 
-# Files that hold weights, or can run code: no models by themselves.
+# Files that are refused: they hold weights without a network, or can run code when they are
+# read.
 NO_MODEL = re.compile(
     r".*\.(pth|tar|ckpt|pkl|pickle|joblib|bin|th|safetensors|npz|npy|h5)",
     re.IGNORECASE | re.DOTALL,
@@ -39,14 +41,14 @@ class SourceForm(NamedTuple):
     Attributes:
         written: an example of it, for errors and help.
         what: the kind of model that it names.
-        pattern: a regular expression of names that are written in this way; empty for a
-            folder that is there.
-        check: raises Problem where it cannot be opened, as far as that is known without
-            loading anything heavy; None: nothing is known of a model of a hub or of
-            code until it is opened.
-        opener: imports and returns what opens it: called with the source and the
-            model's arguments, that gives a base classifier, or whatever `adapt` makes
-            one of.
+        pattern: a regular expression that the names in this form match, in capitals or
+            not. It is empty for a folder on this machine, for which `form_of` looks up "".
+        check: called with a name, it raises Problem where the model cannot be opened, as
+            far as that is known without loading anything heavy. It is None for a model of
+            a hub or of code: nothing is known of it until it is opened.
+        opener: imports and returns the function or class that opens the model. This one is
+            called with the source and the model's arguments, and returns a base
+            classifier, or whatever `adapt` makes one of.
     """
 
     written: str
@@ -61,18 +63,20 @@ class SourceForm(NamedTuple):
 
 
 def _opener_of_exported() -> Callable[..., Any]:
+    # Importing it loads torch.
     from randsmooth.models.adapters.torch_program import exported
 
     return exported
 
 
 def _opener_of_scripted() -> Callable[..., Any]:
+    # Importing it loads torch.
     from randsmooth.models.adapters.torch_program import scripted
 
     return scripted
 
 
-# In this order: the first that a source is written in opens it.
+# A name may be written in several of these forms: the first one counts.
 FORMS = (
     SourceForm(
         written="hf:user/name or hf:FOLDER",
@@ -97,7 +101,7 @@ FORMS = (
     ),
     SourceForm(
         written="file.py:NAME",
-        what="what returns the model, or is it",
+        what="a function in a file that returns the model, or the model itself",
         pattern=r".*\.py:[A-Z_][\w.]*",
         check=check_file,
         opener=lambda: models.by_code.from_code,
@@ -151,7 +155,7 @@ def form_of(source: Path | str) -> SourceForm:
     """Return the form that `source` is written in.
 
     Raises:
-        NotFound: it is none; the message lists the forms that exist.
+        NotFound: it is written in no form; the message lists all forms.
         WrongFile: it is a file that is no model by itself.
 
     Example:
@@ -160,9 +164,11 @@ def form_of(source: Path | str) -> SourceForm:
         >>> form_of("zoo.py:small").written
         'file.py:NAME'
     """
-    # A folder that is there counts as one, however it is called.
+    # A folder on this machine is a model folder, even one called "net.onnx". The form of
+    # model folders matches the empty name.
     name = "" if Path(source).is_dir() else str(source)
     if NO_MODEL.fullmatch(name):
+        # If there is no such file, this says so.
         check_file(name)
         raise no_model(name)
     for form in FORMS:
@@ -174,9 +180,12 @@ def form_of(source: Path | str) -> SourceForm:
 
 
 def check_source(source: Path | str) -> tuple[Path | str, SourceForm]:
-    """Return where what `source` names lies on this machine, and its form.
+    """Return where the model that `source` names lies on this machine, and its form.
 
-    Of a URL what training needs is not fetched.
+    What a URL names is fetched, without the files that only training needs.
+
+    Returns:
+        The path or the name to open, and the form that it is written in.
 
     Raises:
         Problem: it cannot be opened, as far as that is known without loading torch.
@@ -196,21 +205,21 @@ def check_source(source: Path | str) -> tuple[Path | str, SourceForm]:
 
 
 def _is_of_model(path: PurePosixPath) -> bool:
-    """Return whether a file in a folder of a training run makes its model."""
+    """Return whether a file in a folder of a training run is part of its model."""
     return path.name not in UNUSED_FILES and UNUSED_FOLDER not in path.parts
 
 
 def open_source(source: Path | str, **model_args: Any) -> Any:
-    """Return what `source` names: a base classifier, or what `adapt` makes one of.
+    """Return the model that `source` names: a base classifier, or what `adapt` takes.
 
     Args:
-        source: written in one of the FORMS, or the URL of a model folder or of a file
-            of one of these kinds.
-        model_args: for what opens it: a function's own arguments, or those of
-            `OnnxModel` and its like.
+        source: a name in one of the FORMS, or the URL of a model folder or of a file in
+            one of these forms.
+        model_args: the arguments of what opens it: those of the user's function, or those
+            of `OnnxModel` and the like. They may be secrets.
 
     Raises:
-        Problem: it cannot be opened, or takes other arguments.
+        Problem: the model cannot be opened, or takes other arguments.
 
     Example:
         >>> open_source("nofile.onnx", output="logits")
@@ -220,6 +229,6 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     place, form = check_source(source)
     opener = form.opener()
     arguments = revealed(model_args)
-    # The source is its first argument.
+    # The place is the opener's first argument.
     check_arguments(opener, arguments, shown(str(place)), first=1)
     return opener(place, **arguments)

@@ -22,8 +22,8 @@ CONFIG = "config.json"
 # The most tensors in a network of timm; the deepest have a few thousand.
 MOST_TENSORS = 10_000
 
-# The steps of timm where its configuration does not name them.
-# It cuts this share of the resized image out.
+# What timm does where a configuration does not say it: it cuts out the centre, whose sides
+# are this share of those of the resized image.
 USUAL_SHARE = 0.875
 USUAL_MODE = "center"
 
@@ -46,10 +46,12 @@ def from_timm(
     named = str(source)
     name = named.removeprefix("timm:")
     try:
+        # timm is an extra, and takes seconds to load.
         with needs(named, "timm itself needs a torchvision that fits your torch"):
             import timm.data
 
         config = Path(name) / CONFIG
+        # A configuration in a folder may come from a stranger.
         if config.is_file():
             check_settings(read_settings(config), str(config), MOST_TENSORS)
         place = f"local-dir:{name}" if Path(name).is_dir() else name
@@ -57,17 +59,18 @@ def from_timm(
         data_config = timm.data.resolve_model_data_config(network)
     except Problem:
         raise
-    # timm, its client of the hub, torch, and a torchvision for another torch raise
-    # their own.
+    # timm, the client of the hub, torch, and a torchvision for another torch all raise
+    # errors of their own.
     except Exception as error:
         raise WrongModel(
             f"{named} cannot be made by timm ({type(error).__name__}: {shown(error)})",
             field="model",
             value=named,
-            fix="is it a name of timm, and torchvision for your torch?",
+            fix="check that timm has this name, and that torchvision fits your torch",
         ) from error
 
     own = network.pretrained_cfg.get("label_names")
+    # Without names, the classes are called by their numbers.
     if not own:
         own = [str(k) for k in range(network.num_classes)]
     steps = timm_steps(data_config)
@@ -75,13 +78,16 @@ def from_timm(
 
 
 def timm_steps(config: Mapping[str, Any]) -> list[ModelStep]:
-    """Return timm's evaluation transform as steps, for images in [0, 1].
+    """Return timm's evaluation transform as steps on images in [0, 1].
 
-    `timm.data.create_transform` makes it of a data configuration.
+    timm itself makes it by `timm.data.create_transform`, for 8-bit images.
+
+    Args:
+        config: a data configuration of timm.
 
     Raises:
-        WrongModel: it does something else than resizing, cropping the middle and
-            normalising.
+        WrongModel: the transform does something else than resizing, cropping the middle
+            and normalising.
 
     Example:
         >>> config = {"input_size": (3, 224, 224), "interpolation": "bicubic"}
@@ -93,7 +99,7 @@ def timm_steps(config: Mapping[str, Any]) -> list[ModelStep]:
     _, height, width = config["input_size"]
     share = config.get("crop_pct", USUAL_SHARE)
     mode = config.get("crop_mode", USUAL_MODE)
-    # Of sides that differ "center" does something of its own.
+    # For sides that differ, "center" resizes in another way than below.
     if mode not in ("squash", "center") or (mode == "center" and height != width):
         raise WrongModel(
             f"crop_mode={mode!r} of timm for {height} x {width} is not known: expected "
@@ -104,10 +110,11 @@ def timm_steps(config: Mapping[str, Any]) -> list[ModelStep]:
 
     larger_height = math.floor(height / share)
     larger_width = math.floor(width / share)
-    # "squash" changes the proportions, "center" keeps them.
+    # "squash" gives all images these sides, "center" keeps their proportions.
     size = (larger_height, larger_width) if mode == "squash" else larger_height
     return [
         resize_step(size, config["interpolation"]),
         crop_step((height, width)),
-        normalise_step(config["mean"], config["std"], 1.0),
+        # timm's mean and std are for pixels in [0, 1].
+        normalise_step(config["mean"], config["std"], scale=1.0),
     ]

@@ -19,19 +19,20 @@ from randsmooth.models.archives import check_archive
 from randsmooth.models.pickle_calls import MOST_SHARING, SMALL
 from randsmooth.models.pickles import Damaged, Rehearsal
 
+# The first bytes of a zip file, which torch writes since version 1.6.
 ZIP = b"PK\3\4"
 
-# The first pickle of a file that torch wrote before 1.6.
+# Before, a file was a row of pickles. The first is this number.
 MAGIC = 0x1950A86A20F9469CFC6C
-# The other pickles of such a file.
+# The other pickles of such a file, in their order.
 OLD_PICKLES = ("version of the format", "machine", "content", "keys of the storages")
 
 # The most values in nested containers; a value counts wherever it stands.
 MOST_PARTS = 2**22
 
-# The most containers within each other.
+# How many containers may lie within each other.
 MOST_DEPTH = 32
-NOT_TORCHS = "it is no file of torch.save"
+NOT_BY_TORCH = "it is no file of torch.save"
 
 
 def load_plain(source: Path | bytes) -> Any:
@@ -54,7 +55,7 @@ def load_plain(source: Path | bytes) -> Any:
             _check_old(file, size)
 
         file.seek(0)
-        # Damaged bytes may raise anything; torch warns of other protocols.
+        # Damaged bytes may raise anything. torch warns of old protocols of pickle.
         with refused("torch cannot read it"), warnings.catch_warnings(action="ignore"):
             content = torch.load(file, map_location="cpu", weights_only=True)
     _check_parts(content, size)
@@ -62,43 +63,56 @@ def load_plain(source: Path | bytes) -> Any:
 
 
 def _opened(source: Path | bytes) -> IO[bytes]:
+    """Return a file to read from."""
     return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
 
 
 def _check_zip(file: IO[bytes], size: int) -> None:
-    """Rehearse the pickle in an archive of torch since 1.6.
+    """Rehearse the pickle in a zip file, as torch writes it since version 1.6.
+
+    Args:
+        file: the file.
+        size: its bytes.
 
     Raises:
-        WrongFile: it asks for what it must not.
+        WrongFile: the pickle asks for code, or for more than the file has.
     """
     sizes = check_archive(file, size)
-    folder, _, _ = next(iter(sizes)).partition("/")
+    # torch puts everything into one folder. An archive without entries has none.
+    folder, _, _ = next(iter(sizes), "").partition("/")
     pickled = f"{folder}/data.pkl"
     if pickled not in sizes or not all(name.startswith(f"{folder}/") for name in sizes):
-        raise WrongFile(NOT_TORCHS)
+        raise WrongFile(NOT_BY_TORCH)
 
+    # The numbers of each storage are an entry in data/, called by the storage's key.
     records = {name.removeprefix(f"{folder}/data/"): sizes[name] for name in sizes}
     with zipfile.ZipFile(file) as archive, archive.open(pickled) as pickle:
         Rehearsal(size, records).run(pickle)
 
 
 def _check_old(file: IO[bytes], size: int) -> None:
-    """Rehearse the pickles of a file of torch before 1.6.
+    """Rehearse the pickles of a file that torch wrote before version 1.6.
+
+    Args:
+        file: the file.
+        size: its bytes.
 
     Raises:
-        WrongFile: they ask for what they must not, or their storages do not follow
-            them.
+        WrongFile: the pickles ask for code, or for more than the file has, or the numbers
+            of their storages do not follow them.
     """
     try:
         first = Rehearsal(size).run(file)
     except Damaged:
         first = None
     if first != MAGIC:
-        raise WrongFile(NOT_TORCHS)
+        raise WrongFile(NOT_BY_TORCH)
 
+    # Each run goes on where the one before stopped reading.
     rehearsal = Rehearsal(size)
     for _ in OLD_PICKLES:
         rehearsal.run(file)
+    # Parts of other storages have no numbers of their own in the file.
     needed = sum(
         storage.elements * storage.width
         for key, storage in rehearsal.storages.items()
@@ -109,13 +123,13 @@ def _check_old(file: IO[bytes], size: int) -> None:
 
 
 def _check_parts(content: Any, size: int) -> None:
-    """Raise WrongFile where looking at all values would not come to an end soon.
+    """Raise WrongFile where a file holds far more values than it has bytes.
 
-    A list that holds another one twice, 40 times in each other, has few parts and 2^40
-    values.
+    If a list holds another list twice, that one a third list twice, and so on 40 times, a
+    small file has 2^40 values, and looking at all of them would never end.
 
     Args:
-        content: the content of a file.
+        content: the content of the file.
         size: bytes of the file.
     """
     used = 0
@@ -133,7 +147,11 @@ def _check_parts(content: Any, size: int) -> None:
 
 
 def _parts(content: Any) -> Iterator[Any]:
-    """Give all values in nested containers, which are not followed for ever."""
+    """Yield all values in nested containers, and the containers themselves.
+
+    Raises:
+        WrongFile: they are nested too deep, as one that holds itself is.
+    """
     waiting = [(content, 0)]
     while waiting:
         part, depth = waiting.pop()

@@ -52,7 +52,8 @@ def from_transformers(
             needs code of its own, or its processor is not known.
     """
     named = str(source)
-    folder = model_folder(named.removeprefix("hf:"), FILES, "hf:FOLDER")
+    folder = model_folder(named.removeprefix("hf:"), FILES, written="hf:FOLDER")
+    # A folder may hold pointers of Git LFS in place of the files.
     for pattern in FILES:
         for file in folder.glob(pattern):
             check_no_placeholder(file)
@@ -67,7 +68,16 @@ def from_transformers(
 
 
 def _network(folder: Path, named: str) -> Any:
-    """Return the network with its weights in float32."""
+    """Return the network in a folder, with its weights in float32.
+
+    Args:
+        folder: the folder of the model.
+        named: what the user called it, for errors.
+
+    Raises:
+        Problem: it is no image classifier with all of its weights, or not harmless.
+    """
+    # transformers is an extra, and takes seconds to load.
     with needs(named):
         import transformers
 
@@ -88,11 +98,13 @@ def _network(folder: Path, named: str) -> Any:
             dtype=torch.float32,
             # Unless it is told so, transformers asks at the terminal.
             trust_remote_code=False,
-            # Tensors of another shape are named by `check_loaded`.
+            # Tensors of another shape are refused by `check_loaded`, which names them.
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    check_loaded(loaded, folder, "the classifier", "it was not trained to classify")
+    check_loaded(
+        loaded, folder, what="the classifier", reason="it was not trained to classify"
+    )
     return network
 
 
@@ -103,6 +115,7 @@ def _check_is_classifier(settings: Mapping[str, Any], config: Path) -> None:
         settings: the contents of the configuration.
         config: the file of the configuration.
     """
+    # `_network` has made sure that it is installed.
     import transformers
 
     kind = settings.get("model_type")
@@ -131,10 +144,13 @@ def _check_is_classifier(settings: Mapping[str, Any], config: Path) -> None:
 
 @contextmanager
 def _without_progress(logging: Any) -> Iterator[None]:
-    """Show no bars of transformers, which name tensors as they are.
+    """Let transformers show no progress bars within the block.
+
+    They would print names of tensors raw, and those in a stranger's file may hold control
+    characters.
 
     Args:
-        logging: the module of transformers that shows them.
+        logging: the module of transformers that shows the bars.
     """
     shows = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

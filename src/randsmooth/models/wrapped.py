@@ -19,10 +19,11 @@ from randsmooth.models.image_steps import (
     resize_step,
 )
 
-# A smaller probability is taken for it, so that its logarithm is finite.
+# Smaller probabilities count as this one, so that the logarithm is finite.
 SMALLEST_PROBABILITY = 1e-30
 
-# The layouts of a batch that a model may take other than (B, C, H, W).
+# Layouts of a batch other than (B, C, H, W) that a model may take -> the words for each in a
+# certificate, and the function that makes it.
 LAYOUTS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "NHWC": (
         "channels on the last axis",
@@ -35,7 +36,7 @@ LAYOUTS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
 }
 USUAL_LAYOUT = "NCHW"
 
-# What may be done to an answer (B, K).
+# What may be done to an answer (B, K) -> the words for it in a certificate, and the function.
 SOFTMAX: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     "add": ("a softmax over the logits", lambda logits: logits.softmax(dim=1)),
     "remove": (
@@ -44,7 +45,8 @@ SOFTMAX: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
     ),
 }
 
-# What a model of two classes may say of the second one alone.
+# What a model of two classes may answer with in place of two logits: one number, which is
+# the second class's.
 BINARY = ("logit", "probability")
 
 
@@ -56,8 +58,8 @@ class Wrapped(Around):
     Attributes:
         before: the steps on a noisy image.
         inner: the model.
-        part: the name or place of the logits in its answer; None: it answers with them,
-            or has them as `logits`.
+        part: the name or index of the logits in the model's answer; None: the answer is
+            the logits, or has them as `logits`.
         after: the steps on the logits.
         num_classes: K, where the model says it.
         provenance: how the model was trained, as far as it says.
@@ -80,6 +82,7 @@ class Wrapped(Around):
     ) -> None:
         super().__init__()
         self.part = part
+        # Steps have no train mode. Without `eval`, nn.Sequential would be in it.
         self.before = nn.Sequential(*before).eval()
         self.inner = model
         self.after = nn.Sequential(*after).eval()
@@ -90,14 +93,16 @@ class Wrapped(Around):
         after = [f"after the model: {step.words}" for step in self.after]
         if self.part is not None:
             part = shown(repr(self.part))
+            # The part is taken before the steps.
             after.insert(0, f"after the model: the part {part} of its answer")
         return (*before, *notes_of(self.inner), *after)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return logits (B, K) of noisy images (B, C, H, W) of the data set's own size.
 
-        Before noise they are in [0, 1].
+        The images were in [0, 1] before noise was added.
         """
+        # All steps before the model are for images, not for features (B, d).
         if len(self.before) and x.dim() != 4:
             raise WrongData(
                 f"{self.notes[0]}: this is for images (C, H, W); inputs have shape "
@@ -110,7 +115,7 @@ class Wrapped(Around):
         """Return the part of an answer that becomes logits."""
         if self.part is not None:
             return part_of(answer, self.part)
-        # The networks of transformers have them as `logits`.
+        # The networks of transformers answer with an object that has `logits`.
         return getattr(answer, "logits", answer)
 
 
@@ -182,6 +187,7 @@ def wrap(
     if binary is not None:
         check_known("binary", BINARY, binary)
 
+    # The steps are in the order of the arguments.
     before = list[ModelStep]()
     if channels is not None:
         before.append(channels_step(channels))

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -22,28 +22,32 @@ from randsmooth.models.adapters.foreign_model import PythonModel, no_table, vote
 class EstimatorModel(PythonModel):
     """A fitted classifier with scikit-learn's interface.
 
-    The numbers of an input, such as pixels, are its features. Where it was fitted with a
-    table, it gets one with the same columns in the same order, whatever their order in the
-    data (see `for_columns`).
+    The numbers of an input, such as pixels, are its features. An estimator that was fitted
+    with a table gets a table with the same columns in the same order, whatever their order
+    in the data set (see `for_columns`).
 
-    It is asked by `predict`, whose labels count as votes: what other methods say may belong
-    to another class. Classes are matched with the names of the data set's; whole numbers
-    from 0, as numbers or texts, that are none of these names are labels. A class that the
-    estimator was not fitted with is never its answer.
+    The estimator is asked by `predict`, and its labels count as votes. Its probabilities are
+    not used, since the largest may be that of another class than `predict` names. Its classes
+    are matched with those of the data set by name. If that fails, and they are whole numbers
+    from 0, as numbers or as texts, they are matched by number. A class that the estimator
+    was not fitted with is never its answer.
 
     Args:
-        estimator: a classifier, fitted, or a pipeline or search that ends in one. A copy of
-            it is taken.
+        estimator: a fitted classifier, or a pipeline or a search that ends in one. A copy
+            of it is taken.
 
     Attributes:
-        names: the names of the classes that it was fitted with, in its own order.
-        numbered: whether these are whole numbers from 0, which are labels.
-        classes: the names of the K classes that its votes are for.
-        feature_names: the names of the columns that it was fitted with; None where they
-            had none.
-        columns: the columns of the features that it is given, as `for_columns` sets
-            them; None: the columns of the fit.
-        held: the columns, of these, that are codes of categories, as `for_columns` sets
+        known: the classes that the estimator was fitted with, in its own order, which is
+            sorted.
+        names: the names of these classes.
+        numbered: whether these classes are whole numbers from 0.
+        classes: the names of the K classes for which it votes.
+        places: for each known class, its index among `classes`.
+        feature_names: the names of the columns that the estimator was fitted with; None
+            where it was fitted with an array.
+        columns: the names of the features that it is given, as `for_columns` sets them;
+            None: they are those of the fit.
+        held: those of the features that are codes of categories, as `for_columns` sets
             them.
 
     Raises:
@@ -65,7 +69,7 @@ class EstimatorModel(PythonModel):
         self.name = type(estimator).__qualname__
         self.kind = f"scikit-learn {self.name}"
         known = getattr(estimator, "classes_", None)
-        # It is a list where there are several outputs.
+        # An estimator with several outputs has a list of the classes of each.
         if known is None or isinstance(known, list):
             raise WrongModel(
                 f"the estimator {self.name} has no classes_: fit it for one output, "
@@ -83,12 +87,17 @@ class EstimatorModel(PythonModel):
         digest = _hash_of(self.estimator)
         if not digest:
             self.unreadable = (
-                f"the estimator {self.name} does not say all that it holds"
+                f"the estimator {self.name} cannot be pickled, so it cannot be compared"
             )
-        self._hash = digest or hashlib.sha256(self.name.encode()).hexdigest()
+            digest = hashlib.sha256(self.name.encode()).hexdigest()
+        self._hash = digest
 
     def _name_classes(self) -> None:
-        """Learn the names of the known classes, and their places among those voted for."""
+        """Set the names of the known classes, and the classes that it votes for.
+
+        Until `for_classes` says otherwise, classes that are whole numbers from 0 are labels:
+        an estimator that knows 3 and 7 votes for 0 to 7.
+        """
         numbers = _numbers(self.known)
         self.numbered = numbers is not None
         if numbers is None:
@@ -97,7 +106,9 @@ class EstimatorModel(PythonModel):
         else:
             names = numbers
             self.places = numbers
+        # Two ways of writing "é" in Unicode are one name.
         self.names = tuple(composed(str(name)) for name in names.tolist())
+        # A classifier has at least two classes, even if it was fitted with one.
         self.num_classes = max(2, int(self.places.max()) + 1)
         self.classes = self.names
         if self.numbered:
@@ -105,15 +116,19 @@ class EstimatorModel(PythonModel):
 
     @staticmethod
     def takes(model: object) -> bool:
-        """Return whether it has scikit-learn's interface; this imports no package."""
+        """Return whether `model` has scikit-learn's interface.
+
+        Its methods tell, so that scikit-learn need not be imported.
+        """
+        # A class has the methods too, but is not fitted.
         if isinstance(model, type):
             return False
         return all(hasattr(model, name) for name in ("get_params", "fit", "predict"))
 
     def weights_hash(self) -> str:
-        """Return that of all that the estimator holds.
+        """Return the hash of all that the estimator holds.
 
-        Where that cannot be read, it is that of its name.
+        For an estimator that cannot be pickled, it is the hash of the name of its class.
         """
         return f"sha256:{self._hash}"
 
@@ -131,6 +146,7 @@ class EstimatorModel(PythonModel):
             raise WrongModel(
                 f"{self.name} was not fitted with a table: {no_table(held)}"
             )
+        # Without names on both sides, features are taken in the order in which they come.
         if self.feature_names is None or not columns:
             return self
         self._check_knows(columns, [composed(name) for name in self.feature_names])
@@ -140,7 +156,16 @@ class EstimatorModel(PythonModel):
         return changed
 
     def _check_knows(self, columns: Sequence[str], fitted: Sequence[str]) -> None:
-        """Check that the data have the columns that it was fitted with, and no others."""
+        """Check that the data have the columns that the estimator was fitted with, alone.
+
+        Args:
+            columns: the names of the columns of the data.
+            fitted: the names of the columns of the fit.
+
+        Raises:
+            WrongModel: they have others.
+        """
+        # Also a column that the data have more often than the fit.
         more = [name for name in columns if columns.count(name) > fitted.count(name)]
         missing = [name for name in fitted if name not in columns]
         if missing:
@@ -161,39 +186,47 @@ class EstimatorModel(PythonModel):
         features = noisy.flatten(1).cpu().double().numpy()
         try:
             labels = np.asarray(self.estimator.predict(self._as_fitted(features)))
+        # An estimator may raise anything.
         except Exception as error:
-            # An estimator may raise anything.
             raise ModelFailed(
                 f"the model refuses inputs of shape {tuple(noisy.shape[1:])}, which are "
                 f"{features.shape[1]} features ({shown(error)})"
             ) from error
+        # scikit-learn sorts the classes of an estimator, so each label is found by bisection.
         places = torch.from_numpy(self.places[np.searchsorted(self.known, labels)])
         return votes(places, self.num_classes).to(noisy.device)
 
     def _as_fitted(self, features: NDArray[np.float64]) -> Any:
-        """Return the features (B, d) as what the estimator was fitted with.
+        """Return features (B, d) in the form in which the estimator was fitted.
 
-        That is an array, or a table in the order of the fit.
+        It is an array, or a table with the columns in the order of the fit.
         """
         if self.feature_names is None:
             return features
-        # It takes long to load.
+        # pandas takes long to load.
         import pandas as pd
 
+        # The data give their features no names: they come in the order of the fit.
         if self.columns is None:
             return pd.DataFrame(features, columns=self.feature_names)
-        places = [self.columns.index(composed(name)) for name in self.feature_names]
-        table = pd.DataFrame(features[:, places], columns=self.feature_names)
+        # For each column of the fit, its index among the features.
+        indices = [self.columns.index(composed(name)) for name in self.feature_names]
+        table = pd.DataFrame(features[:, indices], columns=self.feature_names)
+        # A column of categories comes as codes, and is filled with the categories.
         for column in self.held:
             values = column.decoded(features[:, column.place])
-            table.isetitem(places.index(column.place), values)
+            table.isetitem(indices.index(column.place), values)
         return table
 
     def _places_among(self, classes: Sequence[str]) -> NDArray[np.int64]:
-        """Return the place among the data set's `classes` of each of the estimator's.
+        """Return for each known class its index among the data set's `classes`.
 
-        It is found by name, or else by number. Numbers are names, too, where the classes
-        are called by numbers, such as 1 to 10.
+        It is found by name. If a name is missing there, the numbers of a numbered estimator
+        are the indices. Names come first, since the classes of a data set may be called 1 to
+        10.
+
+        Raises:
+            WrongModel: the estimator knows another class, or lacks one of the data set's.
         """
         places = {composed(name): place for place, name in enumerate(classes)}
         missing = [name for name in self.names if name not in places]
@@ -211,8 +244,11 @@ class EstimatorModel(PythonModel):
             f"{len(classes) - 1}"
         )
 
-    def _check_knows_classes(self, classes: Sequence[str] | dict[str, int]) -> None:
-        """Check that there is none of the data set's classes that it does not know."""
+    def _check_knows_classes(self, classes: Iterable[str]) -> None:
+        """Check that the estimator knows all classes of the data set.
+
+        If it does not, this says more than that it knows another class.
+        """
         unknown = [name for name in classes if name not in self.names]
         if unknown:
             raise WrongModel(
@@ -223,11 +259,15 @@ class EstimatorModel(PythonModel):
 
 
 class _Pickler(pickle.Pickler):
-    def reducer_override(self, value: object) -> Any:
-        """Write arrays of several fields without the padding between these.
+    """A pickler that writes equal estimators as equal bytes."""
 
-        The nodes of a tree are such.
+    def reducer_override(self, value: object) -> Any:
+        """Write an array with several fields in an entry as one array for each field.
+
+        The nodes of a tree are such an array. Between its fields there may be unused bytes,
+        which differ from run to run.
         """
+        # All else is pickled as usual.
         if not isinstance(value, np.ndarray) or not value.dtype.names:
             return NotImplemented
         fields = [(name, value[name]) for name in value.dtype.names]
@@ -235,45 +275,47 @@ class _Pickler(pickle.Pickler):
 
 
 def _hash_of(value: object) -> str:
-    """Return the SHA-256 of what `value` would be pickled as.
+    """Return the SHA-256 of the bytes that `value` would be pickled as.
 
-    It is the same for equal values, and empty where the value cannot be pickled.
+    Equal values have equal hashes. The answer is empty where `value` cannot be pickled.
     """
     sha256 = hashlib.sha256()
-    pickler = _Pickler(SimpleNamespace(write=sha256.update), protocol=4)
-    # It does not matter which parts are one object.
+    # The pickler writes into the hash, so the bytes are never in memory.
+    file = SimpleNamespace(write=sha256.update)
+    pickler = _Pickler(file, protocol=4)
+    # Otherwise two parts that are one object are written differently from two equal parts.
     pickler.fast = True
     try:
         pickler.dump(value)
+    # An estimator's own methods for pickling may raise anything.
     except Exception:
-        # An estimator's own way of being pickled may raise anything.
         return ""
     return sha256.hexdigest()
 
 
 def _are_whole(known: np.ndarray) -> bool:
+    """Return whether all numbers are whole."""
     return bool((known == np.floor(known)).all())
 
 
 def _plain(known: np.ndarray) -> np.ndarray:
-    """Return classes as they are written, whole numbers without a point.
-
-    So -1.0 is the class -1.
-    """
+    """Return classes in the form in which they are written: -1.0 is the class -1."""
     if known.dtype.kind == "f" and _are_whole(known):
         return known.astype(np.int64)
     return known
 
 
 def _numbers(known: np.ndarray) -> NDArray[np.int64] | None:
-    """Return classes that are whole numbers from 0, as numbers or as texts.
+    """Return classes as numbers, if all are whole numbers from 0, or texts of such.
 
-    None says that they are others.
+    The answer is None for other classes.
     """
+    # Texts, or objects such as texts.
     if known.dtype.kind in "UO":
         if all(_is_number(name) for name in known):
             return np.array([int(name) for name in known], np.int64)
         return None
+    # Truth values, whole numbers with and without sign, and floats.
     if known.dtype.kind in "biuf" and bool((known >= 0).all()) and _are_whole(known):
         return known.astype(np.int64)
     return None

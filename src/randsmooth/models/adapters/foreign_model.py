@@ -1,4 +1,4 @@
-"""Base classifiers that are no torch modules: their inputs, answers and identity."""
+"""What every base classifier that is no torch module has: inputs, answers, an identity."""
 
 import copy
 import re
@@ -14,25 +14,24 @@ from randsmooth.data.dataset_spec import Categories
 from randsmooth.documents import shown
 from randsmooth.errors import MissingValue, Setting, WrongModel
 
-# torch's messages where a gradient is taken, though nothing was recorded for it.
+# Messages of torch where a gradient is asked for, but torch was told to record nothing.
 GRADIENT = re.compile(r"does not require grad|inference (tensor|mode)", re.IGNORECASE)
 
 
 class ForeignModel(ABC):
-    """A base classifier that is no torch module; a backend runs it.
+    """A base classifier that is no torch module. A backend of the certification runs it.
 
     Attributes:
-        kind: the name for it in a certificate, such as "ONNX file".
+        kind: what the model is, in the words of a certificate, such as "ONNX file".
         shape: the shape of an input, such as (C, H, W) or (d,); None where the model
             does not say.
         num_classes: K; None where the model does not say.
-        labels: whether it answers with labels alone. They count as votes: logits of 1
-            and 0.
-        notes: what it does to a noisy image that the reader of a certificate should
-            know.
-        called: the name that its user gave it.
-        unreadable: why its contents cannot be hashed, so that its user has to name it;
-            empty where they can.
+        labels: whether it answers with labels alone. A label counts as a vote: a logit of
+            1, where the other classes have 0.
+        notes: steps on a noisy image of which the reader of a certificate should know.
+        called: the name that its user gave the model; None: no name.
+        unreadable: why the content of the model cannot be hashed, so that its user has to
+            name it; empty where it can be hashed.
 
     Example:
         >>> class Server(ForeignModel):
@@ -55,22 +54,24 @@ class ForeignModel(ABC):
     def weights_hash(self) -> str:
         """Return a hash of what decides the answers, as far as that can be read.
 
-        The hash is "sha256:" and 64 hexadecimal digits.
+        Returns:
+            "sha256:" and 64 hexadecimal digits.
         """
 
     def for_columns(
         self, columns: Sequence[str], held: Sequence[Categories] = ()
     ) -> Self:
-        """Return the model, or a copy, that takes features of these names in this order.
+        """Return the model, or a changed copy, that takes features called `columns`.
 
         Args:
-            columns: the names.
-            held: the columns that hold codes of categories; the model shall see the
-                categories themselves.
+            columns: the names of the features, in the order in which they come.
+            held: those of the columns that hold codes of categories. The model shall see
+                the categories themselves.
 
         Raises:
             WrongModel: the model knows other names, or cannot take categories.
         """
+        # A model of this class knows no names; a subclass may.
         if held:
             raise WrongModel(
                 f"the model ({self.kind}) takes numbers alone: {no_table(held)}"
@@ -78,18 +79,19 @@ class ForeignModel(ABC):
         return self
 
     def for_classes(self, classes: Sequence[str]) -> Self:
-        """Return the model, or a copy, that answers for these `classes` in their order.
+        """Return the model, or a changed copy, that answers for `classes` in their order.
 
         Raises:
             WrongModel: the model knows other classes, or another number of them.
         """
+        # A model of this class knows no names; a subclass may.
         return self.with_num_classes(len(classes))
 
     def with_num_classes(self, num_classes: int) -> Self:
-        """Return the model, or a copy, that knows how many classes there are.
+        """Return the model, or a changed copy, that knows how many classes there are.
 
         Raises:
-            WrongModel: the model says another number.
+            WrongModel: the model has another number of classes.
         """
         if self.num_classes is None:
             changed = copy.copy(self)
@@ -107,9 +109,9 @@ class PythonModel(ForeignModel):
     """A base classifier that is called in Python, with any number of images at once.
 
     Attributes:
-        padded: whether all batches have one size, filled up with images whose answers
-            are thrown away. The last bits of an answer then never depend on how full a
-            batch is. False where every answer costs.
+        padded: whether all batches are filled up to the same size with images whose answers
+            are thrown away. Then the last bits of an answer do not depend on how full a
+            batch is. It is False for a model whose every answer costs time or money.
 
     Example:
         >>> import torch
@@ -132,16 +134,21 @@ class PythonModel(ForeignModel):
         """Return (B, K) logits or votes of noisy inputs (B, ...) float32, on any device.
 
         Raises:
-            Problem: the model refuses them, or answers with neither logits nor labels.
+            Problem: the model refuses the inputs, or answers with neither logits nor
+                labels.
         """
 
 
 def votes(labels: Tensor, num_classes: int | None, kind: str = "model") -> Tensor:
-    """Return (B, K) float32: 1 for the label (B,) of each image, 0 elsewhere.
+    """Return votes (B, K) float32: 1 for the label of each image, 0 elsewhere.
+
+    Args:
+        labels: (B,), from 0 on.
+        num_classes: K; None: nobody has said it, which is refused.
+        kind: what the model is, for the error.
 
     Raises:
-        MissingValue: nobody said how many classes the model knows; the message calls it
-            by its `kind`.
+        MissingValue: `num_classes` is None.
         WrongModel: a label is not one of 0 to num_classes - 1.
 
     Example:
@@ -159,13 +166,14 @@ def votes(labels: Tensor, num_classes: int | None, kind: str = "model") -> Tenso
     if bool(is_wrong.any()):
         raise WrongModel(
             f"the model answers with the label {int(labels[is_wrong][0])}; "
-            f"expected 0 to {num_classes - 1}: is num_classes right?"
+            f"expected 0 to {num_classes - 1}",
+            fix=("check ", Setting("num_classes")),
         )
     return F.one_hot(labels.long(), num_classes).to(torch.float32)
 
 
 def no_table(held: Sequence[Categories]) -> str:
-    """Return the fix for columns of categories, where a model takes none."""
+    """Return the advice for columns of categories, where a model takes only numbers."""
     names = shown(", ".join(column.name for column in held))
     return (
         f"encode or drop {names}, or give a scikit-learn pipeline that encodes them, "

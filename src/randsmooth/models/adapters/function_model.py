@@ -13,22 +13,24 @@ from randsmooth.errors import BadValue, ModelFailed, Problem, WrongModel
 from randsmooth.models.adapters.foreign_model import GRADIENT, PythonModel, votes
 from randsmooth.models.answers import described
 
-# The kinds of arrays that a function is called with: the first that it takes.
+# The kinds of arrays that a function is tried with, in this order.
 KINDS_OF_ARRAYS: tuple[str, ...] = ("numpy", "torch")
 
 
 class FunctionModel(PythonModel):
     """A function as a base classifier.
 
-    By itself, it is asked about no more images than are counted.
+    It is never asked about more images than are counted, since every answer may cost.
 
     Args:
-        function: takes inputs float32, images (B, C, H, W) in [0, 1] before noise was
-            added, or features (B, d), and gives logits (B, K), or labels (B,): whole
-            numbers from 0. It is called with NumPy's arrays, or with torch's tensors if it
-            cannot take those, and may answer with either, or with a list.
-        num_classes: K, needed for labels unless the data set says it.
-        identity: a name, given to no other model of yours: code cannot be compared.
+        function: takes inputs float32, and gives logits (B, K), or labels (B,), which are
+            whole numbers from 0. Inputs are images (B, C, H, W), which were in [0, 1]
+            before noise was added, or features (B, d). It is called with NumPy's arrays, or
+            with torch's tensors if it cannot take those, and may answer with either, or
+            with a list.
+        num_classes: K, which labels need unless the data set says it.
+        identity: a name that you give to no other model. Code cannot be compared, so this
+            name tells models apart.
 
     Example:
         >>> def is_bright(images):
@@ -47,6 +49,7 @@ class FunctionModel(PythonModel):
         num_classes: int | None = None,
         identity: str | None = None,
     ) -> None:
+        # A bool is an int too, but no number of classes.
         if num_classes is not None and (
             type(num_classes) is not int or num_classes < 2
         ):
@@ -62,21 +65,24 @@ class FunctionModel(PythonModel):
         self.unreadable = (
             f"the model is the function {self.name}, whose code cannot be compared"
         )
-        # The kinds of arrays that it may take: one, once it was called.
+        # The kinds of arrays that it may take. After its first answer it is one kind.
         self.takes = KINDS_OF_ARRAYS
-        # Whether it takes gradients without torch.enable_grad().
+        # Whether it computes gradients inside, without torch.enable_grad().
         self.gradients = False
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Whether it gives logits or labels is known once it was called."""
+        """What the model is, in the words of a certificate.
+
+        Whether it answers with labels is known only after its first answer.
+        """
         kind = f"Python function {self.name}"
         if self.labels:
             kind += ", labels only"
         return kind
 
     def weights_hash(self) -> str:
-        """Return that of the name given to it, since its code cannot be read."""
+        """Return the hash of the name that its user gave it, since code cannot be compared."""
         digest = hashlib.sha256(f"function {self.called}".encode()).hexdigest()
         return f"sha256:{digest}"
 
@@ -86,7 +92,8 @@ class FunctionModel(PythonModel):
     def _ask(self, noisy: Tensor) -> Any:
         """Return what the function answers, in whatever form.
 
-        It is given a copy of `noisy`, so that it may write into it.
+        Raises:
+            ModelFailed: it fails with all kinds of arrays that it may take.
         """
         faults: list[Exception] = []
         for kind_of_arrays in self.takes:
@@ -96,12 +103,14 @@ class FunctionModel(PythonModel):
                 return answer
             except Problem:
                 raise
+            # A user's function may raise anything.
             except Exception as error:
-                # A user's function may raise anything.
                 faults.append(error)
+                # Code that is for the other kind of arrays raises one of these two. Any
+                # other error is about something else.
                 if not isinstance(error, TypeError | AttributeError):
-                    # Code that is for other arrays raises one of these two.
                     break
+        # The user most likely wrote the function for the first kind.
         reason = f"{type(faults[0]).__name__}: {shown(faults[0])}"
         raise ModelFailed(
             f"the function {self.name} failed on images, {self.takes[0]} arrays "
@@ -109,14 +118,16 @@ class FunctionModel(PythonModel):
         ) from faults[0]
 
     def _call(self, noisy: Tensor, kind_of_arrays: str) -> Any:
-        """Return what the function answers to a copy of `noisy`.
+        """Return what the function answers to a copy of `noisy`, into which it may write.
 
-        torch records nothing that the function does not ask to be recorded. One that takes
-        a gradient without asking for that is called as a script would call it, from now on.
+        torch first records nothing for gradients, unless the function calls
+        torch.enable_grad(). A function that computes a gradient without that fails; then it
+        is called again, now and later, with recording, as in a script of its user.
         """
-        copy = (
-            noisy.clone() if kind_of_arrays == "torch" else noisy.cpu().numpy().copy()
-        )
+        if kind_of_arrays == "torch":
+            copy: Any = noisy.clone()
+        else:
+            copy = noisy.cpu().numpy().copy()
         with torch.inference_mode(False), torch.set_grad_enabled(self.gradients):
             try:
                 return self.function(copy)
@@ -127,10 +138,14 @@ class FunctionModel(PythonModel):
         return self._call(noisy, kind_of_arrays)
 
     def _logits(self, answer: Any, images: int) -> Tensor:
-        """Return (images, K) of what the function answered: logits or votes.
+        """Return logits (B, K) made of the function's answer, or votes made of labels.
+
+        Args:
+            answer: what the function returned.
+            images: B, the number of images that it was given.
 
         Raises:
-            WrongModel: it is neither.
+            WrongModel: the answer is neither logits nor labels.
         """
         numbers = answer.detach() if isinstance(answer, Tensor) else _tensor_of(answer)
         if numbers is not None:
@@ -147,7 +162,7 @@ class FunctionModel(PythonModel):
 
 
 def _are_logits(numbers: Tensor, images: int) -> bool:
-    """Return whether an answer has two columns or more, and a row for each image."""
+    """Return whether an answer is real numbers (images, K), K >= 2."""
     if numbers.dim() != 2 or numbers.is_complex():
         return False
     rows, columns = numbers.shape
@@ -155,21 +170,26 @@ def _are_logits(numbers: Tensor, images: int) -> bool:
 
 
 def _tensor_of(answer: Any) -> Tensor | None:
-    """Return the numbers of an answer; None for what is no array of them."""
+    """Return the numbers of an answer that is no tensor; None where it is no array of them."""
     try:
         array = np.array(answer)
+    # It is raised for lists of different lengths.
     except ValueError:
-        # As of lists of different lengths.
         return None
+    # Truth values, whole numbers with and without sign, and floats.
     if array.dtype.kind not in "biuf":
         return None
     return torch.from_numpy(array)
 
 
 def _way_to_logits(answer: Any, images: int) -> str:
-    """Return what a function may give in place of this answer.
+    """Return the end of an error, which tells what the function can return instead.
 
-    The answer is empty where that is not known.
+    It is empty where that is not known.
+
+    Args:
+        answer: what the function returned.
+        images: the number of images that it was given.
     """
     if isinstance(answer, Mapping | tuple) or hasattr(answer, "logits"):
         return ": let it return the logits alone"
@@ -177,7 +197,7 @@ def _way_to_logits(answer: Any, images: int) -> str:
     if shape not in ((images,), (images, 1)):
         return ""
     return (
-        ": for two classes let it return two columns, of a probability p "
-        "np.stack([1 - p, p], 1), of a logit z np.stack([0 * z, z], 1), p and z of shape "
-        f"({images},); for labels .astype(int)"
+        ": for two classes let it return two columns, np.stack([1 - p, p], 1) for a "
+        "probability p or np.stack([0 * z, z], 1) for a logit z, where p and z have the "
+        f"shape ({images},); for labels let it return .astype(int)"
     )

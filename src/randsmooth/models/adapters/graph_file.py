@@ -1,7 +1,4 @@
-"""Files that hold the graph of a base classifier, and how they take images.
-
-They are ONNX files and OpenVINO IRs.
-"""
+"""ONNX files and OpenVINO IRs: what their graphs take and answer, and how they get images."""
 
 import hashlib
 from abc import abstractmethod
@@ -22,7 +19,7 @@ from randsmooth.models.places import check_file
 # The orders of axes in which a graph may take inputs.
 LAYOUTS = ("NCHW", "NHWC", "rows")
 
-# Notes on what is done to an image before the base classifier has it.
+# Notes of a certificate on what is done to an image before the base classifier gets it.
 ROWS = (
     "the base classifier takes rows: of each noisy image its numbers by channel, row and "
     "column"
@@ -32,7 +29,7 @@ UINT8 = (
     "k/255 and clips it to [0, 1] first; noise is added before that, to the image in [0, 1]"
 )
 
-# An axis of this length, and no other, is taken for the one of the channels.
+# Only an axis with one of these lengths is taken for that of the channels.
 NUMBERS_OF_CHANNELS = (1, 3, 4)
 
 # Names of types in ONNX Runtime and in OpenVINO -> NumPy's.
@@ -54,7 +51,7 @@ TYPES = {
     "i64": "int64",
 }
 
-# The types, by NumPy's names, of the inputs that a graph may take.
+# NumPy's names of the types of an input that are accepted.
 TYPES_OF_INPUT = ("float32", "float16", "float64", "uint8")
 
 # The types of an output with logits.
@@ -63,7 +60,8 @@ TYPES_OF_LOGITS = ("float32", "float16", "float64", "bfloat16")
 # The types of an output with labels.
 TYPES_OF_LABELS = ("int64", "int32")
 
-# The record in an IR of ours, and keys in it.
+# The name of the record that `randsmooth quantise` writes into an IR, and the keys in it: the
+# hash of the weights, how the file was quantised, and how the model was trained.
 RECORD = "randsmooth"
 WEIGHTS = "weights"
 QUANTISED = "quantised"
@@ -72,16 +70,18 @@ TRAINED = "trained"
 # The highest severity of ONNX Runtime's messages.
 FATAL = 4
 
+# The length of an axis; the name of an axis of free length; None for a free one without a
+# name.
 Axis = int | str | None
-"""The length of an axis, or the name of one that is free, or None for one without a name."""
 
 
 class Port(NamedTuple):
     """An input or output of a graph.
 
     Attributes:
-        names: all that it has.
-        dtype: the type of its numbers, by NumPy's name.
+        names: its names, of which an IR may give it several.
+        dtype: the type of its numbers, by NumPy's name; the file's own name for a type that
+            TYPES does not have.
         axes: the lengths of its axes.
     """
 
@@ -91,10 +91,8 @@ class Port(NamedTuple):
 
     @property
     def sides(self) -> tuple[int | None, ...]:
-        """The lengths of all axes but that of the batch; None for one that is free.
-
-        A side that the file leaves free is that of the data, which have one size.
-        """
+        """The lengths of all axes but that of the batch; None for a free one."""
+        # A length of 0 or less is none.
         return tuple(
             side if isinstance(side, int) and side > 0 else None
             for side in self.axes[1:]
@@ -102,33 +100,33 @@ class Port(NamedTuple):
 
 
 class GraphFile(ForeignModel):
-    """A file that takes a batch of images in [0, 1], or of features.
+    """A file with the graph of a base classifier for images in [0, 1], or for features.
 
-    It gives logits (N, K), or labels (N,). Images are (N, C, H, W), or (N, H, W, C) where
-    the last axis has 1, 3 or 4 entries and the second has not; float32, float16, float64,
-    or uint8, to which noisy images are rounded and clipped. Any normalisation must be
-    inside.
+    The graph takes a batch, and gives logits (N, K) or labels (N,). Images are (N, C, H, W),
+    or (N, H, W, C) where the last axis has the length 1, 3 or 4 and the second has another.
+    They are float32, float16, float64 or uint8; for uint8, noisy images are rounded and
+    clipped. The graph must contain the normalisation, if there is one.
 
     Args:
         path: the path of the file.
-        output: the name of the output with the logits. Default: the first that has floats
-            and two axes, else the first.
+        output: the name of the output with the logits or labels. Default: the first output
+            of floats with two axes, or else the first output.
         layout: "NCHW" or "NHWC", the order of the axes of images, or "rows" for a file that
-            takes rows of their numbers. Default: what the file says, else what its axes
-            show.
+            takes the numbers of each image in a row. Default: what the file says, or else
+            what the lengths and names of the axes show.
 
     Attributes:
         path: the path of the file.
         input: the name of its input.
         dtype: the type of its input: "float32", "float16", "float64" or "uint8".
-        layout: the order of the axes of its input, "NCHW" or "NHWC", or "rows"; of
-            features, whose order is their own, "NCHW".
+        layout: the layout of its input, "NCHW", "NHWC" or "rows". It is "NCHW" for features
+            as well, which go in as they are.
         output: the name of the output that is read.
-        place: the position among the outputs.
-        shape: (C, H, W) of an image, or that of other inputs; None where the file leaves a
-            side free or takes rows.
-        row: how many numbers are in a row, of the layout "rows", where the file says it;
-            else None.
+        place: the index of this output among all.
+        shape: (C, H, W) of an image, or the shape of another input; None where the file
+            leaves a side free or takes rows.
+        row: how many numbers a row has, for the layout "rows"; None for another layout, or
+            where the file leaves it free.
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
         provenance: how its model was trained and quantised, where `randsmooth quantise`
@@ -165,9 +163,9 @@ class GraphFile(ForeignModel):
                 inputs, outputs = self._read()
             except (Problem, ModuleNotFoundError):
                 raise
+            # The errors of the runtimes, and those of names with odd characters, have no
+            # base class in common.
             except Exception as error:
-                # The runtimes' errors, and those of hostile names, have no base class in
-                # common.
                 raise WrongFile(
                     f"{path} is no {self.form} that can be run ({shown(error)})",
                     file=path,
@@ -177,31 +175,33 @@ class GraphFile(ForeignModel):
 
     @abstractmethod
     def _read(self) -> tuple[list[Port], list[Port]]:
-        """Return the inputs and the outputs."""
+        """Open the file, and return the inputs and the outputs of its graph.
+
+        A subclass also sets what else the file says: `provenance` and `stated_layout`.
+        """
 
     @abstractmethod
     def files(self) -> dict[str, Path]:
-        """Return the files with its weights beside the one at `path`.
-
-        They come by the names that it gives them.
-        """
+        """Return the files with weights beside the one at `path`, by name."""
 
     def _set_input(self, ports: Sequence[Port], layout: str | None) -> None:
-        """Learn how inputs go in.
+        """Set the attributes that say how inputs go in, from `input` to `notes`.
 
         Args:
             ports: the inputs of the graph.
-            layout: None: the one that the axes show.
+            layout: the layout of its input; None: that which the axes show.
 
         Raises:
             UnknownName: there is no such layout.
-            WrongFile: the graph has other inputs than one batch, or not of this layout.
+            WrongFile: the graph takes something else than one batch, or has another layout.
         """
         if layout is not None:
             check_known("layout", LAYOUTS, layout)
         port = self._only_input(ports)
+        # Any input that can be used at all may be "NCHW".
         self._check_fits(port, layout or "NCHW")
         if layout is None:
+            # Only images have an order of axes to find out.
             layout = self._layout_of(port) if len(port.sides) == 3 else "NCHW"
 
         self.input = port.names[0]
@@ -219,7 +219,7 @@ class GraphFile(ForeignModel):
         self.notes = tuple(notes)
 
     def _only_input(self, ports: Sequence[Port]) -> Port:
-        """Return the one input, a batch of numbers of a type that is taken."""
+        """Return the only input, which must be a batch of a type in TYPES_OF_INPUT."""
         if len(ports) == 1:
             (port,) = ports
             if port.dtype in TYPES_OF_INPUT and len(port.axes) >= 2:
@@ -231,10 +231,16 @@ class GraphFile(ForeignModel):
         )
 
     def _check_fits(self, port: Port, layout: str) -> None:
-        """Check that an input may have this layout."""
+        """Check that an input may have this layout.
+
+        Raises:
+            WrongFile: it has another number of axes, or is of features in 8 bits.
+        """
         fits = {
             "rows": len(port.sides) == 1,
             "NHWC": len(port.sides) == 3,
+            # Features have it too, whatever their axes, but not in 8 bits: to round them to
+            # k/255 would make no sense.
             "NCHW": len(port.sides) == 3 or port.dtype != "uint8",
         }
         if not fits[layout]:
@@ -247,7 +253,10 @@ class GraphFile(ForeignModel):
     def _layout_of(self, port: Port) -> str:
         """Return the layout of images that the axes of an input show.
 
-        They show it by their lengths, and else by their names.
+        Their lengths show it, or else their names.
+
+        Raises:
+            WrongFile: neither do.
         """
         _, second, _, last = port.axes
         if last in NUMBERS_OF_CHANNELS and second not in NUMBERS_OF_CHANNELS:
@@ -271,12 +280,12 @@ class GraphFile(ForeignModel):
         return "NCHW" if second_is_called_channel else "NHWC"
 
     def _set_output(self, ports: Sequence[Port], output: str | None) -> None:
-        """Learn which output is read.
+        """Set the attributes that say which output is read, and what it holds.
 
         Args:
             ports: the outputs of the graph.
-            output: the name of the output; None: the first that has floats and two
-                axes, else the first.
+            output: the name of the output; None: the first output of floats with two axes,
+                or else the first output.
 
         Raises:
             UnknownName: there is no such output.
@@ -285,7 +294,7 @@ class GraphFile(ForeignModel):
         self.place = self._place_of_output(ports, output)
         port = ports[self.place]
         self.output = port.names[0]
-        # As ArgMax gives them.
+        # Labels (N,) or (N, 1), as the operator ArgMax gives them.
         is_one_number = len(port.axes) == 1 or tuple(port.axes[1:]) == (1,)
         self.labels = is_one_number and port.dtype in TYPES_OF_LABELS
         if port.dtype not in TYPES_OF_LOGITS and not self.labels:
@@ -301,21 +310,26 @@ class GraphFile(ForeignModel):
                 self.num_classes = classes
 
     def _place_of_output(self, ports: Sequence[Port], output: str | None) -> int:
-        """Return the place of the output to read among all."""
-        for place, port in enumerate(ports):
+        """Return the index of the output to read; arguments are those of `_set_output`."""
+        for index, port in enumerate(ports):
             looks_like_logits = port.dtype in TYPES_OF_LOGITS and len(port.axes) == 2
-            if looks_like_logits if output is None else output in port.names:
-                return place
+            if output is None and looks_like_logits:
+                return index
+            if output is not None and output in port.names:
+                return index
         if output is None and ports:
             return 0
         names = [name for port in ports for name in port.names]
         raise unknown(f"output of {self.path}", output, names)
 
     def prepared(self, images: NDArray[np.float32]) -> np.ndarray:
-        """Return images (B, C, H, W) float32, or other inputs, as the graph takes them.
+        """Return a batch in the layout and type that the graph takes.
+
+        Args:
+            images: images (B, C, H, W), or other inputs (B, ...).
 
         Raises:
-            WrongFile: the graph takes rows of another length than images have numbers.
+            WrongFile: the graph takes rows of another length than inputs have numbers.
         """
         if self.layout == "rows":
             shape = images.shape[1:]
@@ -344,9 +358,10 @@ class GraphFile(ForeignModel):
         return kind
 
     def weights_hash(self) -> str:
-        """Return the SHA-256 of the file's bytes.
+        """Return the SHA-256 of the file's bytes, in the form of `ForeignModel`.
 
-        If other files hold weights, it is that of this hash and of their names and hashes.
+        Where other files hold weights, it is the hash of this hash, and of their names and
+        hashes.
         """
         digest = hash_of(Path(self.path))
         beside = [f"{name}\n{hash_of(path)}" for name, path in self.files().items()]
@@ -356,14 +371,15 @@ class GraphFile(ForeignModel):
 
 
 def _in_words(ports: Sequence[Port]) -> str:
-    """Return the types and axes of inputs, for an error."""
+    """Return the types and axes of inputs in words, for an error."""
     return shown(", ".join(f"{port.dtype} {[*port.axes]}" for port in ports))
 
 
 def _shape_of_input(port: Port, layout: str) -> tuple[int, ...] | None:
-    """Return (C, H, W) of an image, or the shape of other inputs.
+    """Return (C, H, W) of an image, or the shape of another input.
 
-    None says that a side is free, or that rows are taken.
+    The answer is None where a side is free, or where the graph takes rows: a row does not
+    tell the shape of the image in it.
     """
     shape = tuple(side for side in port.sides if side is not None)
     if len(shape) < len(port.sides) or layout == "rows":
@@ -395,7 +411,7 @@ class OnnxModel(GraphFile):
     def _read(self) -> tuple[list[Port], list[Port]]:
         runtime = quiet_runtime()
         self.external = _external(Path(self.path))
-        # Without the fallback, which prints a message and tries the same again.
+        # The fallback would print a message and try the same once more.
         session = runtime.InferenceSession(
             self.path, providers=["CPUExecutionProvider"], enable_fallback=0
         )
@@ -408,6 +424,7 @@ class OnnxModel(GraphFile):
 
     @staticmethod
     def _port(port: Any) -> Port:
+        """Return an input or output of ONNX Runtime as a `Port`."""
         return Port([port.name], TYPES.get(port.type, port.type), tuple(port.shape))
 
 
@@ -423,6 +440,7 @@ class IrModel(GraphFile):
     form = "OpenVINO IR"
 
     def _read(self) -> tuple[list[Port], list[Port]]:
+        # It is an extra; `__init__` reports where it is missing.
         import openvino
 
         check_file(str(self.files()[WEIGHTS]))
@@ -430,7 +448,7 @@ class IrModel(GraphFile):
         if graph.has_rt_info([RECORD]):
             self.provenance = self._recorded(graph.get_rt_info([RECORD]).astype(str))
         if len(graph.inputs) == 1:
-            # It is written as in [N,C,H,W].
+            # Its text is such as [N,C,H,W], or [...] where the file says nothing.
             layout = str(graph.inputs[0].get_node().get_layout())
             letters = "".join(filter(str.isalpha, layout))
             self.stated_layout = letters if letters in LAYOUTS else None
@@ -442,12 +460,17 @@ class IrModel(GraphFile):
         return {WEIGHTS: Path(self.path).with_suffix(".bin")}
 
     def _recorded(self, record: str) -> dict[str, Any]:
-        """Return what `quantise` noted in an IR; {} for an IR of others.
+        """Return the provenance that `randsmooth quantise` has written into an IR.
 
-        That is how the model was trained, and under `quantised` how the file was made.
+        It says how the model was trained and, under the key QUANTISED, how the file was
+        made. It is empty where the record has another form, as that of another program.
+
+        Args:
+            record: the text of the record.
 
         Raises:
-            WrongFile: it is no JSON, or the weights are not those that it was written with.
+            WrongFile: the record is no JSON, or the weights are not those with which it was
+                written.
         """
         content = parse_json(record, f"the record in {self.path}")
         if not isinstance(content, dict):
@@ -468,27 +491,32 @@ class IrModel(GraphFile):
 
     @staticmethod
     def _port(port: Any) -> Port:
-        kind = port.get_element_type().get_type_name()
+        """Return an input or output of OpenVINO as a `Port`."""
+        type_name = port.get_element_type().get_type_name()
         shape = port.get_partial_shape()
+        # Where even the number of axes is free, there are none: such an input is refused.
         axes: list[Axis] = []
         if not shape.rank.is_dynamic:
             axes = [axis.get_length() if axis.is_static else None for axis in shape]
         names = sorted(port.get_names()) or [port.get_node().get_friendly_name()]
-        return Port(names, TYPES.get(kind, kind), tuple(axes))
+        return Port(names, TYPES.get(type_name, type_name), tuple(axes))
 
 
 def quiet_runtime() -> Any:
-    """Return ONNX Runtime, told to print nothing; errors raise as before.
+    """Return ONNX Runtime, told to print nothing and to report nothing to its makers.
 
-    What it prints holds the names of a file, raw. It reports nothing to its makers either,
-    also where it was imported before `randsmooth.extras` could tell it so.
+    It still raises errors.
 
     Raises:
         ModuleNotFoundError: it is not installed.
     """
+    # It is an extra.
     import onnxruntime
 
+    # Its messages would print names from a file raw.
     onnxruntime.set_default_logger_severity(FATAL)
+    # `randsmooth.extras` forbids reports too, but only before the import, which a user may
+    # have done earlier.
     onnxruntime.disable_telemetry_events()
     return onnxruntime
 
@@ -502,28 +530,41 @@ def hash_of(path: Path) -> str:
 def _external(path: Path) -> list[str]:
     """Return the names of the files that hold some of an ONNX file's tensors, sorted.
 
-    They are relative to the folder of that file.
+    They are paths from the folder of the ONNX file.
 
     Raises:
-        WrongFile: one of them is missing, no plain file or outside of that folder.
+        WrongFile: one of them is missing, is no plain file or lies outside of that folder.
     """
+    # It is an extra.
     import onnx
 
     model = onnx.load(path, load_external_data=False)
-    names = set()
+    names = set[str]()
     for tensor in _tensors(model):
         if tensor.data_location == tensor.EXTERNAL:
-            facts = {fact.key: fact.value for fact in reversed(tensor.external_data)}
-            names.add(facts.get("location", ""))
+            # Of several locations, a runtime may take any: all are checked.
+            locations = {
+                fact.value for fact in tensor.external_data if fact.key == "location"
+            }
+            # Without a location the name is empty, and no file is found under it.
+            names |= locations or {""}
     for name in sorted(names):
         _check_external(path, name)
     return sorted(names)
 
 
 def _check_external(path: Path, name: str) -> None:
-    """Check that the file `name`, with tensors of the ONNX file `path`, lies beside it."""
+    """Check that a file with tensors of an ONNX file lies in the folder of that file.
+
+    Args:
+        path: the ONNX file.
+        name: the name of the other file, as the ONNX file gives it.
+
+    Raises:
+        WrongFile: it is missing, or lies elsewhere.
+    """
     file = path.parent / name
-    # Both files may be links to one folder elsewhere.
+    # Both files may be links into one folder elsewhere, as in the cache of the hub.
     folders = (path.parent.resolve(), path.resolve().parent)
     is_within = any(file.resolve().is_relative_to(folder) for folder in folders)
     leads_out = Path(name).is_absolute() or ".." in Path(name).parts
@@ -537,12 +578,21 @@ def _check_external(path: Path, name: str) -> None:
 
 
 def _tensors(message: Any) -> Iterator[Any]:
-    """Yield the tensors of an ONNX model: in nodes, branches, functions, sparse ones."""
+    """Yield all tensors in an ONNX model, or in a part of it.
+
+    They may lie in nodes, in branches, in functions and in sparse tensors, so all fields of
+    all parts are searched.
+
+    Args:
+        message: the model or the part, a message of protobuf.
+    """
     if message.DESCRIPTOR.name == "TensorProto":
         yield message
         return
     for field, value in message.ListFields():
+        # Other fields hold numbers or texts.
         if field.message_type is not None:
+            # A field holds one message, or several.
             parts = [value] if hasattr(value, "ListFields") else value
             for part in parts:
                 yield from _tensors(part)

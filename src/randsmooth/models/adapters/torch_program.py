@@ -1,4 +1,7 @@
-"""Programs of torch's, which can run code: TorchScript files, and those of torch.export."""
+"""Programs that torch wrote into files: TorchScript, and those of torch.export.
+
+Such files hold code, so they are checked before torch opens them.
+"""
 
 from __future__ import annotations
 
@@ -23,30 +26,32 @@ from randsmooth.models.not_models import no_model
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-# What operators call their argument for train mode.
+# The names that operators give their argument for train mode.
 TRAIN_MODE = ("training", "train")
 
 
 class Program(nn.Module):
-    """An exported program, which takes batches of the sizes that it was exported for.
+    """A program of `torch.export` as a torch module.
 
-    Others are cut or filled up.
+    A program takes only batches of the sizes that it was exported for. This module takes
+    any: larger batches are cut, and smaller ones filled up.
 
     Args:
         program: the program that `torch.export` made.
 
     Attributes:
-        shape: the shape of the inputs that it takes, such as (C, H, W); None where it
-            takes any.
-        smallest: the fewest images in a batch that it takes.
-        largest: the most; None without a limit.
+        shape: the shape of the inputs that the program takes, such as (C, H, W); None where
+            it takes several.
+        smallest: the fewest images that it takes in a batch.
+        largest: the most images that it takes in a batch; None without a limit.
+        keeps_layout: tells the torch backend to leave batches in contiguous memory.
 
     Raises:
-        WrongFile: it takes something else than one batch of images.
+        WrongFile: the program takes something else than one batch of images.
         WrongModel: it was exported in train mode.
     """
 
-    # Its graph may rely on contiguous memory.
+    # The graph may rely on contiguous memory.
     keeps_layout = True
 
     def __init__(self, program: ExportedProgram) -> None:
@@ -54,15 +59,16 @@ class Program(nn.Module):
         _check_mode(program)
         batch, *sides = _input_axes(program)
         self.smallest, self.largest = _limits(batch, program)
+        # A side that the program leaves free is a symbol.
         self.shape: tuple[int, ...] | None = None
         if all(isinstance(side, int) for side in sides):
             self.shape = tuple(sides)
 
-        # Anew, without the hooks and methods that torch.export adds.
+        # The module is made anew, without the hooks and methods that torch.export adds.
         module = program.module(check_guards=False)
         self.graph = fx.GraphModule(module, module.graph)
         for part in self.modules():
-            # The mode was decided at the export; see `_check_mode`.
+            # The export decided the mode, and `_check_mode` has found it to be eval mode.
             part.training = False
 
     def forward(self, x: Tensor) -> Any:
@@ -71,14 +77,16 @@ class Program(nn.Module):
             raise RuntimeError(f"it was exported for inputs of shape {self.shape}")
         parts = x.contiguous().split(self.largest or len(x))
         answers = [self._answer(part) for part in parts]
+        # An answer that is no tensor is refused later, whatever its batch.
         if len(answers) == 1 or not isinstance(answers[0], Tensor):
             return answers[0]
         return torch.cat(answers)
 
     def _answer(self, images: Tensor) -> Any:
-        """Return the answers to images that are no more than `largest`.
+        """Return the answers to a batch of at most `largest` images.
 
-        Below `smallest`, black ones are added, and their answers dropped.
+        A batch of fewer than `smallest` is filled up with black images, whose answers are
+        dropped.
         """
         missing = self.smallest - len(images)
         if missing <= 0:
@@ -89,10 +97,8 @@ class Program(nn.Module):
 
 
 def is_program(model: object) -> bool:
-    """Return whether it is a `torch.export.ExportedProgram`.
-
-    torch.export is not imported for this.
-    """
+    """Return whether `model` is a `torch.export.ExportedProgram`."""
+    # Importing torch.export takes long. Where nobody has imported it, there is no program.
     export = sys.modules.get("torch.export")
     return export is not None and isinstance(model, export.ExportedProgram)
 
@@ -101,7 +107,7 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     """Return the TorchScript module in a file, in the mode in which it was saved.
 
     Raises:
-        WrongFile: it holds something else, such as a checkpoint, or is damaged.
+        Problem: the file holds something else, such as a checkpoint, or is damaged.
     """
     _check_script(Path(source))
     try:
@@ -111,28 +117,33 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
                 str(source), map_location="cpu"
             )
         return module
+    # A damaged part may make the reader raise anything.
     except Exception as error:
-        # The reader raises whatever a damaged part makes it.
         reason = (
             "it is no TorchScript file that can be run, as torch.jit.script(model).save "
             f"writes: {_last_line(error)}"
         )
-        raise no_model(source, f" ({reason})") from error
+        raise no_model(source, reason=f" ({reason})") from error
 
 
 def _check_script(path: Path) -> None:
-    """Check that a zip file does not swell and is whole.
+    """Check that a TorchScript file is whole, and not larger once it is decompressed.
 
-    torch does not look, and damage may end the process. What is no zip file, torch says.
+    torch itself does not check this, and a damaged file may end the process.
+
+    Raises:
+        WrongFile: it is damaged, or would make more than it holds.
+        Conflict: the checksum of a part differs.
     """
     try:
+        # torch.jit.load raises an error for a file that is no zip file.
         if not zipfile.is_zipfile(path):
             return
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             check_archive(file, path.stat().st_size, packed="code")
             damaged = archive.testzip()
+    # A damaged part may make Python's reader raise anything.
     except Exception as error:
-        # Of damaged parts Python's reader raises whatever comes.
         raise WrongFile(
             f"{path} is damaged ({_last_line(error)}): copy or download it again",
             file=path,
@@ -149,20 +160,21 @@ def exported(source: Path | str) -> Any:
     """Return the program of `torch.export.save` in the file `source`.
 
     Raises:
-        WrongFile: it holds something else, keeps tensors as pickle, or is damaged.
+        WrongFile: the file holds something else, keeps tensors as pickle, or is damaged.
     """
+    # It takes long to load.
     import torch.export
 
     kind = what_it_is(Path(source))
     if kind and kind != PROGRAM:
         raise WrongFile(f"{source} {kind}; expected a program of torch.export.save")
-    # Otherwise it says with a traceback why it fails.
+    # Its logger would print a traceback of the failure, which is told below.
     logging.getLogger("torch.export").setLevel(logging.ERROR)
     try:
         _check_plain(source)
         return torch.export.load(str(source))
+    # A damaged part may make the reader raise anything.
     except Exception as error:
-        # The reader raises whatever a damaged part makes it.
         raise WrongFile(
             f"{source} is no exported program that can be run ({_last_line(error)}): "
             "torch.export.save(program, ...) writes one"
@@ -170,7 +182,11 @@ def exported(source: Path | str) -> Any:
 
 
 def _check_plain(source: Path | str) -> None:
-    """Check that an archive holds no compiled code, and no weights or constants as pickle."""
+    """Check that a program holds no compiled code, and no weights or constants as pickle.
+
+    Raises:
+        WrongFile: it does, or it is no program. The message is the reason alone.
+    """
     with Path(source).open("rb") as file, zipfile.ZipFile(file) as archive:
         check_archive(file, Path(source).stat().st_size)
         if not any(map(is_of_program, archive.namelist())):
@@ -180,30 +196,42 @@ def _check_plain(source: Path | str) -> None:
                 raise WrongFile(
                     "it is compiled by AOTInductor: give the program itself"
                 )
+            # Such a part lists the weights or the constants, and how each is kept.
             if name.endswith("_config.json"):
                 _check_config(json.loads(archive.read(name)).get("config", {}))
 
 
 def _check_config(config: Mapping[str, Mapping[str, Any]]) -> None:
-    """Check that no tensor is kept as pickle, by what an archive says of each."""
+    """Check that no tensor is kept as pickle.
+
+    Args:
+        config: the name of each tensor -> how the archive keeps it.
+
+    Raises:
+        WrongFile: one is.
+    """
     for key, value in config.items():
         if value.get("use_pickle"):
             raise WrongFile(f"it keeps {shown(key)} as pickle, which is never loaded")
 
 
 def _last_line(error: Exception) -> str:
-    """Return the last line of an error, which says the fault."""
+    """Return the last line of an error, in which torch names the fault."""
     words = str(error).strip() or type(error).__name__
     return shown(words.splitlines()[-1])
 
 
 def _input_axes(program: ExportedProgram) -> list[Any]:
-    """Return the lengths of the axes of the only input.
+    """Return the lengths of the axes of the only input, which is a batch.
 
-    They are integers, or symbols where they are free.
+    A length is an integer, or a symbol where the program leaves it free.
+
+    Raises:
+        WrongFile: the program takes something else than one batch.
     """
     names = program.graph_signature.user_inputs
     nodes = [node for node in program.graph.nodes if node.name in names]
+    # "val" is an example of the input: for a tensor, one without values.
     inputs = [node.meta.get("val") for node in nodes]
     if len(inputs) == 1:
         (batch,) = inputs
@@ -220,12 +248,18 @@ def _input_axes(program: ExportedProgram) -> list[Any]:
 
 
 def _limits(batch: Any, program: ExportedProgram) -> tuple[int, int | None]:
-    """Return the fewest and the most images in a batch; None for no limit."""
+    """Return the fewest and the most images in a batch; None for no limit.
+
+    Args:
+        batch: the length of the first axis, an integer or a symbol.
+        program: the program, which knows the limits of its symbols.
+    """
     if isinstance(batch, int):
         return batch, batch
     limits = program.range_constraints.get(batch.node.expr)
     if limits is None:
         return 1, None
+    # A batch of 0 images is never asked about.
     fewest = max(1, int(limits.lower))
     # torch writes no limit as infinity, or as the largest number.
     if not limits.upper.is_finite or limits.upper >= sys.maxsize - 1:
@@ -236,16 +270,20 @@ def _limits(batch: Any, program: ExportedProgram) -> tuple[int, int | None]:
 def _check_mode(program: ExportedProgram) -> None:
     """Check that no operator was exported in train mode.
 
-    In it, answers are random, or depend on the batch.
+    In train mode, answers are random or depend on the other images of a batch.
+
+    Raises:
+        WrongModel: one was.
     """
     for node in program.graph.nodes:
-        # torch has no public name for what an operator says of its arguments.
+        # torch has no public name for the list of an operator's arguments.
         schema = getattr(node.target, "_schema", None)
         arguments = schema.arguments if schema is not None else ()
-        for place, argument in enumerate(arguments):
+        for index, argument in enumerate(arguments):
+            # The value is given by name, or by position, or left out.
             value = node.kwargs.get(argument.name, False)
-            if place < len(node.args):
-                value = node.args[place]
+            if index < len(node.args):
+                value = node.args[index]
             if argument.name in TRAIN_MODE and value is True:
                 raise WrongModel(
                     f"the program was exported in train mode (its {node.name} is): call "

@@ -79,8 +79,10 @@ class DenseLayer(nn.Module):
 def densenet40(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """Return DenseNet-40 with bottlenecks for 32x32 images (Huang et al. 2017).
 
-    Parameters have the names of jh-jeong/smoothing-consistency. A 3x3 stem with 24 channels
-    and three blocks of 6 layers with 2x2 average pools, without a convolution, between.
+    It has a 3x3 stem with 24 channels, and three blocks of 6 layers. Between two blocks
+    there is a 2x2 average pool. As in jh-jeong/smoothing-consistency, no convolution
+    compresses the channels before the pool. Layers have the names that they have in that
+    repository, so that its weights can be loaded.
     """
     channels = 2 * GROWTH
     layers = OrderedDict[str, nn.Module](
@@ -92,6 +94,7 @@ def densenet40(*, in_channels: int, image_size: int, num_classes: int) -> nn.Mod
             dense[f"layer{layer}"] = DenseLayer(channels)
             channels += GROWTH
         layers[f"block{block}"] = nn.Sequential(dense)
+        # The last block is followed by the mean over each channel.
         if block < 3:
             layers[f"trans{block}"] = nn.AvgPool2d(2)
     layers["norm_last"] = nn.BatchNorm2d(channels)
@@ -130,7 +133,8 @@ class Stem(nn.Conv2d):
         attacked = x.requires_grad and torch.is_grad_enabled()
         if x.device.type != "cpu" or not attacked or torch.compiler.is_compiling():
             return super().forward(x)
-        # Under autocast in its type, so that the gradient is computed in it too.
+        # `_Convolution` has no autocast of its own: the type is changed here, so that the
+        # gradient is computed in it too.
         dtype = x.dtype
         if torch.is_autocast_enabled("cpu"):
             dtype = torch.get_autocast_dtype("cpu")
@@ -150,7 +154,7 @@ class _Convolution(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        # Of x, and of the weight and the bias.
+        # Whether the gradient by x is needed, and those by the weight and the bias.
         needs_x, *needs_others = ctx.needs_input_grad
         by_x: Tensor | None = None
         by_weight: Tensor | None = None
@@ -223,16 +227,16 @@ class _Pool(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        columns = torch.maximum(*_pairs(x, 3))
-        out = torch.maximum(*_pairs(columns, 2))
+        columns = torch.maximum(*_pairs(x, dim=3))
+        out = torch.maximum(*_pairs(columns, dim=2))
         ctx.save_for_backward(x, columns, out)
         return out
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         x, columns, out = ctx.saved_tensors
-        by_columns = _to_larger(grad, columns, out, 2)
-        return _to_larger(by_columns, x, columns, 3)
+        by_columns = _to_larger(grad, columns, out, dim=2)
+        return _to_larger(by_columns, x, columns, dim=3)
 
 
 def _pairs(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
@@ -244,13 +248,14 @@ def _pairs(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def _to_larger(grad: Tensor, x: Tensor, larger: Tensor, dim: int) -> Tensor:
     """Return `grad` at the larger of each pair of `x` along `dim`, and 0 at the other.
 
-    Of two equal ones, the first has it. This is computed on the bits of 16-bit numbers,
+    Where both are equal, the first gets it. This is computed on the bits of 16-bit numbers,
     since comparing and masking bfloat16 takes several times as long.
 
     Args:
         grad: the gradient by `larger`.
         x: the pairs, in 16-bit numbers.
         larger: the larger one of each pair.
+        dim: the axis along which two neighbours make a pair.
     """
     out = torch.empty_like(x)
     first, second = (half.view(torch.int16) for half in _pairs(out, dim))

@@ -103,7 +103,8 @@ def residual(
         stem: the side of the first kernel: 3, or 7 with a stride of 2 and a pool, which
             divide sides by 4.
         in_channels: channels of the images.
-        image_size: any size; the logits are taken of a mean over what is left of it.
+        image_size: not used: every architecture is given one, but the logits are taken of a
+            mean over each channel, whatever its sides are.
         num_classes: how many logits there are.
     """
     is_large = stem == 7
@@ -137,6 +138,7 @@ class PreActivationBlock(nn.Module):
     of channels changes, the shortcut begins after the first ReLU.
     """
 
+    # `stage` asks blocks of both kinds for it.
     expansion: ClassVar[int] = 1
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -145,6 +147,7 @@ class PreActivationBlock(nn.Module):
         self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        # Its name, too, is that in the released weights.
         self.convShortcut: nn.Conv2d | None = None
         if inputs != outputs:
             self.convShortcut = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
@@ -173,6 +176,7 @@ def wide_residual(
         inputs = channels[group - 1]
         stride = 1 if group == 1 else 2
         blocks = stage(PreActivationBlock, inputs, channels[group], n, stride)
+        # Released weights have the part "layer" in their names: block1.layer.0.conv1.
         layers[f"block{group}"] = nn.Sequential(OrderedDict(layer=blocks))
     layers["bn1"] = nn.BatchNorm2d(channels[-1])
     layers["relu"] = nn.ReLU(inplace=True)
@@ -244,7 +248,8 @@ def resnet(depth: int) -> Architecture:
             "resnet56 or resnet110"
         )
     # Two halvings leave 2x2 pixels.
-    return Architecture(partial(residual, BasicBlock, (n, n, n), 16, 3), min_size=8)
+    builder = partial(residual, block=BasicBlock, depths=(n, n, n), width=16, stem=3)
+    return Architecture(builder, min_size=8)
 
 
 def wide_resnet(depth: int, k: int) -> Architecture:
@@ -259,7 +264,8 @@ def wide_resnet(depth: int, k: int) -> Architecture:
             f"wrn{depth}-{k}: wide ResNets have depth 6n + 4 and a width of 1 or more, "
             "such as wrn28-10"
         )
-    return Architecture(partial(wide_residual, n, k), min_size=8)
+    # Two halvings leave 2x2 pixels.
+    return Architecture(partial(wide_residual, n=n, k=k), min_size=8)
 
 
 RESNET8 = resnet(8)
@@ -269,6 +275,10 @@ RESNET44 = resnet(44)
 RESNET56 = resnet(56)
 RESNET110 = resnet(110)
 CIFAR_RESNET50 = resnet(50)
-RESNET50 = Architecture(partial(residual, Bottleneck, (3, 4, 6, 3), 64, 7), min_size=32)
+RESNET50 = Architecture(
+    partial(residual, block=Bottleneck, depths=(3, 4, 6, 3), width=64, stem=7),
+    # The stem divides the sides by 4, and each of the last three stages by 2.
+    min_size=32,
+)
 WRN28_10 = wide_resnet(28, 10)
 WRN40_2 = wide_resnet(40, 2)

@@ -40,7 +40,8 @@ from randsmooth.progress import Progress, chosen_progress
 
 M = TypeVar("M", Classifier, Denoiser)
 
-OTHER = (
+# The advice where weights do not fit the network.
+MISFIT_FIX = (
     "is it of another architecture (arch), or for a data set of other images or classes "
     "(dataset)?"
 )
@@ -116,15 +117,14 @@ def import_checkpoint(
     spec = None if dataset is None else data.describe(dataset)
     weights = read_checkpoint(Path(checkpoint))
 
-    size = denoiser_size(weights.network)
     model: Classifier | Denoiser
+    size = denoiser_size(weights.network)
     if size is not None:
         channels, denoiser_arch = size
-        facts = _facts(weights, dataset, sigma)
         settings: dict[str, Any] = {
             "channels": channels,
             "arch": denoiser_arch,
-            "provenance": facts,
+            "provenance": _facts(weights, dataset, sigma),
         }
         model = _with_weights(Denoiser, weights, weights.network, settings)
     elif spec is None or dataset is None:
@@ -137,17 +137,13 @@ def import_checkpoint(
     else:
         settings = _settings(weights, spec, arch)
         network = _network(weights, settings)
-        if normalise is not None:
-            layer = normalisation(normalise, spec)
-            reason = {"why": "asked for"}
-        elif weights.mean is not None:
-            layer = Normalisation("stored", weights.mean, weights.std)
-            reason = {"why": "stored in the file"}
-        else:
+        layer, reason = _layer_before(weights, normalise, spec)
+        if layer is None:
             layer, reason = tried_normalisation(
                 network,
                 spec,
                 dataset,
+                # Where it is not known, the images are tried without noise.
                 sigma=sigma or 0.0,
                 count=images,
                 device=device,
@@ -156,12 +152,29 @@ def import_checkpoint(
         facts = _facts(weights, spec.name, sigma)
         facts["normalisation"] = {"layer": layer.name, **reason}
         model = Classifier(**settings, mean=layer.mean, std=layer.std, provenance=facts)
+        # The trial may have moved the network to another device.
         model.network = network.cpu()
         model.eval()
+
     if folder is not None:
         with claimed(folder):
             save(model, folder)
     return model
+
+
+def _layer_before(
+    weights: ForeignCheckpoint, normalise: str | None, spec: DatasetSpec
+) -> tuple[Normalisation | None, dict[str, Any]]:
+    """Return the layer before a network, and where it comes from, if that is known.
+
+    It is None where the user does not ask for one, and the file stores none.
+    """
+    if normalise is not None:
+        return normalisation(normalise, spec), {"why": "asked for"}
+    if weights.mean is not None:
+        stored = Normalisation("stored", weights.mean, weights.std)
+        return stored, {"why": "stored in the file"}
+    return None, {}
 
 
 def _settings(
@@ -182,27 +195,43 @@ def _settings(
 
 
 def _network(weights: ForeignCheckpoint, settings: dict[str, Any]) -> nn.Module:
-    """Return the network of a `Classifier` by its `settings`, with these weights."""
+    """Return the network of a `Classifier` with these `settings` and weights.
+
+    Only the network is wanted: which layer stands before it in the model is not known yet.
+    """
     tensors = our_tensors(settings["arch"], weights.network)
     return _with_weights(Classifier, weights, tensors, settings).network
 
 
 def _with_weights(
-    kind: type[M],
+    model_class: type[M],
     weights: ForeignCheckpoint,
     tensors: dict[str, Tensor],
     settings: dict[str, Any],
 ) -> M:
-    """Return a model of a `kind` by its `settings`, with these tensors in its network."""
+    """Return a model of ours with these tensors in its network.
+
+    Args:
+        model_class: `Classifier` or `Denoiser`.
+        weights: the file of the tensors, for errors.
+        tensors: the tensors by our names.
+        settings: the arguments that make the model.
+
+    Raises:
+        WrongFile: the tensors do not fit.
+    """
+    # Both classes keep their network as the attribute `network`.
     state = {f"network.{name}": tensor for name, tensor in tensors.items()}
-    name = f"{weights.path} as {settings['arch']}"
-    return filled(lambda: kind(**settings), state, name, OTHER)
+    where = f"{weights.path} as {settings['arch']}"
+    return filled(
+        lambda: model_class(**settings), state, where=where, way_out=MISFIT_FIX
+    )
 
 
 def _facts(
     weights: ForeignCheckpoint, dataset: str | None, sigma: float | None
 ) -> dict[str, Any]:
-    """Return the known facts of the weights, for their provenance."""
+    """Return the facts of the weights for a model's provenance, without unknown ones."""
     facts = {"dataset": dataset, "sigma": sigma, "imported": weights.origin}
     return {name: value for name, value in facts.items() if value is not None}
 
@@ -220,13 +249,24 @@ def _check_settings(sigma: float | None, images: int) -> None:
 
 
 def _check_writable(folder: Path, overwrite: bool) -> None:
-    """Check that a model may be written to `folder`: it holds nothing, or a model alone."""
+    """Check that a model may be written to `folder`.
+
+    Raises:
+        OutputExists: it holds other files than a model's, or a model that must not be
+            overwritten.
+    """
+    # Hidden files, such as those of a file manager, do not count.
     present = sorted(path.name for path in folder.glob("[!.]*"))
     others = [name for name in present if name not in (CARD, CONFIG, WEIGHTS)]
-    if others or (present and not overwrite):
-        first = [*others, *present][0]
+    if others:
         raise OutputExists(
-            f"{folder} holds {first}",
-            fix=("give another ", OUT, ", or, of a model alone, ", OVERWRITE),
+            f"{folder} holds {others[0]}, which is no file of a model",
+            fix=("give another ", OUT),
+            file=folder,
+        )
+    if present and not overwrite:
+        raise OutputExists(
+            f"{folder} holds a model, with {present[0]}",
+            fix=("give another ", OUT, ", or replace the model, ", OVERWRITE),
             file=folder,
         )

@@ -28,14 +28,14 @@ PerChannel = tuple[float, ...]
 # MACER, and tutorials.
 STATE_KEYS = ("state_dict", "net", "model_state_dict", "model")
 
-# The most tensors of a network.
+# The most tensors that a state dict may have; the deepest of ours has fewer than 10,000.
 MOST_TENSORS = 100_000
 
-# Parts of a name that nn.DataParallel and torch.compile put anywhere.
+# Parts that nn.DataParallel and torch.compile put into names of tensors, at any place.
 ANYWHERE = {"module", "_orig_mod"}
 
-# First parts of all names: of the network in nn.Sequential(normalisation, network), and in
-# rs4a.
+# Parts with which all names of a network's tensors may begin, as the network is a part of
+# something: "1" in nn.Sequential(normalisation, network), the others in rs4a and similar.
 OUTSIDE = {"1", "model", "net", "network"}
 
 # A tensor of the layer before the network: its mean, its deviation, or the logarithm of that.
@@ -78,9 +78,9 @@ class ForeignCheckpoint(NamedTuple):
             (None: not said), how many epochs it was trained.
         network: the tensors by the names that the network itself gives them; floats as
             float32.
-        mean: the mean of the normalisation that is stored beside it, a number a
-            channel; None where there is none.
-        std: likewise.
+        mean: the mean of the normalisation that is stored beside the network, a number a
+            channel; None where the file stores no normalisation.
+        std: the standard deviation of the same, or None.
     """
 
     path: Path
@@ -91,13 +91,11 @@ class ForeignCheckpoint(NamedTuple):
 
 
 def read_checkpoint(path: Path) -> ForeignCheckpoint:
-    """Return the contents of the file at `path`.
-
-    It is one of `torch.save` with a state dict somewhere in it, or of safetensors.
+    """Return what a file of `torch.save` or safetensors says of a network.
 
     Raises:
         NotFound: there is no such file.
-        WrongFile: it is damaged, it holds code, or no state dict.
+        WrongFile: the file is damaged, holds code, or holds no state dict.
     """
     if not path.is_file():
         raise NotFound(
@@ -112,17 +110,23 @@ def read_checkpoint(path: Path) -> ForeignCheckpoint:
         network, layer = _parted(_without_wrappers(tensors))
         mean, std = _mean_and_std(layer)
     except Exception as error:
-        # From damaged bytes, unpickling may raise anything.
+        # Damaged bytes may make unpickling raise anything.
         raise _unreadable(path, error) from error
-    origin = _origin(path, key, content if key else {})
+    # Without a key the content is the state dict itself, and has no facts beside it.
+    facts = content if key else {}
+    origin = _origin(path, key, facts)
     return ForeignCheckpoint(path, origin, network, mean, std)
 
 
 def _content(path: Path) -> Any:
-    """Return the contents of a file: tensors and plain values alone."""
+    """Return the contents of a file, which are tensors and plain values only.
+
+    Raises:
+        WrongFile: the file holds something else; the message is the reason alone.
+    """
     if path.suffix == ".safetensors":
         return load_file(path)
-    # Before torch 1.6 files were pickles without an archive around them.
+    # Files from before torch 1.6 are pickles without an archive around them.
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if any(name.endswith("/constants.pkl") for name in archive.namelist()):
@@ -133,7 +137,14 @@ def _content(path: Path) -> Any:
 
 
 def _unreadable(path: Path, error: Exception) -> WrongFile:
-    """Return the error for a file that cannot be imported, by what it is or why."""
+    """Return the error for a file that cannot be imported.
+
+    It says what the file is, where its first bytes tell that; else the reason.
+
+    Args:
+        path: the path of the file.
+        error: what reading the file raised.
+    """
     kind = what_it_is(path)
     if kind:
         return WrongFile(
@@ -147,12 +158,12 @@ def _unreadable(path: Path, error: Exception) -> WrongFile:
 
 
 def _origin(path: Path, key: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return where weights come from.
+    """Return where weights come from, as `ForeignCheckpoint.origin`.
 
     Args:
         path: the path of the file.
-        key: under which their state dict lies; "" for a bare one.
-        facts: the facts beside the weights, by their keys.
+        key: the key under which the file holds their state dict; "" for a bare one.
+        facts: the values under all keys of the file; empty for a bare state dict.
     """
     container = "bare state dict"
     if key:
@@ -173,9 +184,12 @@ def _origin(path: Path, key: str, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _state_dict(content: Any) -> tuple[str, Mapping[str, Tensor]]:
-    """Return the key under which a state dict lies in what a file holds, and itself.
+    """Return the key under which a file holds a state dict, and the state dict.
 
-    The key is empty for a bare one.
+    The key is empty where the whole content is the state dict.
+
+    Raises:
+        NoWeights: the content has no state dict.
     """
     if not isinstance(content, Mapping):
         raise NoWeights(f"holds a {type(content).__name__}, and no state dict")
@@ -199,13 +213,17 @@ def _is_state_dict(content: Any) -> bool:
 
 
 def _plain(name: str, tensor: Tensor) -> Tensor:
-    """Return a tensor of a state dict, floats as float32, in which networks are run."""
+    """Return a tensor of a state dict without gradients, and floats as float32.
+
+    Raises:
+        NoWeights: it is not stored whole, or has NaN or infinity, perhaps only in float32.
+    """
     try:
         check_tensor(tensor)
         plain = tensor.detach()
         if plain.is_floating_point():
             plain = plain.float()
-            # It may not hold what float64 did.
+            # A number that is finite in float64 may be too large for float32.
             check_tensor(plain)
         return plain
     except Problem as error:
@@ -213,7 +231,7 @@ def _plain(name: str, tensor: Tensor) -> Tensor:
 
 
 def _without_wrappers(state: State) -> list[tuple[str, Tensor]]:
-    """Return the tensors, without the parts of their names that may stand anywhere."""
+    """Return the tensors with their names, from which the parts in ANYWHERE are removed."""
     tensors = []
     for name, tensor in state.items():
         parts = [part for part in name.split(".") if part not in ANYWHERE]
@@ -224,71 +242,80 @@ def _without_wrappers(state: State) -> list[tuple[str, Tensor]]:
 def _parted(tensors: Sequence[tuple[str, Tensor]]) -> tuple[State, State]:
     """Return the tensors of the network, and those of the layer before it.
 
-    The names of the first are without those of what was put around the network.
+    From the names of the network's tensors, all first parts that are in OUTSIDE are removed.
 
     Raises:
-        WrongFile: two tensors of the network have one name.
+        WrongFile: two tensors of the network then have the same name.
     """
     layer = {name: tensor for name, tensor in tensors if LAYER.fullmatch(name)}
     inside = [(name, tensor) for name, tensor in tensors if name not in layer]
+    # Several of them may be nested, as in "model.1.conv1.weight".
     while True:
-        outer = {name.partition(".")[0] for name, _ in inside}
-        if len(outer) != 1 or not outer <= OUTSIDE:
+        first_parts = {name.partition(".")[0] for name, _ in inside}
+        if len(first_parts) != 1 or not first_parts <= OUTSIDE:
             break
         inside = [(name.partition(".")[2], tensor) for name, tensor in inside]
     network = dict(inside)
     if len(network) < len(inside):
-        raise WrongFile("several tensors have one name without those of wrappers")
+        raise WrongFile(
+            "several of its tensors have the same name once the names of wrappers are removed"
+        )
     return network, layer
 
 
 def _mean_and_std(layer: State) -> tuple[PerChannel | None, PerChannel | None]:
     """Return the mean and the deviation of the layer before a network.
 
-    Both are None where it has no tensors.
+    Both are None where the file stores no such layer. A deviation that is not stored is 1.
+
+    Args:
+        layer: the tensors whose names LAYER matches.
 
     Raises:
-        WrongFile: it has no mean, or more than a mean and a deviation.
+        WrongFile: there is no mean, or there is more than a mean and a deviation.
     """
     if not layer:
         return None, None
-    kinds: dict[str | None, Tensor] = {}
+    by_group: dict[str | None, Tensor] = {}
     for name, tensor in layer.items():
         match = LAYER.fullmatch(name)
         assert match is not None
-        kinds[match.lastgroup] = tensor
-    if len(kinds) < len(layer) or "mean" not in kinds or len(kinds) > 2:
+        # The group of LAYER that matched: "mean", "std" or "log_std".
+        by_group[match.lastgroup] = tensor
+    has_two_of_a_group = len(by_group) < len(layer)
+    if has_two_of_a_group or "mean" not in by_group or len(by_group) > 2:
         raise WrongFile(
-            f"its normalisation is {', '.join(layer)}, and expected are one mean and one "
-            "deviation"
+            f"its normalisation is {', '.join(layer)}; expected one mean and one deviation"
         )
-    mean = kinds["mean"]
-    std = kinds.get("std", torch.ones_like(mean))
-    if "log_std" in kinds:
-        std = kinds["log_std"].exp()
+    mean = by_group["mean"]
+    std = by_group.get("std", torch.ones_like(mean))
+    if "log_std" in by_group:
+        std = by_group["log_std"].exp()
     return tuple(mean.flatten().tolist()), tuple(std.flatten().tolist())
 
 
 def arch_of(state: State, stated: str | None = None) -> str:
-    """Return the architecture of ours that has these tensors, by the authors' names.
+    """Return our name of the architecture that has these tensors.
 
-    The names of all are compared, and the shapes of kernels but for the number of channels
-    of images.
+    The names of all tensors are compared, and the shapes of all kernels. Only the number of
+    channels of the images may differ.
 
     Args:
-        state: tensors by the names of the network.
-        stated: the name that the file gives, in its authors' words, for the error; None:
-            none.
+        state: the tensors by the authors' names.
+        stated: the authors' own name of the architecture, as the file gives it, which is
+            repeated in the error; None: the file gives none.
 
     Raises:
         WrongFile: the tensors are of no network that is known here.
     """
     for arch in _guesses(state):
         try:
+            # Only names and shapes are needed. Those of kernels depend neither on the size of
+            # the images nor on the number of classes.
             with torch.device("meta"):
                 network = build(arch, in_channels=3, image_size=32, num_classes=10)
         except Problem:
-            # Without blocks, or with too many, it is none.
+            # The name is guessed from a number of blocks that no network has.
             continue
         if _kernels(network.state_dict()) == _kernels(our_tensors(arch, state)):
             return arch
@@ -301,27 +328,36 @@ def arch_of(state: State, stated: str | None = None) -> str:
 
 
 def _guesses(state: State) -> list[str]:
-    """Return the architectures that tensors may be of, by how many blocks they have."""
+    """Return the architectures that tensors may be of, by how many blocks they have.
+
+    A guess may be a name that no network has, such as resnet2.
+    """
+    # The blocks of the first stage, of a ResNet and of a wide ResNet.
     blocks = len({_part(name, 1) for name in state if name.startswith("layer1.")})
-    groups = len({_part(name, 2) for name in state if name.startswith("block1.layer.")})
+    wide_blocks = len(
+        {_part(name, 2) for name in state if name.startswith("block1.layer.")}
+    )
     guesses = ["lenet", "densenet40", "resnet50"]
+    # resnet50 is ImageNet's, so the one of CIFAR with 50 layers has another name.
     guesses.append("cifar-resnet50" if blocks == 8 else f"resnet{6 * blocks + 2}")
-    if groups:
+    if wide_blocks:
+        # The length of a kernel is the number of its outputs: 16 k.
         channels = len(state.get("block1.layer.0.conv1.weight", ()))
         if channels >= 16:
-            guesses.append(f"wrn{6 * groups + 4}-{channels // 16}")
+            guesses.append(f"wrn{6 * wide_blocks + 4}-{channels // 16}")
     return guesses
 
 
-def _part(name: str, depth: int) -> str:
-    """Return the part of a tensor's name that stands behind so many others."""
-    return name.split(".")[depth]
+def _part(name: str, index: int) -> str:
+    """Return one of the parts of a tensor's name, which are separated by points."""
+    return name.split(".")[index]
 
 
 def _kernels(state: State) -> dict[str, tuple[int, ...]]:
-    """Return the names of tensors other than counters, with the shape of each kernel.
+    """Return the names of all tensors but counters, with the shape of each kernel.
 
-    The first kernel's is without its inputs, the channels of images.
+    A kernel is that of a convolution; other tensors get an empty shape. The shape of the
+    first kernel lacks the number of its inputs, which are the channels of the images.
     """
     shapes = {}
     is_first = True
@@ -339,7 +375,10 @@ def _kernels(state: State) -> dict[str, tuple[int, ...]]:
 
 
 def our_tensors(arch: str, state: State) -> State:
-    """Return the tensors under the names of our `arch`."""
+    """Return the tensors by the names that they have in our `arch`.
+
+    Only LeNet has other names here than its authors gave it.
+    """
     if arch != "lenet" or {_part(name, 0) for name in state} != LENET.keys():
         return state
     renamed = {}
@@ -350,15 +389,18 @@ def our_tensors(arch: str, state: State) -> State:
 
 
 def denoiser_size(state: State) -> tuple[int, str] | None:
-    """Return the image channels of a DnCNN, and our name for its size.
+    """Return the channels of the images of a DnCNN, and our name for its size.
 
-    None says that it is none as Salman et al. 2020 released them.
+    The answer is None for tensors that are not those of a DnCNN as Salman et al. 2020
+    released them.
     """
     first = state.get("dncnn.0.weight")
     if first is None or first.dim() != 4:
         return None
     if not all(name.startswith("dncnn.") for name in state):
         return None
+    # The kernel of the first convolution is (width, channels, 3, 3).
     width, channels = first.shape[:2]
+    # Of all tensors, the kernels alone have four axes: one for each convolution.
     depth = sum(tensor.dim() == 4 for tensor in state.values())
     return channels, f"dncnn-{depth}x{width}"

@@ -17,23 +17,23 @@ from randsmooth.models.importing.normalisation import Normalisation, candidates
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress
 
-# The probability that a layer is taken which is not the best of the candidates.
+# The largest probability of taking a layer that is not the best of the candidates.
 ALPHA = 1e-3
 
-# The images that are classified at once.
+# How many images are classified at once.
 BATCH = 50
 
-# The share of the errors of guessing that a trained network avoids at the least.
+# Of the errors that guessing makes, a trained network avoids at least this share.
 LEAST_SHARE_AVOIDED = 0.1
 
 
 class Trial(NamedTuple):
-    """How often a network is right behind each of several layers, on the same noisy images.
+    """Where a network is right behind each of several layers, on the same noisy images.
 
     Attributes:
-        layers: the k candidates.
-        right: (k, N), whether the network is right about each of N images.
-        guess: the accuracy of always answering with the most frequent label.
+        layers: the k candidates, which stand before the network one at a time.
+        right: (k, N), whether the network behind each layer is right about each of N images.
+        guess: the accuracy of an answer that is always the most frequent label.
         sigma: the sigma of the noise that was added to the images.
     """
 
@@ -44,54 +44,59 @@ class Trial(NamedTuple):
 
     @property
     def best(self) -> int:
-        """The place of the layer with the highest accuracy."""
+        """The index of the layer with the highest accuracy."""
         return int(self.right.sum(axis=1).argmax())
 
-    def lead(self, other: int) -> float:
-        """Return the probability of the best layer's lead over the one at `other`.
+    def p_value_of_lead(self, other: int) -> float:
+        """Return the p-value of the best layer's lead over the layer with the index `other`.
 
-        That is if they were equally accurate. An image that only one of them gets right is
-        then as likely to be the one's as the other's (McNemar 1947, exact).
+        It is the probability of at least this lead if both layers were equally accurate. An
+        image that only one of the two gets right would then be as likely to be the one's as
+        the other's (McNemar 1947, exact).
         """
         right = self.right[self.best]
         right_of_other = self.right[other]
-        won = int((right & ~right_of_other).sum())
-        apart = int((right ^ right_of_other).sum())
-        return float(stats.binom.sf(won - 1, apart, 0.5))
+        only_best_right = int((right & ~right_of_other).sum())
+        only_one_right = int((right ^ right_of_other).sum())
+        # `sf` is the probability of more than its first argument.
+        return float(stats.binom.sf(only_best_right - 1, only_one_right, 0.5))
 
     def p_value(self) -> float:
-        """Return a bound on the probability of such a lead of a layer that is not the best.
+        """Return a bound on the probability of such a lead for a layer that is not the best.
 
-        Which layer leads, and against which, is only known afterwards: the largest p-value
-        is multiplied by the number of ordered pairs.
+        Which layer leads, and which one comes closest, is known only after the trial. So the
+        largest p-value is multiplied by the number of ordered pairs (Bonferroni).
         """
-        others = [place for place in range(len(self.layers)) if place != self.best]
-        largest = max(map(self.lead, others), default=0.0)
+        others = [index for index in range(len(self.layers)) if index != self.best]
+        # A single candidate leads over no other.
+        largest = max(map(self.p_value_of_lead, others), default=0.0)
         return min(1.0, len(self.layers) * len(others) * largest)
 
-    def classifies(self, place: int) -> bool:
-        """Return whether the network behind a layer clearly does more than guess.
+    def classifies(self, index: int) -> bool:
+        """Return whether the network behind the layer with this index does more than guess.
 
-        Random weights do not. The lower confidence limit of its accuracy (Clopper-Pearson,
-        at ALPHA) must leave out a tenth of the errors of always giving the most frequent
-        label.
+        A network with random weights does not. The error rate is clearly smaller than that
+        of guessing if even its upper confidence limit (Clopper-Pearson, at ALPHA) is
+        smaller by LEAST_SHARE_AVOIDED.
         """
-        right = int(self.right[place].sum())
+        right = int(self.right[index].sum())
         total = self.right.shape[1]
-        lower = 0.0
+        lowest_accuracy = 0.0
+        # The beta distribution is not defined for right = 0, where the limit is 0.
         if right > 0:
-            lower = float(stats.beta.ppf(ALPHA, right, total - right + 1))
-        return 1 - lower <= (1 - LEAST_SHARE_AVOIDED) * (1 - self.guess)
+            lowest_accuracy = float(stats.beta.ppf(ALPHA, right, total - right + 1))
+        error_of_guessing = 1 - self.guess
+        return 1 - lowest_accuracy <= (1 - LEAST_SHARE_AVOIDED) * error_of_guessing
 
     def winner(self) -> Normalisation:
         """Return the layer that is clearly the best.
 
         Raises:
-            WrongFile: there is none; the message gives the accuracies, and the way to
-                decide.
+            WrongFile: no layer is; the message gives the accuracies, and what the user can
+                do.
         """
         if not self.classifies(self.best):
-            reason = "it hardly does more than guess"
+            reason = "the network hardly does more than guess behind any layer"
         elif self.p_value() > ALPHA:
             reason = "no layer is clearly better than the others"
         else:
@@ -101,7 +106,7 @@ class Trial(NamedTuple):
             f"the file does not store its normalisation, and {reason} ({self.words()})",
             field="normalise",
             fix=(
-                "say it, ",
+                "give ",
                 Setting("normalise"),
                 f" {names}, try more ",
                 Setting("images"),
@@ -113,11 +118,12 @@ class Trial(NamedTuple):
         )
 
     def words(self) -> str:
-        """Return the accuracies, from the best on, and the p-value of its lead."""
+        """Return in words the accuracies, the best first, and the p-value of its lead."""
+        # Of equal accuracies, the first comes first, as for `best`.
         order = np.argsort(-self.right.sum(axis=1), kind="stable")
         shares = [
-            f"{self.layers[place].name} {self.right[place].mean():.1%}"
-            for place in order
+            f"{self.layers[index].name} {self.right[index].mean():.1%}"
+            for index in order
         ]
         images = self.right.shape[1]
         return (
@@ -126,7 +132,7 @@ class Trial(NamedTuple):
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return the same for a model's provenance."""
+        """Return the facts of the trial that a model's provenance records."""
         accuracy = {
             layer.name: float(right.mean())
             for layer, right in zip(self.layers, self.right, strict=True)
@@ -150,18 +156,18 @@ def tried_normalisation(
     device: str,
     progress: Progress,
 ) -> tuple[Normalisation, dict[str, Any]]:
-    """Return the layer with which `network` is clearly the most accurate, and why.
+    """Return the layer behind which `network` is clearly the most accurate, and why.
 
     Every image gets one sample of the noise, the same for all layers.
 
     Args:
-        network: it is moved to the device.
-        spec: the form of the data set.
-        dataset: the same, as `data.load` takes it.
+        network: the network; it is moved to the device, and put in eval mode.
+        spec: the data set that the network is for.
+        dataset: the name or the folder of this data set, as `data.load` takes it.
         sigma: the sigma of the noise.
-        count: how many images to try, which are evenly spread over a split.
-        device: auto, cpu or cuda.
-        progress: shows how far it is.
+        count: how many images to try; they are spread evenly over a split.
+        device: where to try them: auto, cpu or cuda.
+        progress: shows how many images were tried.
 
     Returns:
         The layer, and the facts of the trial for a model's provenance.
@@ -169,22 +175,30 @@ def tried_normalisation(
     Raises:
         WrongFile: no layer is clearly the best, or no images are there.
     """
-    place = pick_device(device)
-    network = network.to(place).eval()
+    torch_device = pick_device(device)
+    network = network.to(torch_device).eval()
     layers = candidates(spec)
-    steps = [normalise_step(layer.mean, layer.std, 1.0).to(place) for layer in layers]
+    # Images are in [0, 1], which is what mean and std are for: they are not scaled.
+    steps = [
+        normalise_step(layer.mean, layer.std, scale=1.0).to(torch_device)
+        for layer in layers
+    ]
     split = _images(dataset)
-    chosen = data.take(len(split), min(count, len(split)))
+    chosen = data.take(len(split), n=min(count, len(split)))
     what = f"try {len(layers)} normalisations"
     with progress(what, len(chosen), "images") as reporter:
         right = []
-        for block, (x, y) in enumerate(split.batches(chosen.split(BATCH))):
-            noise = draw(tuple(x.shape), sigma, stream=Stream(0, "import").at(block))
-            noisy = (x.cpu() + noise).to(place)
+        for batch, (x, y) in enumerate(split.batches(chosen.split(BATCH))):
+            # The seed is fixed, and the noise is drawn on the CPU: every machine tries the
+            # same noisy images.
+            noise = draw(tuple(x.shape), sigma, stream=Stream(0, "import").at(batch))
+            noisy = (x.cpu() + noise).to(torch_device)
             with torch.inference_mode():
                 answers = [network(step(noisy)).argmax(1).cpu() for step in steps]
-            right.append(torch.stack([answer == y.cpu() for answer in answers]).numpy())
+            right_in_batch = torch.stack([answer == y.cpu() for answer in answers])
+            right.append(right_in_batch.numpy())
             reporter.advance(len(x))
+
         guess = data.guessing(split.labels[chosen], spec.num_classes)
         trial = Trial(tuple(layers), np.concatenate(right, axis=1), guess, sigma)
         layer = trial.winner()
@@ -193,18 +207,25 @@ def tried_normalisation(
 
 
 def _images(dataset: str) -> Images:
-    """Return the training split, on whose images no model is judged.
+    """Return the labelled images on which the layers are tried.
 
-    Where there is none, it is the test split.
+    They are the training split, so that the test images, on which the model will be judged,
+    do not choose its normalisation. Where there is no training split, they are the test
+    split.
+
+    Raises:
+        WrongFile: neither split is there.
     """
+    # "train" comes first.
     for split in data.SPLITS:
         try:
             return data.load(dataset, split)
         except Problem as error:
+            # Python deletes `error` at the end of this block.
             problem = error
     raise WrongFile(
         "the file does not store its normalisation, and no images are there to find it out "
         f"({problem})",
         field="normalise",
-        fix=("say which it is, ", Setting("normalise")),
+        fix=("give it as ", Setting("normalise")),
     ) from problem
