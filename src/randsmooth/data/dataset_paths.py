@@ -1,4 +1,4 @@
-"""Which data set a text means: one of a name, or a folder or file. Loads no torch."""
+"""Which data set a text means: a named one, or a folder or file. Loads no torch."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from randsmooth.urls import check_there, fetched, is_url
 
 
 def check_dataset(dataset: str, *, images: bool = True) -> None:
-    """Raise Problem unless `dataset` is a name, or a folder or file.
+    """Raise Problem unless `dataset` is the name of a data set, a folder, a file or a URL.
 
     Args:
-        dataset: the name or path that a user gives.
-        images: whether the images of a named data set must be at hand.
+        dataset: the text that a user gives.
+        images: whether it is also checked that the images of a named data set can be had.
 
     Example:
         >>> check_dataset("digits")
@@ -39,7 +39,7 @@ def check_dataset(dataset: str, *, images: bool = True) -> None:
 
 
 def _check_can_be_had(name: str) -> None:
-    """Raise Problem where a data set is on the hub alone, and no library reads it."""
+    """Raise Problem where a data set is only on the hub, and `datasets` is not installed."""
     spec = DATASETS[name]
     if spec.hub and not is_at_hand(name) and not installed("datasets"):
         missing = MissingPackage(f"the data set {spec.hub} of the hub", "datasets")
@@ -49,12 +49,13 @@ def _check_can_be_had(name: str) -> None:
 def dataset_path(dataset: str) -> Path:
     """Return the folder or file that `dataset` means.
 
-    Of a URL it is that of a copy; of shards `a-{0..9}.tar` the pattern.
+    For a URL it is a copy. A pattern of shards, such as `a-{0..9}.tar`, is returned as it
+    is, once all of its files were found.
 
     Raises:
         NotFound: there is no such folder or file, or it is of no form that is read.
     """
-    # There may be no home of the user whom "~name" names.
+    # `expanduser` raises a RuntimeError where "~name" names no user.
     with refused(f"no folder at {shown(dataset)}", RuntimeError):
         path = fetched(dataset) if is_url(dataset) else Path(dataset).expanduser()
     if path.is_dir():

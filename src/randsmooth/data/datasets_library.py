@@ -1,4 +1,4 @@
-"""What the library `datasets` holds: rows of images in its objects, and on the hub."""
+"""Images in objects of the library `datasets`, and data sets that it fetches from the hub."""
 
 import urllib.error
 import urllib.request
@@ -17,19 +17,19 @@ from randsmooth.documents import refused, shown
 from randsmooth.errors import Problem, WrongData
 from randsmooth.extras import needs
 
-# How long the hub may take to answer at all; `datasets` would retry for half a minute.
+# How long the hub may take to answer. `datasets` itself would retry for half a minute.
 TIMEOUT_SECONDS = 5.0
 
 
 @contextmanager
 def library(what: str, failed: str) -> Iterator[Any]:
-    """Give the library `datasets`; an error that it raises becomes a Problem.
+    """Yield the library `datasets`, and turn errors that it raises in the block into Problems.
 
-    Its own errors have no other base class in common than Exception.
+    These errors have no other base class in common than Exception.
 
     Args:
-        what: cannot be done without it.
-        failed: begins the error.
+        what: what cannot be done without the library, for the error where it is missing.
+        failed: the beginning of the message for any other error.
     """
     with needs(what):
         import datasets
@@ -38,25 +38,25 @@ def library(what: str, failed: str) -> Iterator[Any]:
     except Problem:
         raise
     except Exception as error:
-        # It wraps what happened in errors that say only that something did.
+        # The library wraps errors in others that only say that something failed.
         raise WrongData(f"{failed}: {shown(error.__cause__ or error)}") from error
 
 
 def from_rows(
     dataset: Any, source: str, columns: ColumnNames = USUAL, *, follow: bool = False
 ) -> Encoded:
-    """Return a split in a `datasets.Dataset`, its images still compressed.
+    """Return a `datasets.Dataset` of compressed images as a split.
 
-    Whatever the dataset selects, shuffles or filters is heard.
+    Rows that were selected, shuffled or filtered come as the dataset gives them.
 
     Args:
         dataset: the split.
-        source: names it in errors.
+        source: names the split in errors.
         columns: the columns that hold images and labels.
-        follow: whether an image may be a path to a file instead of its bytes.
+        follow: whether an image may be given by the path of a file instead of its bytes.
 
     Raises:
-        Problem: columns that are not clear, or are no labels.
+        Problem: it is not clear which columns are meant, or labels cannot be used.
     """
     import datasets
 
@@ -66,6 +66,7 @@ def from_rows(
     if label is not None:
         labels = dataset.select_columns([label]).with_format("arrow")[:].column(label)
         names = getattr(dataset.features[label], "names", None)
+    # Images stay compressed, and only their column is read.
     images = (
         dataset.select_columns([image])
         .cast_column(image, datasets.Image(decode=False))
@@ -91,10 +92,11 @@ def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
         columns: the columns that hold images and labels.
 
     Returns:
-        The name of each split -> its rows; WHOLE alone where no column says splits.
+        The column's own name of each split -> its rows; the only name WHOLE means that no
+        column tells splits.
 
     Raises:
-        WrongData: the columns cannot be understood.
+        WrongData: columns about splits cannot be understood.
     """
     source = "the datasets.Dataset"
     stored = [name for name in dataset.column_names if name in dataset.features]
@@ -112,14 +114,20 @@ def splits_of_rows(dataset: Any, columns: ColumnNames) -> dict[str, Any]:
         return {WHOLE: dataset}
 
     rows = rows_of_splits({name: cells[name] for name in telling}, source)
-    # What has items of its own making may make them of these columns.
+    # A dataset with a custom format makes its items by a function of the user's, which may
+    # need these columns.
     if dataset.format["type"] != "custom":
         dataset = dataset.remove_columns(telling)
     return {split: dataset.select(places) for split, places in rows.items()}
 
 
 def holds_files(feature: Any) -> bool:
-    """Return whether a column of `datasets` holds compressed images, not pixels."""
+    """Return whether a column of `datasets` holds compressed images, not pixels.
+
+    Args:
+        feature: the type of the column.
+    """
+    # It takes seconds to load, and the caller has it already.
     import datasets
 
     if isinstance(feature, datasets.Image):
@@ -130,11 +138,11 @@ def holds_files(feature: Any) -> bool:
 def from_hub(spec: DatasetSpec, split: str) -> Encoded:
     """Return a split of a data set that has an id on the Hugging Face hub.
 
-    It comes through the cache of `datasets`.
+    `datasets` downloads it into its cache, and reads it from there.
 
     Raises:
-        Problem: within seconds, if the library, the network or the data set is not
-            there.
+        Problem: the library, the network or the data set is not there. Without a network
+            it is raised within seconds.
     """
     with needs(f"the data set {spec.hub} of the hub"):
         import datasets
@@ -144,7 +152,7 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
     unreachable = f"cannot reach {spec.hub} of {hub} (HF_HUB_OFFLINE=1 reads the cache)"
     with refused(unreachable, (OSError, ValueError)):
         if not datasets.config.HF_HUB_OFFLINE:
-            # Any answer is enough, an error as well.
+            # This only asks whether the hub answers at all. An HTTP error is an answer too.
             with suppress(urllib.error.HTTPError):
                 urllib.request.urlopen(hub, timeout=TIMEOUT_SECONDS).close()
         hub_split = spec.files[split][0]

@@ -28,21 +28,22 @@ def from_datasets(source: Any, request: Request, folder: str | None = None) -> I
     """
     import datasets
 
-    # Others, such as streamed ones, may still give items.
+    # Other objects of the library, such as streamed ones, may still give items by index.
     if not isinstance(source, datasets.Dataset | datasets.DatasetDict):
         return from_object(source, request)
 
     split, splits = _chosen_splits(source, request, folder)
     taken = splits[split]
     name = folder or _name_of(taken)
-    # A custom format gives other items than it stores.
+    # With a custom format, items are made by a function of the user's: they are taken, and
+    # not what is stored.
     if taken.format["type"] == "custom":
         return _from_items(taken, split, request, name, folder)
 
     image, label = request.columns.find(taken.features, name)
     if holds_files(taken.features[image]):
         return _from_files(splits, split, request, name, folder)
-    # No other columns are decoded.
+    # The other columns are left out, so that they are not decoded.
     columns = [image] if label is None else [image, label]
     rows = _in_numpy(taken.select_columns(columns), image)
     return _from_items(rows, split, request, name, folder)
@@ -51,7 +52,8 @@ def from_datasets(source: Any, request: Request, folder: str | None = None) -> I
 def _chosen_splits(
     source: Any, request: Request, folder: str | None
 ) -> tuple[str, Mapping[str, Any]]:
-    """Return the split that is taken, and what there is of it and others."""
+    """Return which split is taken, and split -> Dataset, as `chosen` does."""
+    # A DatasetDict has splits. A Dataset may have a column that tells them.
     if isinstance(source, dict):
         called = f"the DatasetDict of {', '.join(map(str, source))}"
         return chosen(source, request.split, called, split_of)
@@ -64,7 +66,7 @@ def _chosen_splits(
 
 
 def _name_of(dataset: Any) -> str:
-    """Return the name for a Dataset: the name that it gives itself, if it has one."""
+    """Return the name for a Dataset: its own if it has one, or else what it is."""
     name = dataset.info.dataset_name or dataset.info.builder_name
     return f"{shown(name)} (datasets)" if name else "a datasets.Dataset"
 
@@ -78,7 +80,15 @@ def _from_files(
 ) -> Images:
     """Return a split whose images are stored compressed.
 
-    What was read from a folder may come from a stranger: no path in it is followed.
+    A Dataset that was read from a folder may come from a stranger, so no path in it is
+    followed.
+
+    Args:
+        splits: split -> Dataset.
+        split: the split that is taken.
+        request: what the user asks for.
+        name: the name for the data set.
+        folder: the folder that it was read from; None: a user made it.
     """
     encoded = {
         called: from_rows(part, name, request.columns, follow=folder is None)
@@ -89,7 +99,14 @@ def _from_files(
 
 
 def _in_numpy(dataset: Any, image: str) -> Any:
-    """Return a Dataset whose images are arrays, in the type that they are stored in."""
+    """Return a Dataset whose images are NumPy arrays of the type that is stored.
+
+    Left to itself, the library would change the type.
+
+    Args:
+        dataset: the Dataset.
+        image: the column of images.
+    """
     stored = getattr(dataset.features[image], "dtype", None)
     options = {} if stored is None else {"dtype": stored}
     return dataset.with_format(
@@ -100,7 +117,8 @@ def _in_numpy(dataset: Any, image: str) -> Any:
 def _from_items(
     dataset: Any, split: str, request: Request, name: str, folder: str | None
 ) -> Images:
-    """Return a split whose images are read item by item."""
+    """Return a split whose images are read item by item; arguments as in `_from_files`."""
+    # `Rows` turns errors of damaged rows, which a folder may hold, into Problems.
     rows = dataset if folder is None else Rows(dataset, name)
     items = Items(rows, name, request.columns)
     return from_items(items, replace(request, whole=split))

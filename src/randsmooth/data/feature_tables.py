@@ -1,6 +1,6 @@
 """Tables of features: DataFrames, and CSV and Parquet files of numbers.
 
-Each row is an input.
+Each row of a table is an input.
 """
 
 import re
@@ -38,7 +38,7 @@ from randsmooth.errors import Problem, Setting, WrongData
 from randsmooth.notes import Note
 
 PARQUET = ".parquet"
-# NumPy's kinds of types of numbers: truth values, whole ones and floats.
+# NumPy's kinds of types of numbers: truth values, whole numbers with and without sign, floats.
 KINDS_OF_NUMBERS = "biuf"
 
 # Cells without a value, in small letters.
@@ -49,19 +49,19 @@ WORDS_FOR_IMAGES = {"image", "img", "file", "filename", "path"}
 # Usual names of such columns.
 USUAL_IMAGE_NAMES = {name for group in IMAGE_NAMES for name in group}
 
-# Rows that tell a table of features from a list of images.
+# How many rows are looked at, to tell a table of features from a list of images.
 ROWS_LOOKED_AT = 20
 
-# Bytes of the code of a category: float32 holds all whole numbers of so many exactly.
+# Bytes of the code of a category. float32 holds whole numbers of so many bytes exactly.
 CODE_BYTES = 3
 
 
 def is_feature_table(path: Path, columns: ColumnNames) -> bool:
     """Return whether `path` is a CSV or Parquet file of numbers, and not of images.
 
-    That is where no column is asked for as that of the images, none is called so
-    (image_id), none with a usual name holds anything but numbers, and no cell looks
-    like an image file.
+    It is one if the user names no column of images, if no column is called like one
+    (image_id), if columns with usual names such as "x" hold numbers alone, and if no cell
+    looks like the name of an image file.
 
     Args:
         path: a file.
@@ -78,6 +78,8 @@ def is_feature_table(path: Path, columns: ColumnNames) -> bool:
 
 
 def _is_parquet_of_features(path: Path) -> bool:
+    """Return whether a Parquet file is a table of features, by its schema."""
+    # Empty for a table with a column of anything but numbers, texts and dates.
     holds_numbers = scalar_columns(path)
     if not holds_numbers or _names_images(holds_numbers):
         return False
@@ -86,10 +88,12 @@ def _is_parquet_of_features(path: Path) -> bool:
 
 
 def _is_csv_of_features(path: Path) -> bool:
+    """Return whether a CSV file is a table of features, by its first rows."""
     lines = [row for _, row in islice(rows_of(path), 1 + ROWS_LOOKED_AT)]
     if len(lines) < 2:
         return False
     names, *rows = lines
+    # Rows of another length are reported where the file is read as a list.
     if any(len(row) != len(names) for row in rows) or _names_images(names):
         return False
 
@@ -103,7 +107,7 @@ def _is_csv_of_features(path: Path) -> bool:
 
 
 def _names_images(names: Collection[str]) -> bool:
-    """Return whether a column is called as one of images or of their paths is."""
+    """Return whether the name of a column has a word for images or their paths in it."""
     words = [re.split(r"[\W_]+", name.casefold()) for name in names]
     return any(not WORDS_FOR_IMAGES.isdisjoint(parts) for parts in words)
 
@@ -111,11 +115,11 @@ def _names_images(names: Collection[str]) -> bool:
 def read_feature_table(path: Path, request: Request) -> TensorImages:
     """Return the rows of a CSV or Parquet file as features.
 
-    Beside numbers it has a column of labels, and perhaps one of splits.
+    The file has a column of labels beside them, and perhaps one that tells splits.
 
     Raises:
-        Problem: a column that is not clear, or holds something else than numbers; the
-            message names the line.
+        Problem: it is not clear which column holds the labels, or a column of features
+            holds something else than numbers; the message names the line.
     """
     if path.suffix.lower() == PARQUET:
         return from_table(
@@ -138,41 +142,51 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
 
 
 def _frame(path: Path, header: Row, rows: Sequence[Row]) -> Any:
-    """Return the rows of a CSV file as a DataFrame."""
-    # Imported here, since pandas takes long to load.
+    """Return the rows of a CSV file as a DataFrame.
+
+    Args:
+        path: the file, for errors.
+        header: the first row, with the names of the columns.
+        rows: the other rows.
+
+    Raises:
+        WrongData: a column has no name.
+    """
+    # pandas takes long to load.
     import pandas as pd
 
     _, names = header
-    cells = {place: [row[place] for _, row in rows] for place in range(len(names))}
+    # The index of each column -> its cells.
+    cells = {index: [row[index] for _, row in rows] for index in range(len(names))}
+    # pandas writes the index of a table as a first column without a name.
     if names[0] == "" and _numbers_rows(cells[0]):
-        # pandas writes the index of a table so.
         tell(Note("numbering_column", path=str(path)))
         del cells[0]
 
-    for place in cells:
-        if not names[place]:
+    for index in cells:
+        if not names[index]:
             raise WrongData(
-                f"{path} has no name for column {place + 1}",
+                f"{path} has no name for column {index + 1}",
                 fix="write one into its first line",
             )
-    # Two columns of one name stay two.
-    frame = pd.DataFrame({place: _values(column) for place, column in cells.items()})
-    frame.columns = pd.Index([names[place] for place in cells])
+    # Columns get their names afterwards: of two with one name, a dictionary would drop one.
+    frame = pd.DataFrame({index: _values(column) for index, column in cells.items()})
+    frame.columns = pd.Index([names[index] for index in cells])
     return frame
 
 
 def _numbers_rows(cells: Sequence[str]) -> bool:
-    """Return whether a column has another whole number for each row."""
+    """Return whether a column has a different whole number in each row."""
     return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)
 
 
 @dataclass(frozen=True)
 class _Roles:
-    """Which columns of a table hold what, besides features.
+    """Which columns of a table hold labels and splits; all others are features.
 
     Attributes:
         label: the column of labels; None: there is none.
-        splits: the columns that say splits, with their cells.
+        splits: the name of each column that tells splits -> its cells.
     """
 
     label: str | None
@@ -189,13 +203,13 @@ def from_table(
 ) -> TensorImages:
     """Return the rows of a DataFrame of numbers as features.
 
-    A column of labels has a usual name, or the one that is asked for. A column that
-    says "train" or "test" of each row is heard. All others are features.
+    The column of labels has a usual name, or the one that the user asks for. A column may
+    tell the split of each row. All other columns are features.
 
     Args:
         frame: the table.
         request: the split and the columns that the user asks for.
-        labels: (N,) where the table does not hold them.
+        labels: (N,), where they are given beside the table; None: a column holds them.
         name: the name for the table in errors.
         where: names a row in errors.
         called: the name for the data set.
@@ -208,6 +222,7 @@ def from_table(
     roles = _roles(frame, request, labels is not None, name)
     names = [str(column) for column in frame.columns]
     if roles.label is not None:
+        # By a mask: the label is a text, and the names of columns need not be texts.
         labels = frame.loc[:, [column == roles.label for column in names]].iloc[:, 0]
 
     others = [column != roles.label and column not in roles.splits for column in names]
@@ -228,12 +243,12 @@ def from_table(
 
 
 def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Roles:
-    """Return which columns of a table hold what.
+    """Return which columns of a table hold labels and splits.
 
     Args:
         frame: the table.
         request: the split and the columns that the user asks for.
-        labels_given: whether the labels lie beside the table.
+        labels_given: whether the labels are given beside the table.
         name: the name for the table in errors.
     """
     names = [str(column) for column in frame.columns]
@@ -246,7 +261,7 @@ def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Role
         others = [column for column in names if column not in splits]
         label = request.columns.label_among(others, name)
     if not splits:
-        # Any column of texts may say splits, whatever it is called.
+        # A column of texts may tell splits by its cells, whatever it is called.
         types = zip(names, frame.dtypes, strict=True)
         texts = [column for column, dtype in types if dtype.kind == "O"]
         cells = _cells(frame, [column for column in texts if column != label])
@@ -255,7 +270,7 @@ def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Role
 
 
 def _cells(frame: Any, columns: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the cells of those of the columns whose name no other has."""
+    """Return the name of each column -> its cells, without names that several columns have."""
     times = Counter(map(str, frame.columns))
     return {column: frame[column].tolist() for column in columns if times[column] == 1}
 
@@ -272,11 +287,11 @@ def _numbers_of(
         where: names a row in errors.
 
     Raises:
-        WrongData: a column holds no numbers, and is not to be taken as codes.
+        WrongData: a column holds no numbers, and `categories` is False.
     """
     kinds = [dtype.kind for dtype in table.dtypes]
-    numeric = [place for place, kind in enumerate(kinds) if kind in KINDS_OF_NUMBERS]
-    coded = [place for place, kind in enumerate(kinds) if kind not in KINDS_OF_NUMBERS]
+    numeric = [index for index, kind in enumerate(kinds) if kind in KINDS_OF_NUMBERS]
+    coded = [index for index, kind in enumerate(kinds) if kind not in KINDS_OF_NUMBERS]
     held = tuple(_categories(table, place) for place in coded)
     if held and not categories:
         raise _no_numbers(table, held[0], name, where)
@@ -293,12 +308,13 @@ def _no_numbers(table: Any, column: Categories, name: str, where: Where) -> Prob
 
     Args:
         table: columns of features.
-        column: the one of them.
+        column: the column.
         name: the name for the table.
         where: names a row.
     """
     cells = table.iloc[:, column.place].tolist()
-    # The types of all cells may be to blame, and none of them alone.
+    # The example is a cell that is no number. There may be none, as in a column of texts all
+    # of which are numbers: then it is the first cell.
     no_number = [row for row, cell in enumerate(cells) if _numbers([str(cell)]) is None]
     example = "nothing"
     if cells:
@@ -314,7 +330,8 @@ def _no_numbers(table: Any, column: Categories, name: str, where: Where) -> Prob
 def _categories(table: Any, place: int) -> Categories:
     """Return the categories of the column at a `place`.
 
-    Codes depend on the values alone, so that other values are other inputs.
+    The code of a value is a hash of it. So it does not depend on which other values there
+    are, and data with other values have other codes.
     """
     column = table.iloc[:, place]
     value_by_text = {repr(value): value for value in column.tolist()}
@@ -322,6 +339,7 @@ def _categories(table: Any, place: int) -> Categories:
     for text in sorted(value_by_text):
         digest = blake2b(text.encode("utf-8", "replace"), digest_size=CODE_BYTES)
         code = int.from_bytes(digest.digest())
+        # Two values may have one hash: the later one takes the next free code.
         while code in value_by_code:
             code = (code + 1) % 256**CODE_BYTES
         value_by_code[code] = value_by_text[text]
@@ -339,14 +357,15 @@ def _categories(table: Any, place: int) -> Categories:
 def _coded(column: Any, categories: Categories) -> list[float]:
     """Return the codes of the values of a column."""
     pairs = zip(categories.values, categories.codes, strict=True)
+    # Values are looked up by their texts, since NaN is not equal to itself.
     code_by_text = {repr(value): code for value, code in pairs}
     return [code_by_text[repr(value)] for value in column.tolist()]
 
 
 def _numbers(cells: Sequence[str]) -> list[float] | None:
-    """Return the numbers that cells hold, NaN of those without a value.
+    """Return the numbers in cells, NaN for a cell without a value.
 
-    It is None where a cell holds something else.
+    The answer is None if a cell holds something else.
     """
     try:
         return [
@@ -358,10 +377,10 @@ def _numbers(cells: Sequence[str]) -> list[float] | None:
 
 
 def _values(cells: Sequence[str]) -> NDArray[Any] | list[str | None]:
-    """Return the kind of the cells of a column: whole numbers, numbers, or texts.
+    """Return the values of the cells of a column: whole numbers, floats, or texts.
 
-    A text is None where there is no value. Numbers come as an array, which a table
-    takes a thousand of as fast as one Series.
+    Among texts, a cell without a value is None. Numbers come as an array: pandas makes a
+    table of a thousand arrays as fast as one Series.
     """
     if all(WHOLE_NUMBER.fullmatch(cell) for cell in cells):
         return np.array([int(cell) for cell in cells])

@@ -1,4 +1,4 @@
-"""Folders of image files: class folders, and flat ones, with a list beside or not."""
+"""Folders of image files: class folders, and flat folders with or without a list in them."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -18,27 +18,27 @@ from randsmooth.documents import shown
 from randsmooth.errors import Problem, WrongData
 from randsmooth.notes import Note
 
-# What Hugging Face calls the list of the images that it lies beside.
+# The name, without suffix, that Hugging Face gives a list of the images beside it.
 METADATA = "metadata"
 
-# The number of folders in a folder that an error names.
+# The most folders that an error lists.
 FOLDERS_LISTED = 3
 
 
 def of_files(
     paths: list[Path], labels: Tensor, classes: tuple[str, ...] | None = None
 ) -> Encoded:
-    """Return image files and their labels (N,) as a split."""
+    """Return the split of image files with labels (N,); the files are their own names."""
     return Encoded(labels, classes, "a folder", paths.__getitem__, paths)
 
 
 def class_folders(root: Path) -> dict[str, Path]:
-    """Return the classes of the folders in `root`, in their order, and where each lies.
+    """Return class name -> folder for the folders in `root`, in the order of the labels.
 
-    Their names are composed, however the disk has them.
+    Names are composed (see `composed`), however the disk has them.
 
     Raises:
-        WrongData: a folder that cannot name a class.
+        WrongData: a folder has a name that cannot be a class's.
     """
     _, folders = scan(root)
     names = check_names([folder.name for folder in folders], str(root))
@@ -47,13 +47,13 @@ def class_folders(root: Path) -> dict[str, Path]:
 
 
 def image_folder(root: Path, classes: tuple[str, ...]) -> Encoded:
-    """Return the image files in class folders, also in folders in these.
+    """Return the image files in class folders, and in folders within these.
 
-    What is left out is told in a `Note`.
+    A `Note` tells which files are left out.
 
     Args:
-        root: holds the class folders, some of which may lack.
-        classes: their names, in the order of the labels.
+        root: the folder of the class folders, of which some may be missing.
+        classes: the names of all classes, in the order of the labels.
 
     Raises:
         WrongData: `root` holds a class folder that is not in `classes`.
@@ -67,11 +67,12 @@ def image_folder(root: Path, classes: tuple[str, ...]) -> Encoded:
         )
 
     left_out = LeftOut(root)
+    # This only counts the files beside the class folders as left out.
     scan(root, left_out)
     paths = list[Path]()
     labels = list[int]()
     for label, name in enumerate(classes):
-        # Of a class without a folder there are no images.
+        # A missing folder is looked up all the same, and has no images.
         folder = folder_of.get(name, root / name)
         images = images_below(folder, left_out, in_class=True)
         paths += images
@@ -81,9 +82,13 @@ def image_folder(root: Path, classes: tuple[str, ...]) -> Encoded:
 
 
 def own_classes(root: Path) -> Encoded:
-    """Return the images in class folders, which are classes in their own order.
+    """Return the images in the class folders of a user, which alone say what the classes are.
 
-    A `Note` tells of class folders without images. Errors are those of `image_folder`.
+    A `Note` tells of class folders without images.
+
+    Raises:
+        WrongData: a folder has a name that cannot be a class's, or all images lie in one
+            folder that may be no class.
     """
     folder_of = class_folders(root)
     _check_no_folder_alone(root, folder_of)
@@ -107,11 +112,13 @@ def own_classes(root: Path) -> Encoded:
 def _check_no_folder_alone(root: Path, folder_of: Mapping[str, Path]) -> None:
     """Raise WrongData where all images lie in one folder that may be no class.
 
-    Its name, its place or the folders in it say so.
+    It may be none if a list lies beside it, if the images are in folders within it, or if
+    its name is a word such as "images".
     """
     filled = (
         folder for folder in folder_of.values() if images_below(folder, in_class=True)
     )
+    # Two are enough to know that it is not one alone.
     first_two = list(islice(filled, 2))
     if len(first_two) != 1:
         return
@@ -139,6 +146,7 @@ def _check_no_folder_alone(root: Path, folder_of: Mapping[str, Path]) -> None:
 
 
 def _listed(folders: list[Path]) -> str:
+    """Return the names of the first folders, for an error."""
     names = [folder.name for folder in folders[:FOLDERS_LISTED]]
     if len(folders) > FOLDERS_LISTED:
         names.append("...")
@@ -146,22 +154,23 @@ def _listed(folders: list[Path]) -> str:
 
 
 def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
-    """Return the images in a folder, in the order of their names, without labels.
+    """Return the images that lie in a folder itself, and not in folders within it.
 
-    Where a list lies beside them, they come in its order, and with its labels. What is
-    left out is told in a `Note`.
+    A list beside the images gives their order, their labels and splits. Without a list they
+    come in the order of their names, and have no labels. A `Note` tells which files are left
+    out.
 
     Args:
-        folder: where they lie.
+        folder: the folder.
         columns: the columns of the list that hold images and labels.
 
     Returns:
-        The name of each split, as the list says, -> its images; WHOLE alone where
-        nothing is said of splits.
+        The list's own name of each split -> its images; the only name WHOLE means that
+        there are no splits.
 
     Raises:
-        Problem: folders of images beside them, or a list of Hugging Face's that cannot
-            be read.
+        Problem: there are folders of images beside the images, or Hugging Face's list
+            cannot be read.
     """
     paths, folders = scan(folder)
     for beside in folders:
@@ -186,13 +195,14 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
 def _list_beside(
     folder: Path, paths: list[Path], columns: ColumnNames
 ) -> ImageList | None:
-    """Return the one list beside the images at `paths`.
+    """Return the list beside the images at `paths`, if there is exactly one.
 
-    It may come from a stranger, so that it opens no file of another folder.
+    The list may come from a stranger: it may name no files but these images. A list of
+    Hugging Face's comes before others.
 
     Returns:
-        None where there is no such list, or several; and, with a `Note`, where it
-        cannot be read.
+        The list; None where there is none, or several, or one that cannot be read, which a
+        `Note` tells.
 
     Raises:
         Problem: the list is Hugging Face's, and cannot be read.
@@ -231,7 +241,7 @@ def _list_beside(
 
 
 def lists_in(folder: Path) -> list[Path]:
-    """Return the lists, of images perhaps, in a folder."""
+    """Return the files in a folder whose suffix is that of a list, in order of their names."""
     return sorted(
         path
         for path in folder.iterdir()

@@ -1,6 +1,6 @@
-"""Lists of image files and their labels: CSV files, and JSON lines beside images.
+"""Lists of image files and their labels: CSV files, and files of JSON lines.
 
-The latter are what Hugging Face writes.
+Hugging Face writes JSON lines into the folder of the images.
 """
 
 import csv
@@ -27,8 +27,8 @@ from randsmooth.documents import parse_json, refused, shown
 from randsmooth.errors import WrongData
 from randsmooth.notes import Note
 
-# What stands between the cells of a line, by suffix of the file; a list whose first
-# line has one of the others instead is read with that one.
+# The suffix of a file -> what stands between the cells of a line. If the first line has only
+# another one of ANY_DELIMITER, that one is taken.
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 ANY_DELIMITER = (",", ";", "\t", "|")
 JSON_LINES = ".jsonl"
@@ -44,11 +44,11 @@ class ImageList:
 
     Attributes:
         path: the path of the list; paths in it are relative to its folder.
-        lines: where each row stands, from 1 on.
+        lines: the number of each row's line, from 1 on.
         files: the cell of each row that names an image file.
         labels: the cell of each row with its label; empty where it has none.
-        splits: the list's own name of each split -> its rows; WHOLE alone: it has no
-            splits.
+        splits: the list's own name of each split -> the indices of its rows; the only name
+            WHOLE means that the list has no splits.
     """
 
     path: Path
@@ -60,11 +60,15 @@ class ImageList:
     def images(self, rows: Sequence[int]) -> Encoded:
         """Return the images of some rows, in their order.
 
-        Names of classes are numbered over all rows, so that they are in each split.
+        Classes are numbered over the rows of all splits, so that a class has the same number
+        in each.
+
+        Args:
+            rows: the indices of the rows.
 
         Raises:
-            WrongData: a file that is missing, or a label that is none; the message
-                names the line.
+            WrongData: a file is missing, or a label cannot be used; the message names the
+                line.
         """
         places = self.places(rows)
         labelled = self._labelled_rows()
@@ -85,9 +89,9 @@ class ImageList:
         )
 
     def _labelled_rows(self) -> list[int]:
-        """Return the rows of the splits that have labels.
+        """Return the indices of the rows in splits that have labels, ascending.
 
-        One may have none, as the test split of a competition.
+        A split may have no labels, as the test split of a competition.
         """
         labelled = list[int]()
         for rows in self.splits.values():
@@ -98,32 +102,34 @@ class ImageList:
     def places(
         self, rows: Sequence[int], among: Sequence[Path] | None = None
     ) -> list[Path]:
-        """Return the files of some rows: where their paths lead.
+        """Return the image files that some rows name.
 
-        A name that is no such path means the only file below the folder that is called
-        so, as a `Note` says.
+        A cell is a path from the folder of the list. If it leads nowhere, it is taken for
+        the name of a file anywhere below the folder, which a `Note` tells.
 
         Args:
-            rows: which ones.
-            among: the only files that may be meant; None: any.
+            rows: the indices of the rows.
+            among: the only files that a row may name; None: it may name any.
 
         Raises:
-            WrongData: a row names no file, or a name without folder or suffix several;
-                the message names the line.
+            WrongData: a row names no file, or a name that several files have; the message
+                names the line.
         """
         folder = self.path.parent
-        # No path has a zero byte, of which the system would complain.
+        # The system would raise an error of its own for a zero byte.
         cells = [self.files[row].replace("\0", " ") for row in rows]
         files = self._files_at(cells, among)
-        no_paths = [place for place, file in enumerate(files) if file is None]
+        no_paths = [index for index, file in enumerate(files) if file is None]
 
-        if among is None and any("/" not in cells[place] for place in no_paths):
+        # Looking through all folders may take long, so it is done only for bare names.
+        if among is None and any("/" not in cells[index] for index in no_paths):
             among = images_below(folder)
         by_name = _by_name(among or [])
-        for place in no_paths:
-            cell = cells[place]
-            files[place] = self._file_called(cell, by_name, self._where(rows[place]))
+        for index in no_paths:
+            cell = cells[index]
+            files[index] = self._file_called(cell, by_name, self._where(rows[index]))
 
+        # No file is None by now.
         known = [file for file in files if file is not None]
         if no_paths:
             first = no_paths[0]
@@ -140,29 +146,33 @@ class ImageList:
     def _files_at(
         self, cells: Sequence[str], among: Sequence[Path] | None
     ) -> list[Path | None]:
-        """Return the files to which the paths in cells lead; None: there is none."""
+        """Return for each cell the file to which its path leads; None: it leads to none.
+
+        Arguments are those of `places`, with the cells of the rows.
+        """
         paths = [self.path.parent / cell for cell in cells]
         if among is None:
             return [path if path.is_file() else None for path in paths]
 
+        # "a/../b.png" and "b.png" lead to one file.
         allowed = {_plain(path): path for path in among}
         return [allowed.get(_plain(path)) for path in paths]
 
     def _file_called(
         self, cell: str, by_name: dict[str, set[Path]], where: str
     ) -> Path:
-        """Return the only file that is called as a cell says.
+        """Return the only file with the name or the path in a cell.
 
         Args:
-            cell: a name or a path.
-            by_name: the files that may be meant.
+            cell: the name or path.
+            by_name: name -> the files that have it, as `_by_name` returns it.
             where: names the row in errors.
 
         Raises:
-            WrongData: there is none, or there are several.
+            WrongData: there is no such file, or there are several.
         """
         folder = self.path.parent
-        # Windows divides folders by backslashes.
+        # A list from Windows has backslashes between folders.
         name = cell.replace("\\", "/")
         meant = by_name.get(str(_plain(folder / name))) or by_name.get(name, set())
         if len(meant) == 1:
@@ -176,11 +186,12 @@ class ImageList:
         )
 
     def _where(self, row: int) -> str:
+        """Return the name of a row in an error."""
         return f"line {self.lines[row]} of {self.path}"
 
 
 def _by_name(images: Sequence[Path]) -> dict[str, set[Path]]:
-    """Return the images by their paths, names, and names without suffix."""
+    """Return name -> the images that have it: the path, the name, the name without suffix."""
     by_name = dict[str, set[Path]]()
     for image in images:
         for name in (str(_plain(image)), image.name, image.stem):
@@ -189,27 +200,28 @@ def _by_name(images: Sequence[Path]) -> dict[str, set[Path]]:
 
 
 def _plain(path: Path) -> Path:
-    """Return a path without "." and ".." in it."""
+    """Return a path without "." and "..", of which links are not followed."""
     return Path(os.path.normpath(path))
 
 
 def read_list(path: Path, columns: ColumnNames = USUAL) -> ImageList:
-    """Read the list at `path`.
+    """Return the list at `path`.
 
-    It is a CSV file whose first line names the columns, or has one JSON object a line.
-    Labels are whole numbers, or names, which are numbered in alphabetical order.
+    It is a CSV file whose first line names the columns, or a file with a JSON object in each
+    line.
 
     Raises:
-        Problem: it is damaged, has no such column, or a row of another length; the
-            message names the line.
+        Problem: it is damaged, lacks a column, or has a row of another length; the message
+            names the line.
     """
     (_, names), *rows = read_rows(path)
+    # The name of each column -> its cells.
     cells = {name: [row[place] for _, row in rows] for place, name in enumerate(names)}
     about_splits = split_column(names, (columns.image, columns.label))
     telling_splits = saying(_some(cells, about_splits), str(path))
     image, label = columns.find(_other(names, telling_splits), str(path))
     if not telling_splits:
-        # Any column may say splits, whatever it is called.
+        # A column with another name may tell splits too, by what its cells say.
         others = _other(names, (image, label))
         telling_splits = telling(_some(cells, others))
 
@@ -226,21 +238,21 @@ def read_list(path: Path, columns: ColumnNames = USUAL) -> ImageList:
 
 
 def _some(cells: Mapping[str, list[str]], names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the cells of the columns of these names."""
+    """Return the cells of only those columns that have these `names`."""
     return {name: cells[name] for name in names}
 
 
 def _other(names: Iterable[str], taken: Collection[str | None]) -> list[str]:
-    """Return the names but those that are taken."""
+    """Return those names that are not taken."""
     return [name for name in names if name not in taken]
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a list with their lines, the names of the columns first.
+    """Return the rows of a list; the first one holds the names of the columns.
 
     Raises:
-        Problem: it is damaged, holds no rows, or a row of another length; the message
-            names the line.
+        Problem: the list is damaged, holds no rows, or has a row of another length; the
+            message names the line.
     """
     rows = list(rows_of(path))
     if len(rows) < 2:
@@ -259,9 +271,9 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def rows_of(path: Path) -> Iterator[Row]:
-    """Give the rows as `read_rows` returns them, of whatever length.
+    """Yield the rows as `read_rows` returns them, whatever their lengths.
 
-    No more is read than what is asked for.
+    Only as much of the file is read as rows are asked for.
     """
     read = _json_rows if path.suffix.lower() == JSON_LINES else _csv_rows
     with refused(f"{path} is no list in UTF-8", (csv.Error, UnicodeDecodeError)):
@@ -269,7 +281,7 @@ def rows_of(path: Path) -> Iterator[Row]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    """Give the lines of a CSV file that hold something, the names of columns first."""
+    """Yield the rows of a CSV file, the names of the columns first, without empty lines."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         delimiter = _delimiter(path, file.readline())
         file.seek(0)
@@ -280,7 +292,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def _delimiter(path: Path, header: str) -> str:
-    """Return the delimiter of a file with the first line `header`.
+    """Return the delimiter of the file at `path`, whose first line is `header`.
 
     Raises:
         WrongData: it could be one of several.
@@ -299,9 +311,10 @@ def _delimiter(path: Path, header: str) -> str:
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
-    """Give the values of each line, in the order of the first line's keys.
+    """Yield the keys of the first line as names of columns, then the values of each line.
 
-    These keys are the first row.
+    Values come in the order of these keys. The names have the line number 0, since they
+    have no line of their own.
     """
     names: list[str] = []
     with path.open(encoding="utf-8-sig") as file:
@@ -322,5 +335,5 @@ def _json_rows(path: Path) -> Iterator[Row]:
 
 
 def _cell(value: object) -> str:
-    """Return a value of JSON as a cell of a table; empty where there is none."""
+    """Return a value of JSON as the text in a cell; null is an empty cell."""
     return "" if value is None else str(value).strip()

@@ -36,19 +36,19 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     """Return the images of a split in an .npz file.
 
     Arrays are called x_test and y_test, test_images and test_labels, trainX and trainY,
-    ... Where no name has a split in it, such as x and y, or images and labels, the
-    arrays are those of any split.
+    ... Where no name tells a split, such as x and y, or images and labels, the arrays are
+    given as any split that is asked for.
 
     Raises:
         Problem: it is damaged, or has no such arrays; the message lists what it has.
     """
     no_archive = f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged"
-    # NumPy would read an array alone in whole, however large it says it is.
+    # NumPy would read a file that is a single array whole, however large it says it is.
     if not begins_as_zip(path):
         kind = what_it_is(path) or "is no zip archive"
         raise WrongFile(f"{no_archive}: it {kind}")
 
-    # Damage makes zip and NumPy raise whatever they like, and one array has no names.
+    # A damaged file may make zip and NumPy raise anything.
     with refused(no_archive), np.load(path, allow_pickle=False) as archive:
         split, splits = _splits(archive, request, path)
         image, label = request.columns.find(splits[split], str(path))
@@ -69,12 +69,20 @@ def read_npz(path: Path, request: Request) -> TensorImages:
 def _splits(
     archive: Any, request: Request, path: Path
 ) -> tuple[str, dict[str, Arrays]]:
-    """Return the split that is taken, and each split -> its arrays."""
+    """Return which split is taken, and split -> its arrays.
+
+    Args:
+        archive: the opened file.
+        request: the split and the columns that the user asks for.
+        path: the file, for errors.
+    """
     groups = arrays_by_word(archive.files, path)
     if request.columns.label == NONE:
         groups = without_labels(groups)
     split, splits = arrays_of_splits(groups, request, path)
 
+    # Where the user names no labels, `paired` looks by names and lengths which array of
+    # labels belongs to the images.
     if request.columns.label is None:
         lengths = {name: _length(archive, name) for name in all_names(groups)}
         splits[split] = paired(
@@ -84,7 +92,7 @@ def _splits(
 
 
 def _sizes(archive: Any, splits: Mapping[str, Arrays], image: str) -> dict[str, int]:
-    """Return how many images each split has, where their array says it."""
+    """Return split -> the number of its images, where the header of an array tells it."""
     sizes = dict[str, int]()
     for split, arrays in splits.items():
         length = _length(archive, arrays[image]) if image in arrays else None
@@ -117,7 +125,7 @@ def _array(archive: Any, name: str, path: Path) -> Array:
 
 
 def _length(archive: Any, name: str) -> int | None:
-    """Return N of an array (N, ...); None where it does not say it."""
+    """Return N of an array (N, ...); None where its header does not tell it."""
     header = _header(archive, name)
     if header is None:
         return None
@@ -126,9 +134,9 @@ def _length(archive: Any, name: str) -> int | None:
 
 
 def _header(archive: Any, name: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Return shape and type of an array, of which nothing else is read.
+    """Return the shape and type of an array, of which only the header is read.
 
-    None where the member of that name is no .npy file, or does not say it.
+    The answer is None where there is no .npy file of that name, or its header does not tell.
     """
     if f"{name}.npy" not in archive.zip.namelist():
         return None

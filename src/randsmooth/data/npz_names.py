@@ -18,11 +18,9 @@ from randsmooth.notes import Note
 USUAL_IMAGE_NAMES = {name for group in IMAGE_NAMES for name in group}
 USUAL_LABEL_NAMES = {name for group in LABEL_NAMES for name in group}
 
+# The column of each array of a split -> the array's name in the file. The column is the name
+# without the word for the split: {"x": "x_test", "images": "test_images"}.
 Arrays = dict[str, str]
-"""The name of each array of a split in its file, by its name without the split's word.
-
-Of test, "x_test" and "test_images" are called "x" and "images".
-"""
 
 
 def arrays_by_word(names: Iterable[str], path: Path) -> dict[str, Arrays]:
@@ -33,7 +31,7 @@ def arrays_by_word(names: Iterable[str], path: Path) -> dict[str, Arrays]:
         path: the path of the file, for errors.
 
     Raises:
-        WrongData: two arrays of one split are called alike.
+        WrongData: two arrays of one split have the same column.
     """
     groups = dict[str, Arrays]()
     for name in names:
@@ -50,7 +48,7 @@ def arrays_by_word(names: Iterable[str], path: Path) -> dict[str, Arrays]:
 
 
 def without_labels(groups: Mapping[str, Arrays]) -> dict[str, Arrays]:
-    """Return the arrays of each word but those that have usual names for labels."""
+    """Return the arrays of each word, without those that have usual names of labels."""
     others = dict[str, Arrays]()
     for word, arrays in groups.items():
         labels = _labels_in(arrays)
@@ -63,9 +61,9 @@ def without_labels(groups: Mapping[str, Arrays]) -> dict[str, Arrays]:
 def arrays_of_splits(
     groups: Mapping[str, Arrays], request: Request, path: Path
 ) -> tuple[str, dict[str, Arrays]]:
-    """Return the split that is taken, and each split -> its arrays.
+    """Return which split is taken, and split -> its arrays.
 
-    An array that the user names brings its split with it.
+    If the user names arrays by their whole names, the split is that of these names.
 
     Args:
         groups: all arrays, by the word for their split.
@@ -77,7 +75,8 @@ def arrays_of_splits(
     """
     asked = _asked_for(groups, request)
     if not asked:
-        # What is of no split beside others may be the names of classes.
+        # An array without a word for a split, beside others with one, may hold the names of
+        # classes: it is no split.
         of_splits = {word: arrays for word, arrays in groups.items() if word != WHOLE}
         return chosen(of_splits or groups, request.split, path, whole=request.called)
 
@@ -88,7 +87,7 @@ def arrays_of_splits(
 
 
 def _asked_for(groups: Mapping[str, Arrays], request: Request) -> list[str]:
-    """Return the arrays that the user names, in whole: the image, then the label."""
+    """Return the arrays that the user names by their whole names, images before labels."""
     names = all_names(groups)
     columns = (request.columns.image, request.columns.label)
     return [column for column in columns if column is not None and column in names]
@@ -105,12 +104,13 @@ def _of_one_word(
     groups: Mapping[str, Arrays],
     request: Request,
 ) -> tuple[str, dict[str, Arrays]]:
-    """Return the split of arrays whose names say one split, or none.
+    """Return which split is taken, and its arrays, if the names of arrays tell one split.
 
     Args:
-        asked: the names of the arrays.
-        word: for their split; WHOLE: they say none.
-        groups, request: see `arrays_of_splits`.
+        asked: the names of the arrays that the user asks for.
+        word: the word for their split; WHOLE: their names tell no split.
+        groups: as in `arrays_of_splits`.
+        request: as in `arrays_of_splits`.
     """
     if word == WHOLE:
         # Any other array may be the partner, whatever its name says.
@@ -122,7 +122,7 @@ def _of_one_word(
     others = {
         column: name for column, name in groups[word].items() if name not in asked
     }
-    # What the user names keeps its whole name, by which it is looked for.
+    # The user's arrays are looked up by the whole names that the user gave.
     return split, {split: others | {name: name for name in asked}}
 
 
@@ -133,14 +133,20 @@ def _of_two_words(
     request: Request,
     path: Path,
 ) -> tuple[str, dict[str, Arrays]]:
-    """Return the split of an image and a label array whose names say two splits.
+    """Return which split is taken, and its arrays, if two arrays have different words.
 
-    That is fine where neither has a partner of its own, as of "x_test" and "labels".
+    The user may join such arrays if neither has a partner of its own, as "x_test" and
+    "labels".
 
     Args:
-        asked: the names of the two.
-        words: for their splits.
-        groups, request, path: see `arrays_of_splits`.
+        asked: the names of the array of images and of that of labels.
+        words: the words for their splits.
+        groups: as in `arrays_of_splits`.
+        request: as in `arrays_of_splits`.
+        path: as in `arrays_of_splits`.
+
+    Raises:
+        WrongData: one of the two has a partner of its own.
     """
     image_word, label_word = words
     if _labels_in(groups[image_word]) or _images_in(groups[label_word]):
@@ -151,18 +157,19 @@ def _of_two_words(
 
 
 def _word_of(name: str, groups: Mapping[str, Arrays]) -> str:
+    """Return the word for the split of an array."""
     return next(word for word, arrays in groups.items() if name in arrays.values())
 
 
 def _images_in(arrays: Arrays, asked: str | None = None) -> list[str]:
-    """Return the arrays with usual names for images, or the one asked for."""
+    """Return the arrays with usual names of images, or only the one that is asked for."""
     if asked is not None and asked in arrays:
         return [arrays[asked]]
     return [name for column, name in arrays.items() if column in USUAL_IMAGE_NAMES]
 
 
 def _labels_in(arrays: Arrays) -> list[str]:
-    """Return the arrays that have usual names for labels."""
+    """Return the arrays that have usual names of labels."""
     return [name for column, name in arrays.items() if column in USUAL_LABEL_NAMES]
 
 
@@ -173,24 +180,25 @@ def paired(
     lengths: Mapping[str, int | None],
     path: Path,
 ) -> Arrays:
-    """Return the arrays of a split, with labels or images of another word.
+    """Return the arrays of a split, with a partner of another word if it lacks one.
 
-    That is where the split has only the one, such as x_test and y. They are paired,
-    with a `Note`, where no other two arrays of one length could be.
+    A split may have images and no labels, or labels and no images, as with x_test and y.
+    Two arrays are paired, with a `Note`, if they have one length and no other two could be
+    meant.
 
     Args:
         taken: the arrays of the split.
-        asked: the column of the images; None: one with a usual name.
+        asked: the column of the images that the user asks for; None: one with a usual name.
         groups: all arrays of the file, by the word for their split.
-        lengths: N of each array; None where it says none.
-        path: the path of the file.
+        lengths: the name of each array -> its N; None where its header does not tell.
+        path: the path of the file, for errors.
 
     Raises:
-        MissingValue: several could be meant, or none has the same length.
+        MissingValue: several pairs could be meant, or no two arrays have one length.
     """
     own_images = _images_in(taken, asked)
     own_labels = _labels_in(taken)
-    # Both are there, or neither is, which is told where columns are looked for.
+    # With both, nothing is missing. With neither, looking for the columns raises an error.
     if bool(own_images) == bool(own_labels):
         return taken
 
@@ -228,13 +236,13 @@ def paired(
 
 
 def _images_alone(groups: Mapping[str, Arrays]) -> list[str]:
-    """Return the images of words without labels: others have a partner of their own."""
+    """Return the arrays of images that have no labels with the same word."""
     alone = [arrays for arrays in groups.values() if not _labels_in(arrays)]
     return [name for arrays in alone for name in _images_in(arrays)]
 
 
 def _labels_alone(groups: Mapping[str, Arrays]) -> list[str]:
-    """Return the labels of words without images: others have a partner of their own."""
+    """Return the arrays of labels that have no images with the same word."""
     alone = [arrays for arrays in groups.values() if not _images_in(arrays)]
     return [name for arrays in alone for name in _labels_in(arrays)]
 
@@ -245,11 +253,12 @@ def _only_pair(
     """Return the only pair of an image and a label array that can be meant.
 
     Args:
-        pairs: all of one length.
+        pairs: all pairs of images and labels with one length.
         own: the arrays of the split, of which the pair has one.
 
     Returns:
-        None where there is no such pair, or one of its arrays could be of another.
+        The pair; None where there is no such pair, or where one of its arrays is in
+        another pair too.
     """
     with_own = [pair for pair in pairs if not own.isdisjoint(pair)]
     if len(with_own) != 1:
@@ -260,21 +269,23 @@ def _only_pair(
 
 
 def _columns_of(groups: Iterable[Arrays]) -> dict[str, str]:
-    """Return the column of each array by its name; a later group counts."""
+    """Return the name of each array -> its column; the last group that has it counts."""
     return {name: column for arrays in groups for column, name in arrays.items()}
 
 
 def _length(length: int | None) -> str:
+    """Return the length of an array in the words of an error."""
     return "()" if length is None else f"({length})"
 
 
 def _unclear(path: Path, listed: str, *, image: str, label: str) -> MissingValue:
-    """Return the problem of images and labels that do not say that they are a pair.
+    """Return the problem of a file in which it is not clear which labels are whose.
 
     Args:
         path: the path of the file.
-        listed: the arrays that may be meant, with their lengths.
-        image, label: two of them, as an example.
+        listed: the arrays that may be meant, with their lengths, in words.
+        image: one of the arrays of images, for the example in the advice.
+        label: one of the arrays of labels, for the same.
     """
     return MissingValue(
         f"{path} does not say which labels are those of which images, of {listed}",

@@ -18,13 +18,13 @@ def read_image(
 ) -> Tensor:
     """Return one image file in the form that is certified: (C, H, W) float32 in [0, 1].
 
-    As in data sets, the first frame of an animation is read, and pixels are taken as
-    they are stored, without the rotation that EXIF data may ask for, unless the spec
-    converts images.
+    As in data sets, the first frame of an animation is read. Where the spec converts
+    images (`DatasetSpec.convert`), the image is turned upright as its EXIF data say; where
+    it does not, pixels are taken as they are stored.
 
     Args:
         path: the path of the file.
-        spec: what form is asked for.
+        spec: the data set, whose form of images is asked for.
         called: the name for the file in errors; None: its path.
 
     Raises:
@@ -54,19 +54,21 @@ def read_picture(
 ) -> tuple[Tensor, str]:
     """Return a picture of any size, in the form that is certified.
 
-    What is like the images of the data set is read as by `read_image`. Any other
-    picture is turned upright and scaled as `spec` says, else until it covers H x W;
-    then its centre is cut, and turned grey where `spec` is grey.
+    A picture in the form of the data set's images is read as by `read_image`. Any other
+    picture is turned upright, and scaled as `spec` says, or else until it covers H x W.
+    Then its centre is cut out, and turned grey where the data set is grey.
 
     Args:
-        path, spec, called: see `read_image`.
+        path: the path of the file.
+        spec: the data set, whose form of images is asked for.
+        called: the name for the file in errors; None: its path.
 
     Returns:
-        x (C, H, W) float32 in [0, 1], and how it came to that size, in words; these
-        are empty where it had it already.
+        x (C, H, W) float32 in [0, 1], and in words what was done to the picture; these are
+        empty where nothing was done.
 
     Raises:
-        Problem: in the cases of `read_image`, but for the size and for colours.
+        Problem: in the cases of `read_image`, except that any size and colours are taken.
 
     Example:
         >>> import tempfile
@@ -88,12 +90,14 @@ crop 8, grey)')
 
     try:
         x = read_image(path, spec, called=called)
+    # Its size or its colours are not those of the data set. A picture that cannot be read
+    # at all fails here again.
     except Problem:
         x = _read_fitted(path, spec, fit, called)
 
     larger = fit.scaled(before)
-    happened = {"resize": larger != before, "crop": larger != (height, width)}
-    steps = [f"{name} {size}" for name, size in fit.words().items() if happened[name]]
+    was_done = {"resize": larger != before, "crop": larger != (height, width)}
+    steps = [f"{name} {size}" for name, size in fit.words().items() if was_done[name]]
     turned_grey = channels == 1 and picture.mode not in GREY
     if not steps:
         return x, "turned grey before any noise" if turned_grey else ""
@@ -109,17 +113,18 @@ crop 8, grey)')
 def _covering(before: Sides, spec: DatasetSpec) -> Fit:
     """Return how a picture of height and width `before` is brought to the spec's size.
 
-    It is scaled as the spec says, else so that it just covers that size.
+    It is scaled as the spec says, or else so that it just covers that size.
     """
     _, height, width = spec.shape
     if spec.fitting is not None:
-        return Fit(spec.fitting.resize, (height, width))
+        return Fit(resize=spec.fitting.resize, crop=(height, width))
 
     shorter = min(before)
-    # The shorter side that makes each side as long as needed, rounded up.
+    # How long the shorter side must become so that the height suffices, and so that the
+    # width does: -(-a // b) is a / b rounded up.
     for_height = -(-height * shorter // before[0])
     for_width = -(-width * shorter // before[1])
-    return Fit(max(for_height, for_width), (height, width))
+    return Fit(resize=max(for_height, for_width), crop=(height, width))
 
 
 def _read_fitted(
@@ -130,8 +135,9 @@ def _read_fitted(
     if channels != 1:
         return read_image(path, replace(spec, fit=fit, convert=True), called=called)
 
+    # A data set of grey images refuses pictures in colour, so it is read in colour first.
     in_colour = replace(spec, fit=fit, convert=True, shape=(3, height, width))
     x = read_image(path, in_colour, called=called)
     grey: Tensor = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None]
-    # Grey images of 8 bits hold whole numbers.
+    # Images of the data set have 8 bits, so grey values are rounded to whole numbers.
     return grey.round() / 255.0

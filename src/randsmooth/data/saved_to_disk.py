@@ -1,6 +1,6 @@
 """Folders that `save_to_disk` of the library `datasets` wrote.
 
-They are read here, for that library opens whatever they name.
+They are read by this module, since the library itself would open whatever they name.
 """
 
 import struct
@@ -20,11 +20,11 @@ STATE_FILE = "state.json"
 SPLITS_FILE = "dataset_dict.json"
 INFO_FILE = "dataset_info.json"
 
-# The end of a stream of Arrow's, without which it may be cut short.
+# The last bytes of a whole stream of Arrow.
 END = b"\xff\xff\xff\xff\0\0\0\0"
 
-# Kinds of columns that hold what they say. All others (images, sounds, videos, ...) may
-# name a file or an address, which their decoder would open or fetch.
+# Kinds of columns that hold their values themselves. All others (images, sounds, videos, ...)
+# may name a file or an address, which their decoder would open or fetch.
 PLAIN_COLUMNS = {
     "Value",
     "ClassLabel",
@@ -37,16 +37,17 @@ PLAIN_COLUMNS = {
     "Array5D",
 }
 
-# Places of fields in the tables of Arrow's flatbuffers (format/Message.fbs).
+# The numbers of fields in tables of Arrow's flatbuffers (format/Message.fbs).
 HEADER_OF_MESSAGE = 2
 COMPRESSION_OF_BATCH = 3
 BATCH_OF_DICTIONARY = 1
 
 
 class Rows:
-    """Rows of a data set that was read from a folder.
+    """The rows of a data set that was read from a folder.
 
-    What their decoder raises of a damaged one becomes an error that names it.
+    A damaged row may make its decoder raise anything. Here that becomes a Problem which
+    names the row.
     """
 
     def __init__(self, rows: Any, name: str) -> None:
@@ -69,9 +70,9 @@ def is_saved(folder: Path) -> bool:
 def from_disk(folder: Path) -> Any:
     """Return the Dataset or DatasetDict in a folder that `save_to_disk` wrote.
 
-    None of its columns is decoded. All of an Arrow file is validated before anything of
-    it is used: damage would end the process. What lies outside of the folder is neither
-    opened nor fetched.
+    No column is decoded. An Arrow file is validated as a whole before any of it is used,
+    since a damaged one could end the process. Nothing outside of the folder is opened or
+    fetched.
 
     Raises:
         Problem: the library is missing, or the folder is damaged or names a file
@@ -91,7 +92,12 @@ def from_disk(folder: Path) -> Any:
 
 
 def _split(folder: Path, datasets: Any) -> Any:
-    """Return the Dataset in a folder; `datasets` is the library."""
+    """Return the Dataset in a folder.
+
+    Args:
+        folder: the folder of one split.
+        datasets: the library.
+    """
     tables = [_table(path) for path in _arrow_files(folder)]
     table = pa.concat_tables(tables)
     described = _settings(folder / INFO_FILE).get("features")
@@ -106,7 +112,7 @@ def _split(folder: Path, datasets: Any) -> Any:
 def _arrow_files(folder: Path) -> list[Path]:
     """Return the files that hold the rows of a split, as its state names them."""
     state = _settings(folder / STATE_FILE)
-    # Of datasets before 2.0: the rows come in another order than in the files.
+    # `datasets` before 2.0 may keep the order of the rows in files of its own.
     if state.get("_indices_data_files"):
         raise WrongData(
             f"{folder} keeps an order of rows beside its files",
@@ -125,7 +131,7 @@ def _arrow_files(folder: Path) -> list[Path]:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """Return the object in a file of JSON."""
+    """Return the object in a file of JSON, key -> value."""
     settings = parse_json(read_file(path), path)
     if not isinstance(settings, dict):
         raise WrongData(
@@ -149,13 +155,18 @@ def _inside(folder: Path, name: Any) -> Path:
 
 
 def _is_plain_name(name: str) -> bool:
+    """Return whether a name leads nowhere else on any system."""
     if name in ("", ".", ".."):
         return False
     return not any(character in name for character in "/\\:\0")
 
 
 def _undecoded(features: Any) -> Any:
-    """Return the description of columns, with decoders off."""
+    """Return a description of columns in which all decoders are switched off.
+
+    Args:
+        features: the description of all columns, or of a part of one.
+    """
     if isinstance(features, list):
         return [_undecoded(part) for part in features]
     if not isinstance(features, dict):
@@ -169,9 +180,9 @@ def _undecoded(features: Any) -> Any:
 
 
 def _table(path: Path) -> pa.Table:
-    """Return the table in a file of Arrow, mapped into memory and valid.
+    """Return the table in a file of Arrow, mapped into memory, once it was found valid.
 
-    It comes without its metadata, which describe columns anew.
+    Its metadata are dropped: they describe the columns too, with decoders on.
     """
     # A pipe may have no end.
     if not path.is_file():
@@ -199,10 +210,7 @@ def _check_whole(file: pa.MemoryMappedFile, path: Path) -> None:
 
 
 def _check_not_packed(file: pa.MemoryMappedFile, path: Path) -> None:
-    """Raise WrongData where numbers are compressed.
-
-    A small file could then fill the memory.
-    """
+    """Raise WrongData where a file holds compressed numbers: it could fill the memory."""
     for message in _messages(file):
         if _is_packed(message):
             raise WrongData(
@@ -212,7 +220,7 @@ def _check_not_packed(file: pa.MemoryMappedFile, path: Path) -> None:
 
 
 def _messages(file: pa.MemoryMappedFile) -> Iterator[pa.ipc.Message]:
-    """Give the messages of a stream."""
+    """Yield the messages of a stream."""
     file.seek(0)
     reader = pa.ipc.MessageReader.open_stream(file)
     while True:
@@ -225,12 +233,14 @@ def _messages(file: pa.MemoryMappedFile) -> Iterator[pa.ipc.Message]:
 def _is_packed(message: pa.ipc.Message) -> bool:
     """Return whether the numbers in a message are compressed.
 
-    Arrow says so only in the flatbuffer that heads the message: a table, in which the
-    header of the batch of rows, or of the dictionary that holds one, is a table, too.
+    Only the flatbuffer at the head of the message tells it. The flatbuffer is a table. One
+    of its fields is another table, for a batch of rows; or one for a dictionary, in which
+    the table for a batch lies.
     """
     if message.type not in ("record batch", "dictionary"):
         return False
     raw = message.metadata.to_pybytes()
+    # A flatbuffer begins with the distance to its first table.
     root = _follow(raw, 0)
     batch = _follow(raw, _field(raw, root, HEADER_OF_MESSAGE))
     if message.type == "dictionary":
@@ -239,22 +249,28 @@ def _is_packed(message: pa.ipc.Message) -> bool:
 
 
 def _follow(raw: bytes, place: int) -> int:
-    """Return where a table begins whose distance is stored at `place`."""
+    """Return the position of a table; its distance from `place` is stored there."""
     (distance,) = struct.unpack_from("<I", raw, place)
     return place + int(distance)
 
 
 def _field(raw: bytes, table: int, number: int) -> int:
-    """Return where a field of a table is stored; 0 where it has its default.
+    """Return the position of a field of a table; 0 where the field has its default.
 
-    A table begins with the distance back to a list, which says its own length, that of
-    the table, and then where each field lies.
+    A table begins with the distance back to a list of numbers of 16 bits: the length of the
+    list, the length of the table, and for each field its offset in the table.
+
+    Args:
+        raw: the flatbuffer.
+        table: the position of the table.
+        number: the number of the field.
     """
     (back,) = struct.unpack_from("<i", raw, table)
     fields = table - back
     (length,) = struct.unpack_from("<H", raw, fields)
+    # Two lengths come before the offsets.
     entry = 4 + 2 * number
-    # A list that is too short for a field says nothing of it.
+    # The list may end before a field that has its default.
     if entry >= length:
         return 0
     (offset,) = struct.unpack_from("<H", raw, fields + entry)

@@ -1,4 +1,4 @@
-"""The columns of a table that say which split each row is of."""
+"""The columns of a table that tell the split of each row."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,17 +13,17 @@ from randsmooth.documents import shown
 from randsmooth.errors import WrongData
 from randsmooth.notes import Note
 
-# Names of such columns, in small letters, which have other meanings, too.
+# Names of columns, in small letters, that may be about splits, or about something else.
 PERHAPS_ABOUT_SPLITS = {"set", "subset", "usage", "phase", "fold", "stage"}
-# Words in the names of columns that are about nothing else.
+# Words in the names of columns that are about splits and nothing else.
 SURELY_ABOUT_SPLITS = {"split", "splits", "partition"}
 
 # Cells that say nothing, in small letters.
 EMPTY = {"", "none", "nan", "<na>"}
-# What a column such as "is_train" says of a row, in small letters.
+# The cells of a column such as "is_train", in small letters.
 YES = {"1", "1.0", "true", "yes", "t", "y"}
 NO = {"0", "0.0", "false", "no", "f", "n"}
-# The split of the rows that are not of the one that such a column asks about.
+# The split about which such a column asks -> the split of rows with a cell in NO.
 OTHER = {"train": "test", "test": "train"}
 
 
@@ -44,19 +44,22 @@ def split_column(names: Iterable[str], taken: Iterable[str | None]) -> list[str]
 
 
 def _is_about_splits(column: str) -> bool:
+    """Return whether the name of a column may be about splits."""
     if column.casefold() in PERHAPS_ABOUT_SPLITS or _asked_split(column):
         return True
     return _is_surely_about_splits(column)
 
 
 def _is_surely_about_splits(column: str) -> bool:
+    """Return whether the name of a column is about splits and nothing else."""
     return not SURELY_ABOUT_SPLITS.isdisjoint(small_parts(column))
 
 
 def _asked_split(column: str) -> str | None:
-    """Return the split of which a column says yes or no, by its name ("is_train").
+    """Return the split about which a column asks by its name, as "is_train" does.
 
-    "is_valid" asks more than that: whether a row can be used at all.
+    "is_valid" is no such column: it may ask whether a row can be used at all. So the answer
+    is "train", "test" or None.
     """
     first, *others = small_parts(column) or [""]
     split = split_of("_".join(others)) if first == "is" else None
@@ -64,9 +67,12 @@ def _asked_split(column: str) -> str | None:
 
 
 def telling(columns: Mapping[str, Sequence[object]]) -> list[str]:
-    """Return those of the `columns` that say splits by their cells, however called.
+    """Return those columns whose cells tell splits, whatever the columns are called.
 
-    Each cell is a word for a split, and there are rows for training and others.
+    Every cell is a word for a split, some of them for training and some for another split.
+
+    Args:
+        columns: the name of each column -> its cells.
 
     Example:
         >>> telling({"mode": ["train", "test"], "vehicle": ["train", "bus"]})
@@ -81,9 +87,7 @@ def telling(columns: Mapping[str, Sequence[object]]) -> list[str]:
 
 
 def saying(columns: Mapping[str, Sequence[object]], source: str) -> list[str]:
-    """Return those of the `columns` that say splits.
-
-    Arguments and errors are those of `rows_of_splits`.
+    """Return those columns that tell splits; arguments and errors as in `rows_of_splits`.
 
     Example:
         >>> saying({"set": ["train", "test"], "stage": ["early", "late"]}, "a.csv")
@@ -99,17 +103,17 @@ def saying(columns: Mapping[str, Sequence[object]], source: str) -> list[str]:
 def rows_of_splits(
     columns: Mapping[str, Sequence[object]], source: str
 ) -> dict[str, list[int]]:
-    """Return the data's own name of each split -> its rows, as columns say them.
+    """Return the data's own name of each split -> the indices of its rows.
 
     Args:
-        columns: name -> the cells of a column whose name is about splits.
+        columns: the name of each column that may be about splits -> its cells.
         source: names the table in errors.
 
     Returns:
-        WHOLE alone where the columns say nothing.
+        The only name WHOLE, with all rows, where the columns tell no splits.
 
     Raises:
-        WrongData: a cell is no word for a split, or two columns say different things.
+        WrongData: a cell is no word for a split, or two columns tell different splits.
 
     Example:
         >>> rows_of_splits({"split": ["train", "TEST", "train"]}, "a.csv")
@@ -137,11 +141,16 @@ def rows_of_splits(
 
 
 def _says_splits(column: str, rows: Mapping[str, list[int]], source: str) -> bool:
-    """Return whether the words of a column, with their rows, are words for splits.
+    """Return whether the words in a column are words for splits.
+
+    Args:
+        column: the name of the column.
+        rows: word -> the indices of its rows.
+        source: names the table in errors.
 
     Raises:
-        WrongData: some of them are and others are not; or none is, and the name of the
-            column has no other meaning.
+        WrongData: some words are for splits and others are not; or none is, and the name
+            of the column can be about nothing else.
     """
     other_words = [word for word in rows if split_or_short(word) is None]
     if not other_words:
@@ -159,9 +168,9 @@ def _says_splits(column: str, rows: Mapping[str, list[int]], source: str) -> boo
 
 
 def _rows_of_words(column: str, cells: Sequence[object]) -> dict[str, list[int]]:
-    """Return each word in a column -> its rows; empty cells are left out.
+    """Return each word in a column -> the indices of its rows, without empty cells.
 
-    Where the column asks about a split, yes and no become the names of two splits.
+    If the column asks about a split ("is_train"), the splits stand in place of yes and no.
     """
     rows = dict[str, list[int]]()
     for row, cell in enumerate(cells):
@@ -174,16 +183,24 @@ def _rows_of_words(column: str, cells: Sequence[object]) -> dict[str, list[int]]
         return rows
 
     rows_of_split = dict[str, list[int]]()
-    for word, places in rows.items():
+    for word, rows_of_word in rows.items():
         split = asked if word.casefold() in YES else OTHER[asked]
-        rows_of_split[split] = sorted([*rows_of_split.get(split, []), *places])
+        # Several words, such as "1" and "yes", may mean one split.
+        rows_of_split[split] = sorted([*rows_of_split.get(split, []), *rows_of_word])
     return rows_of_split
 
 
 def _tell_empty(
     column: str, cells: Sequence[object], rows: Mapping[str, Sequence[int]], source: str
 ) -> None:
-    """Give a `Note` of the rows that are in no split."""
+    """Give a `Note` of the rows whose cells are empty, so that they are in no split.
+
+    Args:
+        column: the name of the column.
+        cells: its cells.
+        rows: split -> the indices of its rows.
+        source: names the table.
+    """
     in_a_split = {row for places in rows.values() for row in places}
     left_out = [row for row in range(len(cells)) if row not in in_a_split]
     if not left_out:

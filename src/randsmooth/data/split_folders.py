@@ -1,4 +1,4 @@
-"""Folders of a user's own: with splits in them or without, of any kind of files."""
+"""A user's folders, of any kind of files, with splits in them or without."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,17 +24,17 @@ from randsmooth.notes import Note
 
 
 def splits_in(folder: Path) -> dict[str, list[Path]]:
-    """Return the name of each split in a folder -> its files, or only its folder.
+    """Return the name of each split in a folder -> its Parquet or tar files, or its folder.
 
-    Files are Parquet or tar files. What lies beside the splits is told in a `Note`.
+    There is no split where nothing is called like one. A `Note` tells what lies beside the
+    splits.
 
     Raises:
-        WrongData: one folder is called like a split, and others that hold images are
-            not.
+        WrongData: a single folder is called like a split, beside other folders of images.
     """
     images, folders = scan(folder)
     paths = {path.name: [path] for path in folders if split_of(path.name)}
-    # Shards of a data set of the hub lie in data/.
+    # A data set of the hub has its shards in data/.
     paths |= _split_files(folder) or _split_files(folder / "data")
     if not paths:
         # A word for a split may stand beside another word, as in seg_train, seg_test.
@@ -54,10 +54,10 @@ def _split_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def within_itself(folder: Path) -> Path:
-    """Return the folder of class folders that lies in one of its own name.
+    """Return the folder within `folder` that has the same name, if nothing else is there.
 
-    Archives are often unpacked so. It is `folder` itself, unless this holds only
-    another of its name, in which there are folders and no images.
+    Archives are often unpacked to photos/photos/. The inner folder must hold folders, and no
+    images. In any other case, the answer is `folder` itself.
 
     Example:
         >>> import tempfile
@@ -89,15 +89,17 @@ def _tell_beside_splits(
     """Give a `Note` of what lies beside the splits in a folder.
 
     Args:
-        folder: the folder that holds them.
-        splits: the files or the folder of each.
-        images: image files in the folder.
-        folders: folders in it, splits and others.
+        folder: the folder that holds the splits.
+        splits: the name of each split -> its files or its folder.
+        images: the image files in the folder.
+        folders: the folders in it, those of splits and others.
 
     Raises:
-        WrongData: there is but one split, a folder: it may be a class as the others.
+        WrongData: the only split is a folder beside other folders of images: all of them
+            may be classes.
     """
     used = {path for paths in splits.values() for path in paths}
+    # Each folder that is no split -> the images in it.
     below = {path: images_below(path) for path in folders if path not in used}
     filled = [path for path, images_of in below.items() if images_of]
     if filled and len(used) == 1 and used <= set(folders):
@@ -113,7 +115,7 @@ def _tell_beside_splits(
         *images,
         *(image for images_of in below.values() for image in images_of),
     ]
-    _tell_images(folder, left_out, "its splits")
+    _tell_images(folder, left_out, beside="its splits")
     _tell_left_out(folder, used)
 
 
@@ -123,7 +125,7 @@ def _tell_images(folder: Path, left_out: Sequence[Path], beside: str) -> None:
     Args:
         folder: the folder that holds them.
         left_out: the images.
-        beside: what they lie beside.
+        beside: what is read instead of them, in words.
     """
     if not left_out:
         return
@@ -150,13 +152,13 @@ def open_files(
     """Return a split by its files, or by its folder of class folders or of images.
 
     Args:
-        files: the files of the split, Parquet or tar files; or only its folder.
-        train: the files of the training split; its folder has every class, and a test
-            folder may lack some.
+        files: the Parquet or tar files of the split, or its folder alone.
+        train: the same of the training split, whose folder has all classes. The folder of
+            another split may lack some.
         columns: the columns that hold images and labels.
 
     Raises:
-        Problem: they cannot be used.
+        Problem: the files or the folder cannot be used.
     """
     first = files[0]
     if first.suffix == TAR and not first.is_dir():
@@ -195,12 +197,12 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]
         columns: the columns that hold images and labels.
 
     Returns:
-        The name of each split, as what is in the files says, -> its images; WHOLE alone
-        where nothing is said.
+        The name of each split, as the files tell it, -> its images; the only name WHOLE
+        means that they tell no splits.
 
     Raises:
-        Problem: there are none, or images beside folders of images, or one folder that
-            may be a class or not.
+        Problem: there are no images, there are images beside folders of images, or all
+            images lie in one folder that may be no class.
     """
     parquets = [
         path
@@ -217,7 +219,7 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]
     if parquets or tars:
         files = sorted(parquets or tars)
         _tell_left_out(folder, files)
-        _tell_images(folder, images_below(folder), files[0].name)
+        _tell_images(folder, images_below(folder), beside=files[0].name)
         if parquets:
             return parquet_splits(files, columns)
         return tar_splits(files, columns)

@@ -4,21 +4,22 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# In place of a word: the data say nothing of splits.
+# Stands in place of the name of a split where data have no splits.
 WHOLE = ""
 
-# What data call their splits, in small letters.
+# Split -> the words by which data name it, in small letters.
 WORDS = {
     "train": ("train", "training", "trn", "trainval"),
     "validation": ("validation", "valid", "val", "dev", "eval", "evaluation"),
     "test": ("test", "testing", "tst"),
 }
-# Words that are too short to be sure of: a folder of such a name may be a class.
+# Words so short that they may mean something else: a folder of such a name may be a class.
 SHORT_WORDS = {"tr": "train", "va": "validation", "te": "test"}
 SPLIT_OF_WORD = {word: split for split, words in WORDS.items() for word in words}
 LONGEST_WORD_FIRST = sorted([*SPLIT_OF_WORD, *SHORT_WORDS], key=len, reverse=True)
 
-# What stands beside the word for a split, as in "training_set" and "val2017".
+# Words that say nothing beside the word for a split, as in "training_set". A year says
+# nothing either, as in "val2017".
 FILLERS = {
     "set",
     "split",
@@ -56,11 +57,11 @@ def small_parts(name: str) -> list[str]:
 
 
 def split_of_word(word: str, *, short: bool = False) -> str | None:
-    """Return the split that one word is for; None where it is another word.
+    """Return the split that a single word names; None for any other word.
 
     Args:
-        word: also with "set" at its end, as "testset".
-        short: whether "tr", "va" and "te" count, too.
+        word: the word, which may end in "set", as "testset" does.
+        short: whether SHORT_WORDS count too.
     """
     word = word.casefold()
     if short and word in SHORT_WORDS:
@@ -71,11 +72,11 @@ def split_of_word(word: str, *, short: bool = False) -> str | None:
 
 
 def split_of(name: str, *, short: bool = False) -> str | None:
-    """Return the split that `name` says, with nothing else in it; else None.
+    """Return the split that `name` means, if it says nothing else; None if it does.
 
     Args:
-        name: the name of a folder or a split, or a cell of a column of splits.
-        short: whether "tr", "va" and "te" count, too.
+        name: the name of a folder or of a split, or a cell of a column about splits.
+        short: whether SHORT_WORDS count too.
 
     Example:
         >>> split_of("Training_set"), split_of("val2017"), split_of("trains")
@@ -92,12 +93,12 @@ def split_of(name: str, *, short: bool = False) -> str | None:
 
 
 def split_or_short(name: str) -> str | None:
-    """Return the split that `name` says, by a short word too."""
+    """Return the split that `name` means, as `split_of` does with SHORT_WORDS."""
     return split_of(name, short=True)
 
 
 def split_in(stem: str) -> str | None:
-    """Return the split that the name of a file has in it; None: none, or two.
+    """Return the split that occurs in the name of a file; None: none does, or several do.
 
     Example:
         >>> split_in("cifar10-test-000"), split_in("part-000")
@@ -108,7 +109,7 @@ def split_in(stem: str) -> str | None:
 
 
 def split_of_path(path: Path) -> str | None:
-    """Return the split that a folder or file says by its own name; None: none.
+    """Return the split that a folder or file is by its own name; None: it names no split.
 
     Example:
         >>> split_of_path(Path("photos/val")), split_of_path(Path("digits-train.npz"))
@@ -118,9 +119,9 @@ def split_of_path(path: Path) -> str | None:
 
 
 def splits_beside(names: Iterable[str]) -> list[str]:
-    """Return the names that say splits of one thing, by a word beside another word.
+    """Return those names that mean splits of one thing, as seg_train and seg_test do.
 
-    At least two of them must have the same other words, and name different splits.
+    At least two of them must have the same other words, and mean different splits.
 
     Example:
         >>> splits_beside(["seg_train", "seg_test", "seg_pred"])
@@ -179,11 +180,16 @@ def array_parts(name: str, columns: Iterable[str]) -> tuple[str, str]:
 def _unglued(part: str, columns: set[str]) -> tuple[str, str]:
     """Return the word for a split and the column in one part of an array's name.
 
-    Either is empty where the part does not have it.
+    The two may be glued together, as in "xtest". Either is empty where the part lacks it.
+
+    Args:
+        part: a part of the name, as `parts_of_name` returns it.
+        columns: usual names of columns, in small letters.
     """
     small = part.casefold()
     if split_of_word(small, short=True):
         return small, ""
+    # The longest word that fits counts.
     for word in LONGEST_WORD_FIRST:
         if small.startswith(word) and small.removeprefix(word) in columns:
             return word, part[len(word) :]

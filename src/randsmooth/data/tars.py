@@ -1,4 +1,4 @@
-"""WebDataset tar files of images, which are read where they lie."""
+"""WebDataset tar files of images, which are read without being unpacked."""
 
 import tarfile
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ LABEL_EXTENSIONS = ("cls", "label")
 # The most bytes of a part that holds a label.
 MOST_LABEL_BYTES = 2**16
 
-# The bytes at the end of every tar file; all of them are 0.
+# How many bytes at the end of every tar file are 0.
 END_BYTES = 1024
 
 
 class _Part(NamedTuple):
-    """Where the bytes of a part of a sample lie."""
+    """Where the bytes of a part of a sample lie: `size` bytes of a shard from `offset` on."""
 
     shard: Path
     offset: int
@@ -40,7 +40,7 @@ class _Part(NamedTuple):
             return file.read(self.size)
 
 
-# The parts of a sample by their extensions, in small letters.
+# The extension of each part of a sample, in small letters -> the part.
 _Parts = dict[str, _Part]
 
 
@@ -48,10 +48,10 @@ class _Sample(NamedTuple):
     """A sample of a tar file.
 
     Attributes:
-        key: what the names of its parts share.
-        image: where its image lies.
+        key: the beginning that the names of its parts share, such as train/0001.
+        image: the part that is its image.
         label: the text of its label; empty where it has none.
-        name: the name for it.
+        name: the name for it in errors.
     """
 
     key: str
@@ -61,7 +61,11 @@ class _Sample(NamedTuple):
 
 
 def read_tars(shards: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded:
-    """Return the samples of tar files of one split; errors as of `tar_splits`."""
+    """Return the samples in tar files of one split.
+
+    Raises:
+        Problem: in the cases of `tar_splits`.
+    """
     return _encoded(_read(shards, columns), str(shards[0]))
 
 
@@ -79,13 +83,13 @@ def tar_splits(
         columns: the extensions of images and labels.
 
     Returns:
-        The folder of each split in the files -> its samples; WHOLE alone where no
-        folder is called like a split.
+        The folder of each split in the files -> its samples; the only name WHOLE means
+        that no folder is called like a split.
 
     Raises:
-        Problem: a shard that is damaged or compressed, a part that occurs twice, a
-            member that is no file, or a sample without an image or, where others have
-            one, without a label; the message names it.
+        Problem: a shard is damaged or compressed, a part occurs twice, a member is no
+            file, a sample has no image, or only some samples have a label; the message
+            names the shard or the sample.
     """
     samples_of_split = dict[str, list[_Sample]]()
     for sample in _read(shards, columns):
@@ -94,6 +98,7 @@ def tar_splits(
         samples_of_split.setdefault(name, []).append(sample)
 
     source = str(shards[0])
+    # Samples outside of the folders of splits belong to none.
     if WHOLE in samples_of_split and len(samples_of_split) > 1:
         left_out = samples_of_split.pop(WHOLE)
         note = Note(
@@ -109,7 +114,7 @@ def tar_splits(
 
 
 def _read(shards: Sequence[Path], columns: ColumnNames) -> list[_Sample]:
-    """Return the samples of tar files."""
+    """Return the samples in tar files, in order; at least one."""
     samples = list[_Sample]()
     for shard in shards:
         for key, parts in _parts_of_samples(shard).items():
@@ -130,7 +135,11 @@ def _read(shards: Sequence[Path], columns: ColumnNames) -> list[_Sample]:
 
 
 def _encoded(samples: Sequence[_Sample], source: str) -> Encoded:
-    """Return samples as a split; a `Note` says where folders may be classes."""
+    """Return samples as a split.
+
+    A `Note` tells where they lie in several folders, which may be classes, and have no
+    labels.
+    """
     names = [sample.name for sample in samples]
     cells = [sample.label for sample in samples]
     labels, classes = from_texts(
@@ -157,7 +166,7 @@ def _encoded(samples: Sequence[_Sample], source: str) -> Encoded:
 
 
 def _parts_of_samples(shard: Path) -> dict[str, _Parts]:
-    """Return the samples of a shard: what the names of its parts share -> these parts.
+    """Return the key of each sample in a shard -> its parts.
 
     Folders and hidden files are left out.
     """
@@ -167,7 +176,7 @@ def _parts_of_samples(shard: Path) -> dict[str, _Parts]:
         f"{shard} cannot be read as a tar file: fetch it again, or unpack it if it is "
         "compressed"
     )
-    # "r:" takes no compressed file, of which no member could be read by itself.
+    # "r:" refuses compressed files, in which a member cannot be read by itself.
     with damaged, tarfile.open(shard, "r:") as archive:
         length = shard.stat().st_size
         for member in archive:
@@ -183,6 +192,7 @@ def _parts_of_samples(shard: Path) -> dict[str, _Parts]:
 
 
 def _is_hidden(name: PurePosixPath) -> bool:
+    """Return whether a system or a program put a member there, by a part of its path."""
     return any(is_system(part) for part in name.parts if part != ".")
 
 
@@ -212,7 +222,7 @@ def _check_member(member: tarfile.TarInfo, shard: Path, length: int) -> None:
 def _check_end(shard: Path, length: int) -> None:
     """Raise WrongFile where a shard is cut short between two members.
 
-    Python's reader takes it for a whole one.
+    Python's reader would take it for a whole shard.
     """
     end = _Part(shard, max(0, length - END_BYTES), END_BYTES)
     if any(end.read()):
@@ -224,7 +234,7 @@ def _image(parts: _Parts, asked: str | None, where: str) -> _Part:
 
     Args:
         parts: the parts of the sample.
-        asked: its extension, where the user gives one.
+        asked: the extension of images that the user gives; None: the user gives none.
         where: names the sample in errors.
 
     Raises:
@@ -254,7 +264,11 @@ def _is_of_image(extension: str) -> bool:
 def _label(parts: _Parts, asked: str | None, where: str) -> str:
     """Return the text of the label; empty where there is none.
 
-    Arguments are those of `_image`.
+    Arguments are those of `_image`, with the extension of labels.
+
+    Raises:
+        WrongData: there is no part with the extension that the user gives, or a label is
+            too long.
     """
     extension = asked
     if extension is None:
@@ -273,4 +287,5 @@ def _label(parts: _Parts, asked: str | None, where: str) -> str:
 
 
 def _listed(parts: _Parts) -> str:
+    """Return the extensions of all parts, for an error."""
     return shown(", ".join(f".{extension}" for extension in parts))

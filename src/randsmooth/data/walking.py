@@ -11,7 +11,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import WrongData
 from randsmooth.notes import Note
 
-# Of the image files that are looked for in folders and tar files.
+# The suffixes of image files, in small letters.
 SUFFIXES = {
     ".png",
     ".apng",
@@ -32,7 +32,7 @@ SUFFIXES = {
     ".avif",
 }
 
-# How an image file begins that has no suffix.
+# The first bytes of an image file, by which one without a suffix is known.
 BEGINNINGS = (
     b"\x89PNG\r\n\x1a\n",
     b"\xff\xd8\xff",
@@ -49,8 +49,8 @@ WEBP = (b"RIFF", b"WEBP")
 # The bytes that are read of a file: as many as the longest of these beginnings has.
 BEGINNING_BYTES = 12
 
-# What systems and programs put beside data, in small letters; and all whose names begin
-# with a point.
+# Names, in small letters, of what systems and programs put beside data. Names that begin with
+# a point are such too.
 SYSTEM_FOLDERS = {
     "__macosx",
     "@eadir",
@@ -62,15 +62,15 @@ SYSTEM_FOLDERS = {
 }
 SYSTEM_FILES = {"thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r"}
 
-# How the names of files begin that describe data, in small letters.
+# The beginnings, in small letters, of the names of files that describe data.
 ABOUT_DATA = ("readme", "license", "licence", "citation", "dataset_info")
 
-# The number of suffixes of left-out files that are listed.
+# The most suffixes of left-out files that a note lists.
 SUFFIXES_LISTED = 4
 
 
 class LeftOut:
-    """What lies in a folder and is not read.
+    """A count of the files in a folder that are not read.
 
     Example:
         >>> left_out = LeftOut(Path("photos"))
@@ -84,7 +84,7 @@ class LeftOut:
 
         Args:
             root: the folder.
-            read: files that are not left out, although they are no images.
+            read: files that are read although they are no images.
         """
         self.root = root
         self.read = set(read)
@@ -101,7 +101,7 @@ class LeftOut:
 
     @property
     def note(self) -> Note | None:
-        """How many files of which kinds, and where the first is; None: none."""
+        """A `Note` of how many files there are of which kinds; None: there are none."""
         if self.first is None:
             return None
         return Note(
@@ -113,7 +113,7 @@ class LeftOut:
         )
 
     def tell(self) -> None:
-        """Give a `Note` of it, where there is something."""
+        """Give the note, if files were left out."""
         note = self.note
         if note is not None:
             tell(note)
@@ -135,7 +135,8 @@ def scan(
     """Return the image files and the folders in `folder`, each in alphabetical order.
 
     Args:
-        folder: is not gone down into; of one that is not there, both lists are empty.
+        folder: the folder, whose own folders are not opened. If it is missing, both lists
+            are empty.
         left_out: counts the other files.
 
     Raises:
@@ -164,12 +165,14 @@ def scan(
 
 
 def _is_called_like_image(name: str) -> bool:
+    """Return whether a name has a suffix of image files."""
+
     _, point, ending = name.rpartition(".")
     return f"{point}{ending.lower()}" in SUFFIXES
 
 
 def _check_is_file(entry: os.DirEntry[str]) -> None:
-    """Raise WrongData where something called like an image is none.
+    """Raise WrongData where something is called like an image and is no file.
 
     It could be a folder, a pipe that never ends, or a link to nothing or to itself.
     """
@@ -190,6 +193,7 @@ def _in_order(folder: Path, names: list[str]) -> list[Path]:
 
 
 def _begins_as_image(path: Path) -> bool:
+    """Return whether the first bytes of a file are those of an image."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -206,7 +210,7 @@ def images_below(
         folder: the folder to begin with. A folder to which several links lead is read
             once.
         left_out: counts the other files.
-        in_class: whether `folder` is that of one class.
+        in_class: whether `folder` is a class folder, in which splits are refused.
 
     Raises:
         WrongData: in the cases of `scan`; or a folder in that of a class is called like
@@ -217,16 +221,17 @@ def images_below(
     seen = set[tuple[int, int]]()
     waiting = [folder]
     while waiting:
-        place = waiting.pop()
-        if not place.is_dir():
+        current = waiting.pop()
+        if not current.is_dir():
             continue
-        status = place.stat()
+        # Links may lead to a folder twice, or in a circle.
+        status = current.stat()
         identity = (status.st_dev, status.st_ino)
         if identity in seen:
             continue
         seen.add(identity)
 
-        images, folders = scan(place, left_out)
+        images, folders = scan(current, left_out)
         if in_class:
             _check_no_split(folder, folders)
         paths += images
