@@ -229,14 +229,26 @@ def test_zeros_beyond_the_largest_radius_count_for_nothing(tmp_path: Path) -> No
     }  # out of reach: 1.906 is the most
     figures = {"accuracy@0": 40.0, "accuracy@0.5": 39.0, "accuracy@1": 41.0} | zeros
     row = PaperRow(
-        "acr", "cifar10", 0.5, "gaussian", "", "acr/gaussian", figures, images=10
+        paper="acr",
+        dataset="cifar10",
+        sigma=0.5,
+        method="gaussian",
+        setting="",
+        preset="acr/gaussian",
+        figures=figures,
+        decimals=dict.fromkeys(figures, 1),
+        images=10,
     )
     (finding,) = findings(compare_cells([row], [found]))
     assert (
         "differs in 2 of 3 cells: the released log is not the run of the table"
         in finding
     )  # 2 of 7 told nothing
-    wide_apart = replace(row, figures=figures | {"accuracy@2": 3.0})
+    wide_apart = replace(
+        row,
+        figures=figures | {"accuracy@2": 3.0},
+        decimals=row.decimals | {"accuracy@2": 1},
+    )
     assert (
         "3 of 4 cells" in findings(compare_cells([wide_apart], [found]))[0]
     )  # the paper says otherwise: that is told

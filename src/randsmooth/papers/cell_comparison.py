@@ -16,21 +16,24 @@ from randsmooth.papers.published_values import ACCURACY
 from randsmooth.papers.rows import PaperRow, named
 from randsmooth.report.grouping import gathered
 
-# Decimal digits of our figures where the paper prints none.
+# Metric -> the decimals that our figures have at least; the second number holds for all
+# other metrics.
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}
 DIGITS_OF_OTHERS = 1
-# Added before a figure is rounded: the float of 64.65 lies a little below it, and shall
-# be printed as 64.7. Differences of the printed rounding are allowed as much more.
+# Errors of floating point are below this. It is added before a figure is rounded, since
+# the float of 64.65 lies a little below 64.65 and shall be printed as 64.7. A difference
+# may exceed the rounding of the printed figure by as much.
 FLOAT_TOLERANCE = 1e-9
-# A run is another one where at least this share of its informative cells differs.
+# A released log is of another run than the row where at least this share of the
+# informative cells differs.
 ANOTHER_RUN_SHARE = 0.5
-# The level of the interval for figures that are measured on other images.
+# The level of the interval of chance, for figures that are measured on other images.
 CHANCE_LEVEL = 0.99
 
 # The heading of the column with the number of images.
 IMAGES = "images"
 
-# The names of the lines of a row.
+# The names of the lines that a row of a paper has in a table for people.
 PAPER = "paper"
 HERE = "here"
 DIFFERENCE = "difference"
@@ -38,19 +41,22 @@ DIFFERENCE = "difference"
 
 @dataclass(frozen=True)
 class CellAgreement:
-    """How well the certificates of a row agree with the figures that the paper prints.
+    """How well certificates agree with the figures that a paper prints in one row.
+
+    "Our" figures, here and below, are those that follow from the certificates.
 
     Attributes:
         row: the row of the paper.
         file: the certificates.
-        here: metric -> the figure of the certificates.
+        here: metric -> our figure.
         differences: metric -> our figure minus the paper's, for each informative cell
             (see `informative`).
         unexplained: the differences that neither rounding nor, on other images, chance
             explains.
-        same_images: whether both figures are measured on equally many images.
-        mean_error: the mean |difference| in units of the printed rounding; 0 where no
-            cell is informative.
+        same_images: whether the number of images is the paper's; True as well for a
+            row of which the paper prints no figures.
+        mean_error: the mean of |difference| / (rounding error of the printed figure);
+            0 where no cell is informative.
     """
 
     row: PaperRow
@@ -84,9 +90,10 @@ def agreement_of(
     """Compare the figures of certificates with those of a row.
 
     Args:
-        columns: the metrics; by default those that the row has.
+        columns: the metrics whose figures are computed; by default those of which the
+            paper prints a figure in the row.
     """
-    # A paper that prints no number of images is taken to have ours.
+    # A row without published figures has no number of images, and nothing to compare.
     same_images = row.images in (None, len(file.table))
     here = figures(file, tuple(row.figures) if columns is None else columns)
     differences = {}
@@ -98,6 +105,7 @@ def agreement_of(
         difference = value - row.figures[metric]
         differences[metric] = difference
         errors.append(abs(difference) / rounding(row, metric))
+        # On the paper's own images, our figure is the only one that chance allows.
         interval = (value, value)
         if not same_images:
             interval = _chance_interval(row, file, metric, value)
@@ -115,9 +123,12 @@ def agreement_of(
 
 
 def figures(file: CertificateFile, columns: Sequence[str]) -> dict[str, float]:
-    """Return the value of each metric that certificates determine.
+    """Return metric -> figure for those of the metrics that certificates determine.
 
-    Accuracy is in percent.
+    They determine ACR and certified accuracy, which is in percent.
+
+    Args:
+        columns: the metrics.
     """
     values = {}
     if "acr" in columns:
@@ -130,58 +141,63 @@ def figures(file: CertificateFile, columns: Sequence[str]) -> dict[str, float]:
 
 
 def _certified_radii(file: CertificateFile) -> NDArray[np.float64]:
-    """Return (N,) radii, 0 where the class is wrong."""
+    """Return the (N,) radii, 0 for an image whose class is wrong or abstained from."""
     return np.asarray(file.table.radius * file.table.correct, np.float64)
 
 
 def _radius(metric: str) -> float:
-    """Return the radius at which a metric is a certified accuracy."""
+    """Return 0.25 for "accuracy@0.25": the radius of a metric of certified accuracy."""
     return float(metric.removeprefix(ACCURACY))
 
 
 def informative(row: PaperRow, file: CertificateFile, metric: str) -> bool:
-    """Return whether a cell could differ.
+    """Return whether our figure could differ from the one that the row prints.
 
-    It could not where the paper prints 0 at a radius that cannot be certified.
+    It could not where the paper prints an accuracy of 0 at a radius that is farther than
+    any that the samples of the certificates can prove: ours is 0 there, too.
     """
-    if not metric.startswith(ACCURACY) or row.figures.get(metric) != 0.0:
+    if not metric.startswith(ACCURACY) or row.figures[metric] != 0.0:
         return True
     return _radius(metric) <= metrics.farthest(file.table)
 
 
 def rounding(row: PaperRow, metric: str) -> float:
-    """Return the rounding error of a printed figure: half a unit of its last digit."""
-    return float(0.5 * 10.0 ** -row.decimals.get(metric, digits(metric)))
+    """Return the most that rounding changed a printed figure: half its last digit."""
+    return float(0.5 * 10.0 ** -row.decimals[metric])
 
 
 def digits(metric: str) -> int:
-    """Return how many decimals our figures have at least."""
+    """Return how many decimals our figures of a metric have at least."""
     return DIGITS.get(metric, DIGITS_OF_OTHERS)
 
 
 def _chance_interval(
     row: PaperRow, file: CertificateFile, metric: str, here: float
 ) -> tuple[float, float]:
-    """Return the interval within which the figure may lie on other images, by chance.
+    """Return the interval within which our figure may lie on other images, by chance.
 
     It lies around our figure, and is as wide as the smaller number of images makes it.
 
     Args:
+        row: a row that was measured on another number of images than the certificates.
         here: our figure.
     """
-    fewer = min(len(file.table), row.images or 0)
+    assert row.images is not None, "only a row of so many images can have other images"
+    fewer_images = min(len(file.table), row.images)
     if metric == "acr":
         spread = float(_certified_radii(file).std())
         z = float(special.ndtri(0.5 + CHANCE_LEVEL / 2.0))
-        half_width = z * spread / math.sqrt(fewer)
+        half_width = z * spread / math.sqrt(fewer_images)
         return here - half_width, here + half_width
-    # The other metrics are accuracies: the interval is that of the one which was
+
+    # The other metrics are accuracies. The interval is that of whichever accuracy was
     # measured on fewer images, moved so that it lies around ours.
     measured_on_fewer = here
-    if fewer != len(file.table):
+    if row.images == fewer_images:
         measured_on_fewer = row.figures[metric]
-    count = fewer * measured_on_fewer / 100.0
-    low, high = share_interval(count, fewer, level=CHANCE_LEVEL)
+    right_images = fewer_images * measured_on_fewer / 100.0
+    low, high = share_interval(right_images, fewer_images, level=CHANCE_LEVEL)
+    # Errors of floating point may put an end on the wrong side of the accuracy.
     below = min(100.0 * float(low) - measured_on_fewer, 0.0)
     above = max(100.0 * float(high) - measured_on_fewer, 0.0)
     return here + below, here + above
@@ -191,7 +207,9 @@ def _is_rounded_into(interval: tuple[float, float], row: PaperRow, metric: str) 
     """Return whether rounding a figure of the interval may give the printed one."""
     low, high = interval
     printed = row.figures[metric]
-    return max(low - printed, printed - high) <= rounding(row, metric) + FLOAT_TOLERANCE
+    # It is negative where the printed figure lies within the interval.
+    distance = max(low - printed, printed - high)
+    return distance <= rounding(row, metric) + FLOAT_TOLERANCE
 
 
 # Why certificates are not enough to fill a row; rows of the first lack the least.
@@ -215,11 +233,11 @@ class CellComparison:
 
     Attributes:
         rows: the rows of the paper.
-        metrics: the columns.
-        agreements: the agreement of each row with its certificates; None where there
-            are no certificates.
-        other_figures: for each row, our figures that do not follow from certificates,
-            such as seconds; empty where no row has any.
+        metrics: the metrics, in the order of their columns.
+        agreements: the agreement of each row with its certificates; None for a row
+            without certificates.
+        other_figures: for each row, metric -> our figure, of the metrics that do not
+            follow from certificates, such as "seconds"; empty where no row has any.
     """
 
     rows: tuple[PaperRow, ...]
@@ -229,14 +247,15 @@ class CellComparison:
 
     @property
     def ours(self) -> list[dict[str, float]]:
-        """Our figures of each row, by metric."""
+        """Return metric -> our figure for each row, from certificates and otherwise."""
         other_figures: Sequence[dict[str, float]] = self.other_figures
         if not other_figures:
             other_figures = [{} for _ in self.rows]
-        figures = []
+        figures_of_rows = []
         for agreement, others in zip(self.agreements, other_figures, strict=True):
-            figures.append(others if agreement is None else agreement.here | others)
-        return figures
+            of_certificates = {} if agreement is None else agreement.here
+            figures_of_rows.append(of_certificates | others)
+        return figures_of_rows
 
     @property
     def of_printed_runs(self) -> list[CellAgreement]:
@@ -252,15 +271,15 @@ class CellComparison:
 
     @property
     def compared(self) -> int:
-        """Return how many informative cells the rows `of_printed_runs` have."""
+        """Return the number of informative cells in the rows `of_printed_runs`."""
         return sum(len(agreement.differences) for agreement in self.of_printed_runs)
 
     @property
     def explained(self) -> int:
         """Return how many of the `compared` cells are as printed.
 
-        Differences by rounding count as none. So do those by chance where the numbers
-        of images differ.
+        So is a cell whose difference rounding explains or, where the numbers of images
+        differ, rounding and chance.
         """
         unexplained = sum(
             len(agreement.unexplained) for agreement in self.of_printed_runs
@@ -295,7 +314,8 @@ def compare_cells(
 
     Args:
         files: the certificates of each row, None where there are none.
-        other_figures: the attribute of `CellComparison` with this name.
+        other_figures: for each row, our figures that do not follow from certificates;
+            by default no row has any.
     """
     columns = list(dict.fromkeys(metric for row in rows for metric in row.figures))
     if not columns:
@@ -309,7 +329,7 @@ def compare_cells(
 
 
 def _usual_columns(files: Sequence[CertificateFile]) -> list[str]:
-    """Return the metrics that are shown where the paper prints none."""
+    """Return the metrics that are shown of rows of which the paper prints no figures."""
     columns = ["acr"]
     if files:
         radii = metrics.usual_radii([file.table for file in files])
@@ -318,31 +338,33 @@ def _usual_columns(files: Sequence[CertificateFile]) -> list[str]:
 
 
 def findings(table: CellComparison) -> list[str]:
-    """Return a sentence for each row that differs by more than rounding explains.
+    """Return a sentence for each row with an unexplained difference.
 
-    One more for each pair of numbers of images names the rows that the paper measured
-    on the one number and we on the other.
+    Further sentences name the rows for which our number of images is not the paper's:
+    one sentence for each pair of such numbers.
     """
     agreements = [item for item in table.agreements if item is not None]
     sentences = [
         _finding(agreement) for agreement in agreements if agreement.unexplained
     ]
     rows_of_images = gathered(
-        ((agreement.row.images or 0, len(agreement.file.table)), agreement.row)
+        ((agreement.row.images, len(agreement.file.table)), agreement.row)
         for agreement in agreements
         if not agreement.same_images
     )
+    # The star is the one that `wide` puts beside our number of images.
     for (theirs, ours), rows in rows_of_images.items():
         sentences.append(
             f"{named(rows)}: {ours:,}* images here, {theirs:,} in the paper, "
-            "so that some of the difference is chance: a cell is said to differ where "
-            "rounding and a 99% interval for the smaller number do not explain it"
+            "so that some of the difference is chance; a cell counts as differing where "
+            f"rounding and a {CHANCE_LEVEL:.0%} interval for the smaller number "
+            "do not explain it"
         )
     return sentences
 
 
 def _finding(agreement: CellAgreement) -> str:
-    """Say which cells of a row differ."""
+    """Return the sentence on the cells of a row with an unexplained difference."""
     row = agreement.row
     count = f"{len(agreement.unexplained)} of {len(agreement.differences)} cells"
     sentence = f"{named([row])} differs in {count}"
@@ -352,43 +374,41 @@ def _finding(agreement: CellAgreement) -> str:
         sentence += ": the released log is not the run of the table"
     cells = []
     for metric, difference in agreement.unexplained.items():
-        places = max(digits(metric), row.decimals.get(metric, 0))
-        cells.append(f"{title(metric)} {difference + FLOAT_TOLERANCE:+.{places}f}")
+        cells.append(f"{title(metric)} {_cell(difference, metric, row, DIFFERENCE)}")
     return f"{sentence} ({', '.join(cells)})"
 
 
 def title(metric: str) -> str:
-    """Return the heading of a metric's column."""
+    """Return the heading of a metric's column; the radius for a certified accuracy."""
     return "ACR" if metric == "acr" else metric.removeprefix(ACCURACY)
 
 
 def wide(table: CellComparison) -> pd.DataFrame:
     """Return the comparison for a person to read, figures as text.
 
-    A row has up to three lines: paper, here, difference.
+    A row of the paper has up to three lines: PAPER, HERE and DIFFERENCE.
     """
     several_datasets = len({row.dataset for row in table.rows}) > 1
     lines = []
     compared_rows = zip(table.rows, table.agreements, table.ours, strict=True)
     for row, agreement, ours in compared_rows:
         name = f"{row.name}, {row.dataset}" if several_datasets else row.name
-        sigma = "" if math.isnan(row.sigma) else f"{row.sigma:g}"
-        # The first line of a row alone says what it is.
-        heading = {"sigma": sigma, "method": name}
+        heading = [f"{row.sigma:g}", name]
         images = _image_words(row, agreement)
         for line, values in _lines_of(row, ours, table.metrics).items():
-            cells = {
-                title(metric): _cell(values.get(metric), metric, row, line)
-                for metric in table.metrics
-            }
-            lines.append(heading | {"": line, IMAGES: images.get(line, "")} | cells)
-            heading = {"sigma": "", "method": ""}
+            cells = [
+                _cell(values.get(metric), metric, row, line) for metric in table.metrics
+            ]
+            lines.append([*heading, line, images.get(line, ""), *cells])
+            # Only the first line of a row says which row it is.
+            heading = ["", ""]
+    # The column of PAPER, HERE and DIFFERENCE needs no heading.
     columns = ["sigma", "method", "", IMAGES, *map(title, table.metrics)]
-    return pd.DataFrame(lines, columns=columns, dtype=str).fillna("")
+    return pd.DataFrame(lines, columns=columns, dtype=str)
 
 
 def _image_words(row: PaperRow, agreement: CellAgreement | None) -> dict[str, str]:
-    """Count the images of each line, with a star where ours differ from the paper's."""
+    """Return line -> its number of images, with a star where ours is not the paper's."""
     words = {}
     if row.images is not None:
         words[PAPER] = f"{row.images:,}"
@@ -401,7 +421,7 @@ def _image_words(row: PaperRow, agreement: CellAgreement | None) -> dict[str, st
 def _lines_of(
     row: PaperRow, ours: Mapping[str, float], columns: Sequence[str]
 ) -> dict[str, Mapping[str, float]]:
-    """Return the figures of each line of a row, without lines that have none."""
+    """Return line -> its figures by metric, without the lines that have no figures."""
     differences = {
         metric: ours[metric] - row.figures[metric]
         for metric in columns
@@ -436,7 +456,7 @@ def _cell(value: float | None, metric: str, row: PaperRow, line: str) -> str:
 
 
 def tidy(table: CellComparison) -> pd.DataFrame:
-    """Return the comparison for programs: one row per cell, at full precision."""
+    """Return the comparison for programs: one line per cell, at full precision."""
     lines: list[dict[str, object]] = []
     compared_rows = zip(table.rows, table.agreements, table.ours, strict=True)
     for row, agreement, ours in compared_rows:
@@ -456,6 +476,7 @@ def tidy(table: CellComparison) -> pd.DataFrame:
         "file",
         "explained",
     ]
+    # These types have an empty value, which a cell without certificates needs.
     return pd.DataFrame(lines, columns=columns).astype(
         {"published_images": "Int64", "images": "Int64", "explained": "boolean"}
     )
@@ -467,8 +488,10 @@ def _tidy_cell(
     agreement: CellAgreement | None,
     ours: Mapping[str, float],
 ) -> dict[str, object]:
+    """Return one line of `tidy`."""
     published = row.figures.get(metric, math.nan)
     here = ours.get(metric, math.nan)
+    # It stays None where there is nothing to compare.
     explained = None
     if agreement is not None and metric in agreement.differences:
         explained = metric not in agreement.unexplained

@@ -1,6 +1,6 @@
-"""What each thing that can be used stands on: methods, rules, data sets, networks, parts.
+"""Which papers are to be cited for each method, rule, data set, network and part.
 
-The keys are those of references.bib.
+They are named by their keys in references.bib.
 """
 
 import re
@@ -11,15 +11,17 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Need:
-    """The papers behind things of one kind.
+    """The papers to cite for some things of one kind.
 
     Attributes:
-        kind: the kind of the things.
+        kind: the kind of the things, such as "training method".
         names: the names of the things.
-        keys: the keys of the papers; none where nothing has to be cited.
-        family: a pattern for the whole names of a family of architectures; empty where
-            `names` has them all.
-        reason: the reason for which a part is cited.
+        keys: the keys of the papers; empty for things of our own, for which nothing has
+            to be cited.
+        family: a pattern that matches the whole names of a family of architectures;
+            empty where `names` has them all.
+        reason: the words for what a part is cited for, since the name of a part does
+            not tell; empty for things of other kinds.
     """
 
     kind: str
@@ -29,7 +31,7 @@ class Need:
     reason: str = ""
 
     def covers(self, name: str) -> bool:
-        """Return whether a thing of this kind is meant."""
+        """Return whether the thing of this kind with this name is among them."""
         if self.family and re.fullmatch(self.family, name):
             return True
         return name in self.names
@@ -156,6 +158,7 @@ NEEDS: tuple[Need, ...] = (
     Need("architecture", (), ("zhang2017beyond",), family=r"dncnn-\d+x\d+"),
     Need("architecture", ("small-cnn",), ()),
 )
+# Each kind once, in the order of their first needs.
 KINDS = tuple(dict.fromkeys(need.kind for need in NEEDS))
 
 
@@ -164,7 +167,8 @@ class Use(NamedTuple):
 
     Attributes:
         kind: one of KINDS.
-        name: the name of the thing; those of other packages and of users occur too.
+        name: the name of the thing. It may be one of another package or of a user, for
+            which NEEDS has no entry.
     """
 
     kind: str
@@ -172,7 +176,7 @@ class Use(NamedTuple):
 
     @property
     def need(self) -> Need | None:
-        """Return the papers behind it; None where there is no entry for it."""
+        """Return the entry of NEEDS for the thing; None where there is none."""
         for need in NEEDS:
             if need.kind == self.kind and need.covers(self.name):
                 return need
@@ -180,10 +184,11 @@ class Use(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Return whether there is an entry for it."""
+        """Return whether NEEDS has an entry for the thing."""
         return self.need is not None
 
     def __str__(self) -> str:
+        """Return the thing in words, as what a paper is cited for."""
         need = self.need
         if need is not None and need.reason:
             return need.reason
@@ -191,7 +196,10 @@ class Use(NamedTuple):
 
 
 def names_to_cite() -> Iterator[str]:
-    """Return the names by which things can be asked for, without families."""
+    """Yield the names that a message may suggest for a misspelt one.
+
+    Architectures are left out: most have no names here but patterns.
+    """
     for need in NEEDS:
         if need.kind != "architecture":
             yield from need.names

@@ -1,4 +1,4 @@
-"""The cells of the papers' tables that certificates fill, of one table or of all."""
+"""Which rows of the papers' tables the certificates in a folder fill."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES
 from randsmooth.report.grouping import gathered
 
-# Kinds of certificates that a sentence lists; further ones are left out.
+# The most kinds of certificates that a sentence lists; of the others it gives the number.
 MOST_KINDS = 12
 
 
@@ -44,7 +44,7 @@ class TableCoverage:
 
     @property
     def filled(self) -> list[PaperRow]:
-        """Return the rows with certificates of the printed run."""
+        """Return the rows with certificates that may be of the printed run."""
         return [agreement.row for agreement in self.cells.of_printed_runs]
 
     @property
@@ -63,13 +63,14 @@ class TableCoverage:
 
 @dataclass(frozen=True)
 class Survey:
-    """The cells that a folder fills, of all tables.
+    """How far the certificates of a folder fill the tables of the papers.
 
     Attributes:
-        tables: the coverage of each table of the papers.
+        tables: the coverage of each table that certificates can fill.
         files: all certificates of the folder whose data set, sigma and method are
             known.
-        unused: the certificates that fit no row of a table.
+        unused: those of `files` that are shown in no table: they fit no row, or another
+            file fits better.
         skipped: a sentence for each reason for which files could not be used.
 
     Example:
@@ -77,8 +78,8 @@ class Survey:
         >>> Path("logs/cifar10-sigma0.5").mkdir(parents=True, exist_ok=True)
         >>> log = "logs/cifar10-sigma0.5/gaussian.tsv"
         >>> write_tsv(from_radii([0.0, 1.906, 1.906]), log)
-        >>> found = survey("logs")
-        >>> len(found.files), len(found.unused)
+        >>> result = survey("logs")
+        >>> len(result.files), len(result.unused)
         (1, 0)
     """
 
@@ -93,10 +94,10 @@ class Survey:
         return [table for table in self.tables if any(table.cells.agreements)]
 
     def frame(self) -> pd.DataFrame:
-        """Return every cell of these tables: the paper's figure and ours.
+        """Return every cell of the tables `drawn`: the paper's figure and ours.
 
-        Columns are as in `tidy`, with `object` before them; `explained` is None where
-        there is nothing to compare.
+        The first column, "object", is the name of the table. The others are those of
+        `cell_comparison.tidy`.
         """
         parts = [
             tidy(table.cells).assign(object=table.object.name) for table in self.drawn
@@ -118,8 +119,7 @@ def survey(source: Path | str) -> Survey:
         >>> Path("logs/cifar10-sigma0.5").mkdir(parents=True, exist_ok=True)
         >>> log = "logs/cifar10-sigma0.5/gaussian.tsv"
         >>> write_tsv(from_radii([0.0, 1.906, 1.906]), log)
-        >>> found = survey("logs")
-        >>> [table.object.name for table in found.drawn]
+        >>> [table.object.name for table in survey("logs").drawn]
         ['acr/table2', 'acr/table3', 'macer/table1', 'cat-rs/table2']
     """
     scan = scan_folder(Path(source))
@@ -128,34 +128,38 @@ def survey(source: Path | str) -> Survey:
         for thing in OBJECTS
         if is_filled_table(thing)
     )
+    # Files are compared by identity: two may hold equal certificates.
     used = {
         id(agreement.file)
         for table in tables
         for agreement in table.cells.agreements
         if agreement is not None
     }
-    unused = tuple(found for found in scan.found if id(found) not in used)
+    unused = tuple(file for file in scan.found if id(file) not in used)
     return Survey(tables, scan.found, unused, scan.skipped)
 
 
 def _compared(thing: PaperObject, scan: FolderScan, folder: Path) -> CellComparison:
     """Compare the rows of a table with the certificates that a scan found."""
-    rows = thing.rows()
-    evidence = evidence_of(thing, rows, scan.found, SCALES["paper"], folder)
+    # The scale "paper" looks for certificates on the data sets of the paper itself.
+    evidence = evidence_of(
+        thing, thing.rows(), files=scan.found, scale=SCALES["paper"], folder=folder
+    )
     return compared(evidence)
 
 
 def is_filled_table(thing: PaperObject) -> bool:
-    """Return whether it is a table with cells that certificates fill."""
+    """Return whether an object is a table with figures that follow from certificates."""
     is_table = "/table" in thing.name and not thing.needs_models
     return is_table and any(row.figures for row in thing.rows())
 
 
-def kinds(files: Sequence[CertificateFile]) -> str:
-    """Name the kinds of certificates, most frequent first.
+def kinds_in_words(files: Sequence[CertificateFile]) -> str:
+    """Return the methods and data sets of files in words, the most frequent pair first.
 
-    As in `smoothadv on cifar10 (37), gaussian on imagenet (7)`.
+    The number of files stands in brackets: `smoothadv on cifar10 (37), gaussian on
+    imagenet (7)`.
     """
-    counts = Counter(f"{found.method} on {found.dataset}" for found in files)
+    counts = Counter(f"{file.method} on {file.dataset}" for file in files)
     listed = [f"{kind} ({count:,})" for kind, count in counts.most_common()]
-    return names_of(listed, MOST_KINDS)
+    return names_of(listed, most=MOST_KINDS)

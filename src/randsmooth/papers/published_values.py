@@ -12,14 +12,16 @@ from randsmooth.errors import unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-# The name of certified accuracy at a radius begins so; the radius follows.
+# The metric of certified accuracy at a radius begins so, as in "accuracy@0.25".
 ACCURACY = "accuracy@"
 
 
 class Printed(NamedTuple):
-    """One number that a paper prints.
+    """One number that a paper prints, and where it stands.
 
-    All are texts, as printed; see `published` for what each means.
+    All fields are texts, as published.csv has them; `published` says what each means.
+    The value has as many significant digits as the paper prints. Shares are in percent,
+    also where the paper prints fractions.
     """
 
     paper: str
@@ -37,11 +39,11 @@ def published(paper: str | None = None, object: str | None = None) -> pd.DataFra
     """Return the numbers that `paper` prints in `object`; by default all numbers.
 
     Returns:
-        One row per cell, in the order of print. Texts: paper, object, version (the text
-        it was read in), dataset, method, setting, metric ("acr", "accuracy@0.25" for
-        certified accuracy in percent at an L2 radius, "seconds" of an epoch, "hours" of
-        a training run, ...). Numbers: sigma, NaN where a cell has none, and value.
-        Shares that a paper prints as fractions are given in percent.
+        One row per number, in the order of print. Texts: paper, object, version (of the
+        paper's text, in which the number was read), dataset, method, setting (empty for
+        a main row), metric ("acr", "accuracy@0.25" for certified accuracy in percent at
+        an L2 radius, "seconds" of an epoch, "hours" of a training run, ...). Floats:
+        sigma and value. Shares that a paper prints as fractions are given in percent.
 
     Raises:
         Problem: no such paper, or no such object in it.
@@ -53,37 +55,36 @@ def published(paper: str | None = None, object: str | None = None) -> pd.DataFra
         >>> float(acr["gaussian"]), float(acr["amplify"])
         (0.562, 0.76)
     """
+    # `cells`, in the same module, does without pandas, which takes long to import.
     import pandas as pd
 
     table = pd.DataFrame(cells(paper, object), columns=list(Printed._fields), dtype=str)
-    return table.assign(
-        sigma=pd.to_numeric(table["sigma"]),
-        value=pd.to_numeric(table["value"]).astype(float),
-    )
+    return table.astype({"sigma": float, "value": float})
 
 
 def cells(paper: str | None = None, object: str | None = None) -> list[Printed]:
-    """Return the cells of `published` as texts.
+    """Return the numbers of `published` with all fields as texts.
 
-    The number of digits printed bounds the rounding error. The cells are read without
-    pandas so that a list of what the papers show costs little.
+    Only a text keeps the number of digits printed, which bounds the rounding error. They
+    are read without pandas, so that a list of what the papers show costs little.
 
     Raises:
         Problem: no such paper, or no such object in it.
     """
-    of_paper = [cell for cell in _all_cells() if paper in (None, cell.paper)]
-    if not of_paper:
+    cells_of_paper = [cell for cell in _all_cells() if paper in (None, cell.paper)]
+    if not cells_of_paper:
         raise unknown("paper", str(paper), {cell.paper for cell in _all_cells()})
-    of_object = [cell for cell in of_paper if object in (None, cell.object)]
-    if not of_object:
+    cells_of_object = [cell for cell in cells_of_paper if object in (None, cell.object)]
+    if not cells_of_object:
         kind = "object" if paper is None else f"object of {paper}"
-        raise unknown(kind, str(object), {cell.object for cell in of_paper})
-    return of_object
+        raise unknown(kind, str(object), {cell.object for cell in cells_of_paper})
+    return cells_of_object
 
 
 # Cached, since each object of a paper asks for its rows several times.
 @cache
 def _all_cells() -> tuple[Printed, ...]:
+    """Read published.csv, whose columns are the fields of `Printed`."""
     path = resources.files("randsmooth.papers").joinpath("published.csv")
     with path.open() as file:
         return tuple(Printed(**row) for row in csv.DictReader(file))

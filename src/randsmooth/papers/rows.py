@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 
 from randsmooth.papers.published_values import ACCURACY, Printed, cells
 
-# How many images figures rest on: those of the released logs. MACER's text does not say:
-# it is the default of its code.
+# Paper -> the number of images on which its figures are measured. For "acr" and "cat-rs"
+# it is that of the released logs. MACER's text names none: 500 is the default of its
+# code.
 IMAGES = {"acr": 10_000, "cat-rs": 10_000, "macer": 500}
-# CAT-RS's ablations on CIFAR-10 rest on 500 images (section 4.3).
+# The tables, as (paper, object), whose figures are measured on 500 images instead: the
+# ablations of CAT-RS on CIFAR-10 (section 4.3).
 OF_500_IMAGES = (
     ("cat-rs", "table3"),
     ("cat-rs", "table5"),
@@ -16,24 +18,27 @@ OF_500_IMAGES = (
     ("cat-rs", "table7"),
 )
 
-# Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the
-# preset of that run. Table 3 of Sun et al. repeats the Gaussian row of CAT-RS's table 2
-# (m = 1) at sigma 0.5, all nine figures of it.
+# Rows that print the figures of another paper's run: (paper, object, dataset, sigma,
+# method) -> the preset of that run. Table 3 of Sun et al. repeats the Gaussian row of
+# CAT-RS's table 2 (m = 1) at sigma 0.5, all nine figures of it.
 REPEATED = {("acr", "table3", "cifar10", "0.5", "gaussian"): "cat-rs/gaussian"}
 
 
 @dataclass(frozen=True)
 class PaperRow:
-    """One model of a published table.
+    """One row of a published table: a model and its figures.
 
     Attributes:
         paper: "acr", "macer" or "cat-rs".
-        setting: the setting that an ablation changes; empty for a main row.
+        dataset, sigma, method: the data set, noise level and method of training.
+        setting: the setting that an ablation changes, such as "E_t=50"; empty for a
+            main row.
         preset: the preset that trains the model.
-        figures: metric -> published value.
+        figures: metric -> published value; empty for a model of which the paper prints
+            no figures.
         decimals: metric -> number of decimals printed.
-        images: the number of images that the figures are measured on; None where
-            neither text nor code says.
+        images: the number of images on which the figures are measured; None for a
+            model of which the paper prints no figures.
 
     Example:
         >>> row = PaperRow("acr", "cifar10", 0.5, "amplify", "E_t=50", "acr/amplify/E_t=50")
@@ -58,7 +63,7 @@ class PaperRow:
 
     @property
     def accuracy(self) -> dict[float, float]:
-        """Radius -> published certified accuracy in percent."""
+        """Return radius -> published certified accuracy in percent."""
         return {
             float(metric.removeprefix(ACCURACY)): value
             for metric, value in self.figures.items()
@@ -67,16 +72,14 @@ class PaperRow:
 
 
 def rows_of(paper: str, object: str) -> list[PaperRow]:
-    """Return the rows of a published object in the paper's order.
-
-    They are of the first version of the text, where two differ.
+    """Return the rows of a published table or figure in the paper's order.
 
     Args:
         paper: "acr", "macer" or "cat-rs".
         object: the name of a table or figure, such as "table2".
 
     Raises:
-        Problem: no such object.
+        Problem: no such paper, or no such object in it.
 
     Example:
         >>> row = rows_of("acr", "table2")[7]
@@ -85,18 +88,16 @@ def rows_of(paper: str, object: str) -> list[PaperRow]:
         >>> row.figures["acr"], row.figures["accuracy@1"]
         (0.562, 23.7)
     """
-    printed = cells(paper, object)
     cells_of_row: dict[tuple[str, ...], list[Printed]] = {}
-    for cell in printed:
-        if cell.version == printed[0].version:
-            key = (cell.dataset, cell.sigma, cell.method, cell.setting)
-            cells_of_row.setdefault(key, []).append(cell)
+    for cell in cells(paper, object):
+        row_key = (cell.dataset, cell.sigma, cell.method, cell.setting)
+        cells_of_row.setdefault(row_key, []).append(cell)
     return [_row(row_cells) for row_cells in cells_of_row.values()]
 
 
-def _row(printed: Sequence[Printed]) -> PaperRow:
-    """Make a row of a table's cells of one data set, sigma, method and setting."""
-    first = printed[0]
+def _row(row_cells: Sequence[Printed]) -> PaperRow:
+    """Make a row of its cells, which share data set, sigma, method and setting."""
+    first = row_cells[0]
     run = (first.paper, first.object, first.dataset, first.sigma, first.method)
     preset = REPEATED.get(run)
     if preset is None:
@@ -107,30 +108,35 @@ def _row(printed: Sequence[Printed]) -> PaperRow:
     return PaperRow(
         paper=first.paper,
         dataset=first.dataset,
-        sigma=float(first.sigma or "nan"),
+        sigma=float(first.sigma),
         method=first.method,
         setting=first.setting,
         preset=preset,
-        figures={cell.metric: float(cell.value) for cell in printed},
-        decimals={cell.metric: _decimals(cell.value) for cell in printed},
+        figures={cell.metric: float(cell.value) for cell in row_cells},
+        decimals={cell.metric: _decimals(cell.value) for cell in row_cells},
         images=images,
     )
 
 
-def _decimals(printed: str) -> int:
-    return len(printed.partition(".")[2])
+def _decimals(value: str) -> int:
+    """Return the number of digits behind the point of a printed number."""
+    _, _, digits_behind_the_point = value.partition(".")
+    return len(digits_behind_the_point)
 
 
 def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
-    """Name the preset that trains a row.
+    """Return the name of the preset that trains a row: PAPER/METHOD[/VARIATION].
 
-    It is the variation that the setting names, else the method's main one. On MNIST the
-    figures of CAT-RS's baselines are of released logs: "table1" trains them, not the
-    text's preset.
+    The setting of an ablation names a variation of the method's main preset. A main row
+    has no setting, and no variation but for CAT-RS's baselines on MNIST. The text of the
+    paper describes their training otherwise than the released logs, whose figures it
+    prints: the variation "table1" trains as the logs tell.
     """
     variation = setting
-    logged = paper == "cat-rs" and dataset == "mnist" and method != "cat-rs"
-    if logged and not setting:
+    is_baseline_on_mnist = (
+        paper == "cat-rs" and dataset == "mnist" and method != "cat-rs"
+    )
+    if is_baseline_on_mnist and not setting:
         variation = "table1"
     if variation:
         return f"{paper}/{method}/{variation}"
@@ -138,14 +144,20 @@ def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
 
 
 def is_main(preset: str) -> bool:
-    """Return whether a preset belongs to a main row, not to an ablation."""
+    """Return whether the preset of this name belongs to a main row, not to an ablation.
+
+    A main row has a preset PAPER/METHOD. Where a paper's text and the logs of its
+    figures describe the training differently, it has two: PAPER/METHOD/prose follows the
+    text, and PAPER/METHOD/table1 the logs.
+    """
     return preset.count("/") == 1 or preset.endswith(("/table1", "/prose"))
 
 
 def named(rows: Sequence[PaperRow]) -> str:
-    """Name rows: `gaussian, amplify/E_t=50 at sigma 0.5; macer at sigma 1`."""
+    """Return the names of rows: `gaussian, amplify/E_t=50 at sigma 0.5; macer at sigma 1`."""
     names_of_sigma: dict[float, list[str]] = {}
     for row in rows:
+        # A comma separates rows here, so that there can be none in a row's name.
         name = row.name.replace(", ", "/")
         names_of_sigma.setdefault(row.sigma, []).append(name)
     return "; ".join(

@@ -181,7 +181,7 @@ def answer_survey(settings: Reproduce) -> None:
 def survey_lines(survey: papers.Survey) -> Iterator[str]:
     """Yield lines for a person on the tables that a folder fills."""
     # Late, as it loads pandas.
-    from randsmooth.papers.coverage import kinds
+    from randsmooth.papers.coverage import kinds_in_words
 
     for table in survey.drawn:
         yield f"{table.object.name}: {table.object.title}"
@@ -198,7 +198,7 @@ def survey_lines(survey: papers.Survey) -> Iterator[str]:
         f"{len(survey.unused):,} of which stand in no row of these tables"
     )
     if survey.unused:
-        yield f"  {kinds(survey.unused)}"
+        yield f"  {kinds_in_words(survey.unused)}"
 
 
 def answer_object(settings: Reproduce, name: str) -> None:
