@@ -1,6 +1,6 @@
 """Which certificates belong to which row of a paper.
 
-The header of a table says so, or the path of a log. A path may tell settings
+The header of a table says so, or the path of a log. The path may give settings
 (`num_2/lbd_5.0/eta_0.5`, `pgd_255.0_10_10`), which must then be those of the preset.
 """
 
@@ -23,10 +23,10 @@ from randsmooth.report.grouping import gathered
 if TYPE_CHECKING:
     from randsmooth.training.presets import Preset
 
-# Data sets whose images are those of another one.
+# Data set -> the one that papers name for the same images.
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
 
-# The network that papers train on a data set, which a path need not name.
+# Data set -> the network that papers train on it, which a path need not name.
 USUAL_ARCHITECTURES = {
     "imagenet": "resnet50",
     "mnist": "lenet",
@@ -37,7 +37,7 @@ USUAL_ARCHITECTURES = {
 # The largest relative difference of two settings that count as the same: some papers
 # write 1 for 255/256.
 SAME_SETTING_TOLERANCE = 0.01
-# Settings that presets leave out, as they are usual, and a path may tell all the same.
+# The usual values of settings. Presets leave them out, and a path may give them.
 USUAL_SETTINGS = {
     "attack": "pgd",
     "warmup": 10,
@@ -53,9 +53,14 @@ class CertificateFile:
     """A certificate file, and what its certificates are about.
 
     Attributes:
+        path: the path of the file.
+        table: the certificates.
+        dataset, sigma, method: the data set, the noise level of certification, and the
+            method of training.
         preset: the preset of the model, as the header says; empty for a log and for a
             model without a preset.
-        place: the settings in the path of a published log; None for a table of counts.
+        place: the facts that the path of a published log gives; None for a table of
+            counts.
     """
 
     path: Path
@@ -68,7 +73,7 @@ class CertificateFile:
 
     @property
     def log(self) -> bool:
-        """Whether it is a published log: nothing but its path tells of its model."""
+        """Return whether it is a published log: only its path tells of its model."""
         return self.place is not None
 
 
@@ -76,8 +81,8 @@ class FolderScan(NamedTuple):
     """The certificates of folders, and why other files could not be used.
 
     Attributes:
-        found: the files that belong to a data set, a sigma and a method.
-        skipped: a sentence for each reason why files are not among them.
+        found: the files whose data set, sigma and method are known.
+        skipped: sentences on the other files, one for each reason to leave files out.
     """
 
     found: tuple[CertificateFile, ...] = ()
@@ -89,8 +94,8 @@ def scan_folder(*folders: Path) -> FolderScan:
 
     Their header or path gives data set, sigma and method. A log lies at
     DATASET-sigmaSIGMA/METHOD.tsv, or where its authors keep it (see
-    `certificates.path_facts`). A file that cannot be used is named among the skipped
-    ones, and the scan goes on.
+    `certificates.path_facts`). A file that cannot be used does not end the scan: it is
+    named in the sentences `skipped`.
 
     Raises:
         Problem: no such folder.
@@ -103,17 +108,18 @@ def scan_folder(*folders: Path) -> FolderScan:
             )
     files = [file for folder in folders for file in certificates.read_folder(folder)]
 
-    # What nothing says of a table -> the tables; "" where all is known.
+    # The unknown facts of a table, in words -> the files with such tables.
     files_of_lack = gathered(
         (certificates.unplaced(file.table), file)
         for file in files
         if file.table is not None
     )
+    # No fact of these is unknown.
     complete = files_of_lack.pop("", [])
 
     predicted = [file.path for file in files if file.predictions]
     faults = {
-        file.path: file.fault for file in files if file.fault and not _is_other(file)
+        file.path: file.fault for file in files if file.fault and not _is_expected(file)
     }
     return FolderScan(
         found=tuple(_described(file) for file in complete),
@@ -121,10 +127,11 @@ def scan_folder(*folders: Path) -> FolderScan:
     )
 
 
-def _is_other(file: FolderFile) -> bool:
-    """Return whether a file holds something else than certificates, by its kind.
+def _is_expected(file: FolderFile) -> bool:
+    """Return whether a file that holds no table needs no message about its fault.
 
-    A foreign Parquet file mostly holds images: nobody needs to be told of it.
+    Logs of predictions get a sentence of their own. A foreign Parquet file mostly holds
+    images, and nobody needs to be told of it.
     """
     return file.predictions or (file.foreign and file.path.suffix == ".parquet")
 
@@ -134,12 +141,13 @@ def _skipped(
     faults: Mapping[Path, str],
     files_of_lack: Mapping[str, Sequence[FolderFile]],
 ) -> Iterator[str]:
-    """Say for which reasons files could not be used.
+    """Yield a sentence for each reason for which files could not be used.
 
     Args:
         predicted: logs of predictions.
         faults: file -> why it cannot be read.
-        files_of_lack: the setting that is not recorded -> the tables that lack it.
+        files_of_lack: the facts that nothing says of a table, in words -> the files of
+            such tables.
     """
     if predicted:
         yield (
@@ -147,6 +155,7 @@ def _skipped(
             f"{names_of(predicted)}"
         )
     for reason, paths in grouped(faults).items():
+        # The fault of a single file names the file itself.
         if len(paths) == 1:
             yield f"skipped: {faults[paths[0]]}"
         else:
@@ -162,15 +171,16 @@ def _skipped(
 def _described(file: FolderFile) -> CertificateFile:
     """Describe a file with a known data set, sigma and method."""
     table = file.table
-    assert table is not None
+    assert table is not None, "a file without a table is not described"
     header = table.header
+    assert header.sigma is not None, "a table without sigma is left out"
     model = header.model or {}
     dataset = str(header.dataset)
     return CertificateFile(
         path=file.path,
         table=table,
         dataset=SAME_IMAGES.get(dataset, dataset),
-        sigma=header.sigma or 0.0,
+        sigma=header.sigma,
         method=str(model["method"]),
         preset=str(model.get("preset", "")),
         place=certificates.path_facts(file.place) if table.is_log else None,
@@ -201,11 +211,12 @@ def certificates_for(
 def _is_similar(file: CertificateFile, preset: str) -> bool:
     """Return whether a file of another preset may be of the run of `preset`.
 
-    A table is where both presets are main ones of papers, a log where its path allows
-    it.
+    A table of counts may be where both presets are main ones of papers. A log may be
+    where its path allows it.
     """
     place = file.place
     if place is None:
+        # The presets "randsmooth/..." are ours, and of no paper.
         is_of_a_paper = not file.preset.startswith("randsmooth/")
         return is_of_a_paper and is_main(file.preset) and is_main(preset)
 
@@ -218,13 +229,13 @@ def _is_similar(file: CertificateFile, preset: str) -> bool:
 def allows(preset_name: str, dataset: str, sigma: float, place: PathFacts) -> bool:
     """Return whether a log may be of the preset at `sigma`, by its path.
 
-    The path must contradict nothing in the preset, and must tell each setting in which
-    the preset differs from a main one. No path tells the schedule, so that no log is of
-    a row that varies it.
+    The path must contradict nothing in the preset. It must give each setting in which
+    the preset differs from one of the main presets of its method. No path tells the
+    schedule, so that no log is of a row that varies the schedule.
     """
     preset, mains = _with_mains(preset_name, dataset)
     if preset is None:
-        # No preset trains this row: the path must tell of nothing unusual.
+        # No preset trains this row on the data set: nothing in the path may be unusual.
         return (
             not place.other_parts and place.settings.items() <= USUAL_SETTINGS.items()
         )
@@ -250,13 +261,18 @@ def allows(preset_name: str, dataset: str, sigma: float, place: PathFacts) -> bo
 
 
 def _tells_apart(
-    place: PathFacts, told: Set[str], preset: Preset, main: Preset, sigma: float
+    place: PathFacts,
+    names_in_path: Set[str],
+    preset: Preset,
+    main: Preset,
+    sigma: float,
 ) -> bool:
-    """Return whether a path tells all in which a preset differs from a main one.
+    """Return whether a path gives each setting in which a preset differs from `main`.
 
     Args:
-        place: the settings in the path.
-        told: the settings of which it gives the value.
+        place: the facts in the path.
+        names_in_path: our names of the settings that the path gives.
+        main: the preset of a main row.
     """
     if _schedule(main) != _schedule(preset):
         return False
@@ -266,12 +282,12 @@ def _tells_apart(
         for name, value in preset.hyperparameters(sigma).items()
         if value != of_main.get(name)
     }
-    # Other parts of the path may only name what varies.
-    return set(place.other_parts) <= varied <= told
+    # Other parts of the path give no value: they may only name what varies.
+    return set(place.other_parts) <= varied <= names_in_path
 
 
 def _name_of_setting(name: str, hyperparameters: Mapping[str, Any]) -> str:
-    """Return our name of a setting: what logs call m is k in MACER."""
+    """Return our name of a setting in a path: what logs call m is k in MACER."""
     if name == "m" and "k" in hyperparameters:
         return "k"
     return name
@@ -284,13 +300,15 @@ def _is_same_setting(of_preset: Any, in_path: float | str) -> bool:
     return math.isclose(of_preset, in_path, rel_tol=SAME_SETTING_TOLERANCE)
 
 
-# A survey asks anew for each pair of a row and a log, of some hundred rows in all.
+# A survey asks again for each pair of a row and a log. The rows are some hundred.
 @lru_cache(maxsize=512)
 def _with_mains(name: str, dataset: str) -> tuple[Preset | None, tuple[Preset, ...]]:
-    """Return the preset of that name, and the main ones that it is a variation of.
+    """Return a preset by name, and the main presets of the same paper and method.
 
-    It is None, and there are none, where no preset for the data set has the name.
+    Returns:
+        None and no main presets, where no preset for the data set has the name.
     """
+    # Reading all presets takes time, which a folder without logs need not pay.
     from randsmooth.training.presets import PRESETS
 
     serving = [preset for preset in PRESETS if preset.serves(dataset)]
@@ -304,7 +322,7 @@ def _with_mains(name: str, dataset: str) -> tuple[Preset | None, tuple[Preset, .
 
 
 def _schedule(preset: Preset) -> dict[str, Any] | None:
-    """Return the schedule of a preset without its batch, which is no part of a row."""
+    """Return the schedule of a preset without the batch, which no table of a paper varies."""
     if preset.optimisation is None:
         return None
     return preset.optimisation.model_dump(exclude={"batch"})

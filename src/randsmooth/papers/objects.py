@@ -21,7 +21,8 @@ EDITIONS = {
 class Drawing(Enum):
     """The kinds of drawings; `drawings.py` has the function for each.
 
-    Listing all objects shall load nothing heavy: these names stand for the functions.
+    Objects have these names instead of the functions, so that listing the objects loads
+    nothing heavy.
     """
 
     # from formulas alone
@@ -48,7 +49,7 @@ class Drawing(Enum):
     SOFT_AND_HARD = auto()
 
 
-# Drawings that need certificates which tell p_A.
+# Drawings that need certificates from which p_A follows.
 NEEDS_P_A = frozenset({Drawing.P_A_CURVES, Drawing.ACR_BY_BUDGET})
 
 
@@ -59,11 +60,11 @@ class PaperObject:
     Attributes:
         name: the name, in the form PAPER/OBJECT.
         title: a title that says what it shows.
-        drawing: the function or the kind of drawing that draws it.
-        tables: the published tables whose models it is about; none where formulas alone
-            give it.
-        sigma, method: the sigma and the method of the models; by default all of the
-            tables.
+        drawing: the kind of drawing.
+        tables: the published tables of the same paper whose models it is about; empty
+            where formulas alone give it.
+        sigma, method: the sigma or the method to which the models are restricted; by
+            default those of all rows of the tables.
         needs_models: whether the models themselves are needed, not only their
             certificates.
 
@@ -84,7 +85,7 @@ class PaperObject:
 
     @property
     def paper(self) -> str:
-        """Return the paper that it is in."""
+        """Return the name of the paper, such as "acr"."""
         return self.name.partition("/")[0]
 
     @property
@@ -99,11 +100,11 @@ class PaperObject:
 
     @property
     def needs_p_a(self) -> bool:
-        """Return whether the certificates have to tell p_A."""
+        """Return whether p_A has to follow from the certificates."""
         return self.drawing in NEEDS_P_A
 
     def rows(self) -> list[PaperRow]:
-        """Return the models that it is about; none where formulas alone give it."""
+        """Return the rows that it is about; none where formulas alone give it."""
         return [
             row
             for table in self.tables
@@ -114,10 +115,12 @@ class PaperObject:
     def further_rows(
         self, certified: Iterable[tuple[str, float, str]]
     ) -> list[PaperRow]:
-        """Return rows of other models that are shown where they are certified.
+        """Return rows of other models to show as well, of those that are certified.
+
+        Most objects show their own `rows` alone: there are none.
 
         Args:
-            certified: data set, sigma and method of every model that is.
+            certified: data set, sigma and method of every model with certificates.
         """
         return []
 
@@ -137,20 +140,32 @@ class ImageNetTable(PaperObject):
     def further_rows(
         self, certified: Iterable[tuple[str, float, str]]
     ) -> list[PaperRow]:
-        """Return every other method that was certified: the released logs have seven."""
+        """Return a row for each other sigma and method that is certified on ImageNet.
+
+        The released logs have seven methods.
+        """
         on_imagenet = {
             (sigma, method)
             for dataset, sigma, method in certified
             if dataset == "imagenet"
         }
         rows = [_on_imagenet(sigma, method) for sigma, method in sorted(on_imagenet)]
-        own = self.rows()
-        return [row for row in rows if row not in own]
+        rows_shown_anyway = self.rows()
+        return [row for row in rows if row not in rows_shown_anyway]
 
 
 def _on_imagenet(sigma: float, method: str) -> PaperRow:
-    preset = preset_of("acr", "imagenet", method, "")
-    return PaperRow("acr", "imagenet", sigma, method, "", preset)
+    """Return a row of the ACR paper on ImageNet, without published figures."""
+    paper = "acr"
+    dataset = "imagenet"
+    return PaperRow(
+        paper=paper,
+        dataset=dataset,
+        sigma=sigma,
+        method=method,
+        setting="",
+        preset=preset_of(paper, dataset, method, setting=""),
+    )
 
 
 OBJECTS: tuple[PaperObject, ...] = (
@@ -458,26 +473,29 @@ NOT_COMPUTED = {
     "macer/table9": SETTINGS,
     "cat-rs/figure2": ILLUSTRATION,
 }
-# A table as ICML 2025 numbers it, and its name here. Table 7 there, settings on ImageNet,
-# is in no earlier text; the numbers of its other tables are not known here.
+# The names of tables as ICML 2025 numbers them begin so. Table 7 there, settings on
+# ImageNet, is in no earlier text. Of its other tables only the number 6 is known here.
 ICML = "acr/icml-"
+# A table as ICML 2025 numbers it -> its name here.
 ALIASES = {"acr/icml-table6": "acr/table4"}
 
 
 def find_object(name: str) -> PaperObject:
-    """Find the table or figure called PAPER/OBJECT, or by a name in ALIASES.
+    """Return the table or figure with the name PAPER/OBJECT, or with one in ALIASES.
 
     Raises:
-        Problem: no such object, or one of which nothing is computed.
+        Problem: no such object, or one with nothing to compute.
 
     Example:
         >>> find_object("acr/theorem1").title
         'budget at which a constant classifier passes any ACR'
     """
-    own_name = ALIASES.get(name, name)
-    if own_name in NOT_COMPUTED:
-        raise BadValue(f"{name} has nothing to compute: it is {NOT_COMPUTED[own_name]}")
-    if own_name.startswith(ICML):
+    name_here = ALIASES.get(name, name)
+    if name_here in NOT_COMPUTED:
+        raise BadValue(
+            f"{name} has nothing to compute: it is {NOT_COMPUTED[name_here]}"
+        )
+    if name_here.startswith(ICML):
         known = {*ALIASES, *NOT_COMPUTED}
         listed = ", ".join(sorted(each for each in known if each.startswith(ICML)))
         raise BadValue(
@@ -486,5 +504,5 @@ def find_object(name: str) -> PaperObject:
             "table shows: `randsmooth reproduce` lists them"
         )
     by_name = {thing.name: thing for thing in OBJECTS}
-    check_known("object", by_name, own_name)
-    return by_name[own_name]
+    check_known("object", by_name, name_here)
+    return by_name[name_here]

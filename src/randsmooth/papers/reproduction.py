@@ -16,6 +16,7 @@ from randsmooth.papers.objects import PaperObject, find_object
 from randsmooth.papers.output import Output, write
 from randsmooth.papers.row_evidence import ObjectEvidence, RowEvidence, gather
 from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.runs import each_once
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report.grouping import gathered
 
@@ -26,10 +27,10 @@ class Reproduction:
 
     Attributes:
         object: the table or figure to draw.
-        made: the parts of the object; None where nothing could be drawn yet.
+        made: the parts of the drawing; None where nothing could be drawn yet.
         files: the files that were written.
         evidence: the certificates and models at hand for the object.
-        failed: model that was tried -> why it failed.
+        failed: model -> why its run failed; empty unless missing runs were made.
 
     Example:
         >>> from randsmooth.papers import reproduce
@@ -48,7 +49,7 @@ class Reproduction:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Those that would make the missing rows."""
+        """Return the steps that would make the missing rows."""
         return tuple(steps_of_rows(self.evidence.missing))
 
     @property
@@ -58,17 +59,21 @@ class Reproduction:
 
     @property
     def lacking(self) -> Mapping[str, Sequence[PaperRow]]:
-        """Return the missing rows by the evidence at hand for them, in words."""
+        """Return reason, in words -> the rows that are missing for this reason."""
         return gathered((of_row.lack, of_row.row) for of_row in self.evidence.missing)
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """Return a sentence for each file that could not be used."""
+        """Return sentences on the files that could not be used."""
         return self.evidence.skipped
 
     @property
     def agreed(self) -> str:
-        """Return in words how many rows of a table there are, and cells as printed."""
+        """Return in words how many rows a table shows, and how many cells as printed.
+
+        The text is empty for other objects. So it is for those that need models: their
+        rows are shown by models, and not by the certificates that such words count.
+        """
         if self.made is None or self.object.needs_models:
             return ""
         return self.made.agreed
@@ -84,15 +89,15 @@ def reproduce(
     workers: Workers | None = None,
     progress: Progress | bool | None = None,
 ) -> Reproduction:
-    """Draw PAPER/OBJECT from certificates or logs.
+    """Draw the table or figure PAPER/OBJECT from certificates or logs, and write it.
 
     A table is written as text, Markdown, LaTeX and CSV, a figure as PNG, PDF, HTML and
     CSV.
 
     Args:
         name: the name of the table or figure, such as "acr/table2".
-        source: folder of certificates and logs; `out`/SCALE, where runs are written, is
-            read as well.
+        source: folder of certificates and logs. The folder `out`/SCALE, into which
+            missing runs are written, is read as well; by default it alone.
         out: folder for the results.
         scale: the size of the runs that make what is missing: "tiny", "cpu" or "paper".
         run_missing: whether to make the missing runs. Finished runs are skipped and
@@ -102,7 +107,7 @@ def reproduce(
         progress: the display of progress in long work, as for `train`.
 
     Raises:
-        Problem: no such object, scale or folder.
+        Problem: no such object, scale or folder; or another process works in `out`.
 
     Example:
         >>> result = reproduce("acr/theorem2", out="here")
@@ -114,7 +119,7 @@ def reproduce(
     failed: Mapping[str, Problem] = {}
     if run_missing:
         failed = _run(evidence, workers, chosen_progress(progress))
-        # What was made is at hand from here on.
+        # The evidence grew by the certificates and models that were made.
         evidence = gather(thing, source, out, scale)
 
     output = draw_object(evidence)
@@ -132,10 +137,15 @@ def submit_missing(
     scale: str,
     resources: Resources,
 ) -> Submitted:
-    """Submit what is missing to Slurm, a job for each model.
+    """Submit the runs that are missing to Slurm, a job for each model.
 
-    The arguments and errors are those of `reproduce`; Slurm may refuse, too.
+    The arguments and errors are those of `reproduce`. A refusal by Slurm is a Problem,
+    too.
+
+    Args:
+        resources: the resources to ask for, for each job.
     """
+    # A machine without Slurm is told of before folders are searched.
     check_slurm()
     folder = Path(out) / scale
     chains = chains_of(missing_steps(name, source, out, scale))
@@ -155,9 +165,8 @@ def missing_steps(
 
 
 def steps_of_rows(evidence: Sequence[RowEvidence]) -> list[Step]:
-    """Return the steps that make rows, each once: several rows may share a teacher."""
-    steps = {step.name: step for of_row in evidence for step in of_row.steps}
-    return list(steps.values())
+    """Return the steps that make rows, each once."""
+    return each_once(step for of_row in evidence for step in of_row.steps)
 
 
 def _run(
@@ -166,12 +175,13 @@ def _run(
     """Carry out the steps that a table or figure lacks.
 
     Returns:
-        Each model that failed, and why.
+        Model that failed -> the reason.
     """
     steps = steps_of_rows(evidence.unfinished)
     if not steps:
         return {}
     folder = evidence.folder
+    # Jobs in Slurm that were submitted from here would make the same models.
     Jobs(folder).check_none()
     with claimed(folder / "runs", output=folder):
         ended = carry_out(chains_of(steps), workers, progress, evidence.thing.name)

@@ -1,7 +1,7 @@
 """The evidence for each row of a table or figure: its certificates and its model.
 
-It is gathered in one pass. What is missing, what is drawn and what is told of it follow
-from it alone.
+`gather` looks for all evidence in one pass. The drawing, the notes on it and the list of
+missing rows follow from this evidence alone, and cannot contradict each other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from randsmooth.papers.objects import PaperObject
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES, Scale, steps_for
 
-# Certificates of less than this share of a row's images are few.
+# Certificates of less than this share of a row's images come after those of more images.
 FEW_IMAGES_SHARE = 0.5
 
 
@@ -41,10 +41,10 @@ class RowEvidence:
     Attributes:
         row: the row of the paper.
         agreement: the row beside the certificates to show for it; None where none fit.
-        others: further certificates that fit.
-        model: the folder of its model; None where there is none.
+        others: further certificates that fit the row.
+        model: the folder of the row's model; None where there is none.
         lack: the reason why the row cannot be shown; empty where it can.
-        steps: the steps that make its model and its certificates.
+        steps: the steps that make the model and the certificates.
     """
 
     row: PaperRow
@@ -67,10 +67,11 @@ class ObjectEvidence:
     Attributes:
         thing: the table or figure.
         rows: the evidence for each of its rows.
-        further: the evidence for rows of other models, which are shown as well where
-            they have certificates.
-        scale: the size of the models that are made, or would be, in `folder`.
-        skipped: a sentence for each file that could not be used.
+        further: the evidence for rows of other models with certificates, which are
+            shown as well.
+        scale: the size of the runs that make missing models and certificates.
+        folder: the folder in which these runs put them.
+        skipped: sentences on the files that could not be used.
 
     Example:
         >>> from randsmooth.papers import find_object
@@ -88,11 +89,7 @@ class ObjectEvidence:
 
     @property
     def missing(self) -> list[RowEvidence]:
-        """Return the rows that cannot be shown.
-
-        They are without certificates of their own run that tell enough; or without a
-        model, where one is needed.
-        """
+        """Return the rows that cannot be shown, each for the reason `lack`."""
         return [of_row for of_row in self.rows if of_row.lack]
 
     @property
@@ -111,29 +108,28 @@ class ObjectEvidence:
 def gather(
     thing: PaperObject, source: Path | str | None, out: Path | str, scale: str
 ) -> ObjectEvidence:
-    """Look for certificates and models of each row, in one pass.
+    """Look for certificates and models of each row of a table or figure.
 
-    The arguments and errors are those of `reproduce`. Objects that follow from
-    formulas alone need no certificates.
+    The arguments and errors are those of `reproduce`.
     """
     check_known("scale", SCALES, scale)
     size = SCALES[scale]
     folder = Path(out) / scale
     rows = thing.rows()
     scan = FolderScan()
+    # An object without rows follows from formulas alone: no folder is searched for it.
     if rows:
-        places = [Path(source)] if source is not None else []
+        folders = [Path(source)] if source is not None else []
         if folder.is_dir():
-            places.append(folder)
-        scan = scan_folder(*places)
-    certified = [(found.dataset, found.sigma, found.method) for found in scan.found]
-    further = thing.further_rows(certified)
-    evidence = evidence_of(thing, [*rows, *further], scan.found, size, folder)
-    others = [of_row for of_row in evidence[len(rows) :] if of_row.found is not None]
+            folders.append(folder)
+        scan = scan_folder(*folders)
+    certified = [(file.dataset, file.sigma, file.method) for file in scan.found]
+    further_rows = thing.further_rows(certified)
+    further = evidence_of(thing, further_rows, scan.found, size, folder)
     return ObjectEvidence(
         thing=thing,
-        rows=tuple(evidence[: len(rows)]),
-        further=tuple(others),
+        rows=tuple(evidence_of(thing, rows, scan.found, size, folder)),
+        further=tuple(of_row for of_row in further if of_row.found is not None),
         scale=size,
         folder=folder,
         skipped=scan.skipped,
@@ -147,19 +143,20 @@ def evidence_of(
     scale: Scale,
     folder: Path,
 ) -> list[RowEvidence]:
-    """Gather what is at hand of each row.
+    """Return the evidence for each row.
 
     Args:
         thing: the table or figure that shows the rows.
-        rows: the rows of the table or figure, or some of them.
+        rows: the rows.
         files: all certificates at hand.
-        scale: the size of the models that are made, or would be, in `folder`.
+        scale: the size of the runs that make models and certificates.
+        folder: the folder in which these runs put them.
     """
     evidence = []
     for row in rows:
         fitting = certificates_for(files, row, scale.dataset_of(row))
         agreements = [agreement_of(row, file) for file in fitting]
-        # Of several that fit, the first in this order is shown.
+        # Of several files that fit, the first in this order is shown.
         agreement = min(agreements, key=_order, default=None)
         shown = None if agreement is None else agreement.file
         steps = steps_for(row, scale, folder)
@@ -180,12 +177,13 @@ def evidence_of(
 def _lack(
     thing: PaperObject, agreement: CellAgreement | None, model: Path | None
 ) -> str:
-    """Say why a row cannot be shown in a table or figure; empty where it can."""
+    """Return why a row cannot be shown in a table or figure; empty where it can."""
     if thing.needs_models:
         return "" if model is not None else "no model"
-    why = lack(agreement)
-    if why or not thing.needs_p_a or agreement is None:
-        return why
+    reason = lack(agreement)
+    if reason or not thing.needs_p_a:
+        return reason
+    assert agreement is not None, "a row without certificates lacks them"
     if not metrics.knows_p_a(agreement.file.table):
         return "certificates that do not tell p_A"
     return ""
@@ -194,15 +192,20 @@ def _lack(
 def _model_of(steps: Sequence[Step], shown: CertificateFile | None) -> Path | None:
     """Return the folder of a row's model; None where there is none.
 
-    It is the one that the last step of training makes, or the one beside the
-    certificates to show, with their name.
+    Args:
+        steps: the steps that make the model and its certificates.
+        shown: the certificates to show for the row; None where none fit.
     """
-    places = [step.makes for step in steps if step.verb == "train"][-1:]
+    # Where two models are trained, the first is one that the training of the second
+    # needs, such as a teacher.
+    trained = [step.makes for step in steps if step.verb == "train"]
+    folders = trained[-1:]
     if shown is not None:
-        places.append(shown.path.with_suffix(""))
-    for place in places:
-        if (place / "config.json").exists():
-            return place
+        # Certificates lie beside their model's folder: NAME.parquet beside NAME.
+        folders.append(shown.path.with_suffix(""))
+    for folder in folders:
+        if (folder / "config.json").exists():
+            return folder
     return None
 
 
@@ -211,20 +214,23 @@ def _order(
 ) -> tuple[bool, bool, bool, bool, float, bool, float]:
     """Return the sorting key by which the certificates to show come first.
 
-    First come those of the row's preset, then logs that are not refuted on equally many
-    images, then logs that a user put at DATASET-sigmaSIGMA/METHOD.tsv, then those of at
-    least half as many images, then those that agree best. Certificates of few images
-    agree with many a row by chance: they come before neither of these.
+    Of two keys the first elements that differ decide, and False comes before True.
+    Certificates of few images agree with many a row by chance. That is why the number of
+    images counts before the agreement.
     """
     row = agreement.row
-    found = agreement.file
-    filed_by_user = found.place is not None and found.place.filed_by_user
-    images = row.images or 0
+    file = agreement.file
+    is_refuted_or_on_other_images = agreement.another_run or not agreement.same_images
+    is_filed_by_user = file.place is not None and file.place.filed_by_user
+    # No number of images is small for a row without published figures.
+    images_of_paper = row.images or 0
+    has_few_images = len(file.table) < FEW_IMAGES_SHARE * images_of_paper
     return (
-        found.preset != row.preset,
-        agreement.another_run or not agreement.same_images,
-        not filed_by_user,
-        len(found.table) < FEW_IMAGES_SHARE * images,
+        file.preset != row.preset,
+        is_refuted_or_on_other_images,
+        not is_filed_by_user,
+        has_few_images,
+        # The share of cells with an unexplained difference.
         agreement.share,
         not agreement.same_images,
         agreement.mean_error,
@@ -247,7 +253,7 @@ def compared(
 def certified(
     evidence: Sequence[RowEvidence],
 ) -> list[tuple[PaperRow, CertificateFile]]:
-    """Return the rows that there are certificates of, with these."""
+    """Return each row with certificates, and the certificates to show for it."""
     return [
         (of_row.row, of_row.found) for of_row in evidence if of_row.found is not None
     ]

@@ -1,6 +1,6 @@
 """The runs that make a row's model and certificates, at one of three sizes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,18 @@ from randsmooth.training.settings import TrainingSettings
 
 @dataclass(frozen=True)
 class Scale:
-    """How far the runs of a reproduction are reduced from those of the paper.
+    """The size of the runs of a reproduction: that of the paper's runs, or smaller.
 
     Attributes:
-        dataset, arch: used in place of the paper's; None keeps the paper's.
-        epochs: None keeps the paper's; with fewer the schedule is compressed.
+        dataset, arch: the data set and the network in place of the paper's; None keeps
+            the paper's.
+        epochs: the number of epochs, into which the schedule is compressed; None keeps
+            the paper's.
         train_images: the number of images to train on; None for all.
         images: the number of images to certify; 0 for as many as the paper.
         n0, n: samples per image, to pick the class and to bound its probability.
-        teacher_noises: noisy copies of each image that a teacher sees; None keeps the
-            paper's number.
+        teacher_noises: the number of noisy copies of each image that a teacher
+            classifies; None keeps the paper's.
 
     Example:
         >>> from randsmooth.papers import SCALES
@@ -84,16 +86,16 @@ SCALES = {
     ),
 }
 
-# Every k-th test image of these data sets is certified, as in the literature; of the
-# others, every image.
+# Data set -> k, where every k-th test image is certified, as in the literature. Of the
+# other data sets it is every image.
 SKIPPED = {"imagenet": 100, "svhn": 20}
-# CAT-RS's ablations on CIFAR-10, tables 3 and 5 to 7, certify 500 of its images (section
-# 4.3).
+# (paper, data set) -> k in ablations. CAT-RS's ablations on CIFAR-10, tables 3 and 5 to
+# 7, certify 500 of its 10,000 test images (section 4.3).
 SKIPPED_IN_ABLATIONS = {("cat-rs", "cifar10"): 20}
 
 # The released CAT-RS code trains one Gaussian teacher for every sigma.
 TEACHER_SIGMA = 0.25
-# The settings that name the folder of another model, which is trained before.
+# Hyperparameters whose value is the folder of another model, which is trained before.
 TEACHER = "teacher"
 P_A_FROM = "p_A_from"
 
@@ -101,31 +103,33 @@ P_A_FROM = "p_A_from"
 def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
     """Return the steps that train and certify a row's model in `folder`.
 
-    They are preceded by that of the other model that it needs, if any.
+    Where its training needs another model, the step that trains that one comes first.
     """
-    needed = _other_model(row)
-    if needed is None:
+    setting_of_other = _setting_of_other_model(row)
+    if setting_of_other is None:
         train = _train(row, scale, folder)
         return [train, _certify(row, scale, train)]
 
-    other = PaperRow(
+    # Both kinds of other models are those of Gaussian training.
+    other_row = PaperRow(
         paper=row.paper,
         dataset=row.dataset,
-        sigma=TEACHER_SIGMA if needed == TEACHER else row.sigma,
+        sigma=TEACHER_SIGMA if setting_of_other == TEACHER else row.sigma,
         method="gaussian",
         setting="",
         preset=f"{row.paper}/gaussian",
     )
-    before = _train(other, scale, folder)
-    hyperparameters: dict[str, Any] = {needed: str(before.makes)}
-    if needed == TEACHER and scale.teacher_noises:
+    train_other = _train(other_row, scale, folder)
+    hyperparameters: dict[str, Any] = {setting_of_other: str(train_other.makes)}
+    if setting_of_other == TEACHER and scale.teacher_noises:
         hyperparameters["teacher_noises"] = scale.teacher_noises
-    train = _train(row, scale, folder, hyperparameters, needs=(before,))
-    return [before, train, _certify(row, scale, train)]
+    train = _train(row, scale, folder, hyperparameters, needs=(train_other,))
+    return [train_other, train, _certify(row, scale, train)]
 
 
-def _other_model(row: PaperRow) -> str | None:
-    """Return the setting that names another model, for a row that needs one."""
+def _setting_of_other_model(row: PaperRow) -> str | None:
+    """Return the hyperparameter that names another model; None for a row without one."""
+    # Reading all presets takes time, which a list of objects need not pay.
     from randsmooth.training.presets import PRESETS
 
     preset = next(preset for preset in PRESETS if preset.name == row.preset)
@@ -139,12 +143,13 @@ def _other_model(row: PaperRow) -> str | None:
 
 
 def steps_for_rows(rows: Sequence[PaperRow], scale: Scale, folder: Path) -> list[Step]:
-    """Return the steps that make rows, each once: several rows may share a teacher."""
-    steps: dict[str, Step] = {}
-    for row in rows:
-        for step in steps_for(row, scale, folder):
-            steps[step.name] = step
-    return list(steps.values())
+    """Return the steps that make the models and certificates of rows, each once."""
+    return each_once(step for row in rows for step in steps_for(row, scale, folder))
+
+
+def each_once(steps: Iterable[Step]) -> list[Step]:
+    """Return the steps, each once: several rows may share a model, such as a teacher."""
+    return list({step.name: step for step in steps}.values())
 
 
 def _train(
@@ -157,13 +162,14 @@ def _train(
     """Return the step that trains a row's model.
 
     Args:
-        hyperparameters: beside those of the preset.
-        needs: the steps that make the models named in them.
+        hyperparameters: further ones than those of the preset.
+        needs: the steps that make the models which these hyperparameters name.
     """
     out = folder / scale.model_folder_name(row)
     settings = TrainingSettings(
         preset=row.preset,
         sigma=row.sigma,
+        # The preset may be used on a data set that it was not published for.
         anywhere=scale.dataset is not None,
         arch=scale.arch,
         epochs=scale.epochs,
@@ -181,23 +187,25 @@ def _train(
 
 def _certify(row: PaperRow, scale: Scale, train: Train) -> Certify:
     """Return the step that certifies the model that `train` makes."""
-    images: dict[str, Any] = {}
+    # Which of the test images are certified; all of them where nothing is said.
+    choice_of_images: dict[str, Any] = {}
     if scale.images:
-        images["take"] = scale.images
+        choice_of_images["take"] = scale.images
     elif skip_of(row):
-        images["skip"] = skip_of(row)
+        choice_of_images["skip"] = skip_of(row)
     return Certify(
         name=f"{train.chain}/certify",
         makes=train.beside(".parquet"),
         needs=(train,),
         model=str(train.makes),
         settings=CertificationSettings(n0=scale.n0, n=scale.n),
-        images=images,
+        images=choice_of_images,
     )
 
 
 def skip_of(row: PaperRow) -> int | None:
     """Return k where every k-th test image is certified for the row; None for all."""
+    # Only a row of an ablation has a setting.
     if row.setting and (row.paper, row.dataset) in SKIPPED_IN_ABLATIONS:
         return SKIPPED_IN_ABLATIONS[row.paper, row.dataset]
     return SKIPPED.get(row.dataset)
