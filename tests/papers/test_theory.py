@@ -15,7 +15,7 @@ from randsmooth import methods
 from randsmooth.noise import Gaussian
 from randsmooth.papers import theory
 from randsmooth.papers.reproduction import reproduce
-from randsmooth.papers.theory import CLASSES, GAMMAS, sharp, slope
+from randsmooth.papers.theory import CLASSES, GAMMAS, least_bounds, slope
 
 
 def test_figure_2_meets_the_numbers_of_the_text() -> None:
@@ -147,7 +147,7 @@ def probit(p: mpmath.mpf) -> mpmath.mpf:
 def test_the_least_bounds_are_reached_and_no_more() -> None:
     """Among predictions with xi <= gamma, by bisection in mpmath."""
     for classes, gamma in SETTINGS:
-        bound = sharp(classes, gamma)
+        bound = least_bounds(classes, gamma)
         with mpmath.workdps(60):
             level = 1 / mpmath.mpf(classes)
             far = mpmath.ncdf(
@@ -184,7 +184,7 @@ def test_the_loss_that_is_trained_keeps_the_bound() -> None:
     z = torch.stack([1 - q, q], dim=1).requires_grad_()
     method._hinge(z, torch.zeros(len(z), dtype=torch.int64)).sum().backward()  # type: ignore[attr-defined]
     assert z.grad is not None
-    bound = sharp(2, 4.0)
+    bound = least_bounds(2, 4.0)
     assert 0.99 * bound[0] < z.grad.abs().max().item() <= bound[0] * (1 + 1e-9)
     assert (z.grad[q < 1e-3] == 0).all()
 

@@ -1,11 +1,9 @@
 """What is drawn from certificates alone: tables, curves, distributions of p_A, trade-offs."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from randsmooth import metrics
 from randsmooth.papers.cell_comparison import (
@@ -33,32 +31,34 @@ LEGEND_OF_LINES = (
     f"{PAPER}: as published, {HERE}: from the certificates at hand, "
     "*: of another number of images"
 )
-# The metric of accuracy at radius 0.
+# The metric of clean accuracy, which is certified accuracy at radius 0.
 CLEAN = "accuracy@0"
 
 
 def table(
     evidence: Sequence[RowEvidence],
     scale: Scale,
-    beyond: Sequence[dict[str, float]] = (),
+    other_figures: Sequence[dict[str, float]] = (),
     *notes: str,
 ) -> Output:
     """Draw certified accuracy and ACR beside the published figures.
 
     Args:
-        beyond: for each row, the figures that do not follow from its certificates.
-        notes: sentences on these, for the reader.
+        evidence: the evidence for each row.
+        scale: unused; `drawings.OF_ROWS` passes it to each of its functions.
+        other_figures: for each row, our figures that do not follow from certificates.
+        notes: sentences on these figures, for the reader.
     """
-    comparison = compared(evidence, beyond)
+    comparison = compared(evidence, other_figures)
     sentences = [*findings(comparison), *notes]
-    has_figures = any(row.figures for row in comparison.rows)
+    has_published_figures = any(row.figures for row in comparison.rows)
     return Output(
         tables={"": wide(comparison)},
         data={"": tidy(comparison).drop(columns="explained")},
         notes=sentences,
         footnotes=list(sentences),
         legend=LEGEND_OF_LINES,
-        agreed=comparison.summary if has_figures else "",
+        agreed=comparison.summary if has_published_figures else "",
     )
 
 
@@ -81,7 +81,10 @@ def ablations(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 
 
 def _varied(row: PaperRow) -> str:
-    """Name what a row varies: a setting, or the parts of a method."""
+    """Return what a row varies: the name of a setting, or "parts" of a method.
+
+    A setting without a value, unlike `k=4`, names a part that is left out or added.
+    """
     name, equals, _ = row.setting.partition("=")
     return name if equals else "parts"
 
@@ -91,6 +94,7 @@ def _curves(
     scale: Scale,
     groups: Mapping[str, list[RowEvidence]],
 ) -> Output:
+    """Draw the accuracy curves of each group in a panel, which has the group's name."""
     panels = [
         Axes(title, RADIUS, ACCURATE, list(_lines(group, scale)))
         for title, group in groups.items()
@@ -107,7 +111,11 @@ def note_on_crosses(scale: Scale) -> list[str]:
 
 
 def shows_published(scale: Scale) -> bool:
-    """Return whether published figures are drawn: on other data they mean nothing."""
+    """Return whether published figures are drawn.
+
+    They are not where a scale has a data set of its own: figures on other data cannot be
+    compared.
+    """
     return scale.dataset is None
 
 
@@ -120,24 +128,26 @@ def _lines(evidence: Sequence[RowEvidence], scale: Scale) -> Iterator[Line]:
         if row.accuracy and shows_published(scale):
             radii = np.array(list(row.accuracy))
             accuracies = np.array(list(row.accuracy.values()))
+            # A dashed line of points is drawn as crosses behind the curves.
             yield Line(row.name, radii, accuracies, "points", dashed=True)
 
 
 def _accuracy_line(row: PaperRow, file: CertificateFile) -> Line:
-    """Draw a staircase from radius 0 that falls to 0 where it ends."""
+    """Return the accuracy curve as a staircase from radius 0, which ends in a fall to 0."""
     radii, shares = metrics.accuracy_curve(file.table)
-    # One point before the curve, at radius 0, and one behind it, at share 0.
-    x = np.concatenate(([0.0], radii, radii[-1:]))
-    y = np.concatenate((shares[:1], shares, [0.0]))
-    # Without any radius there is one point alone.
-    return Line(row.name, x, 100.0 * y[: len(x)], "step")
+    x = np.concatenate((radii, radii[-1:]))
+    y = np.concatenate((shares, [0.0]))
+    return Line(row.name, x, 100.0 * y, "step")
 
 
 def p_a(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw the share of images with at least each p_A, one panel per sigma.
 
-    It is one minus the cumulative distribution. The scale decides whether published
-    figures are drawn; papers print none of p_A, so it changes nothing here.
+    It is one minus the cumulative distribution.
+
+    Args:
+        evidence: the evidence for each row.
+        scale: unused; `drawings.OF_ROWS` passes it to each of its functions.
     """
     panels = []
     notes = []
@@ -162,7 +172,7 @@ def p_a(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 
 
 def _p_a_line(row: PaperRow, file: CertificateFile) -> Line:
-    """Draw a row's p_A curve where it is known; a log tells it from 1/2 upward."""
+    """Return the p_A curve where it is known; for a log it is from 1/2 upward."""
     grid = p_a_grid()
     shares = metrics.p_a_curve(file.table, grid)
     known = ~np.isnan(shares)
@@ -170,12 +180,11 @@ def _p_a_line(row: PaperRow, file: CertificateFile) -> Line:
 
 
 def _undrawn(row: PaperRow, file: CertificateFile) -> str:
-    """Say why a row is not drawn: p_A is not known, or not what fewer samples give."""
+    """Return the sentence on a row whose p_A, or whose ACR of fewer samples, is unknown."""
     unknown = metrics.p_a_unknown(file.table)
-    reason = "its samples do not tell what fewer would have"
     if unknown is not None:
-        reason = unknown.reason
-    return f"{named([row])} is not drawn: {reason}"
+        return f"{named([row])} is not drawn: {unknown.reason}"
+    return f"{named([row])} is not drawn: its samples do not tell what fewer would have"
 
 
 def trade_off_at_2(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
@@ -208,6 +217,7 @@ def _against_clean(metric: str, evidence: Sequence[RowEvidence], scale: Scale) -
         if shows_published(scale):
             published = _points(method, metric, rows, [row.figures for row in rows])
             if published is not None:
+                # Published points lie behind ours, whose labels serve both.
                 lines.append(replace(published, dashed=True, labels=()))
     title = "ACR"
     if metric != "acr":
@@ -221,9 +231,13 @@ def _points(
     rows: Sequence[PaperRow],
     figures: Sequence[Mapping[str, float]],
 ) -> Line | None:
-    """Draw the metric of rows against their clean accuracy, labelled by setting.
+    """Return points of a metric against clean accuracy, labelled by setting.
 
-    It is None where no row has both.
+    Args:
+        figures: for each row, metric -> figure.
+
+    Returns:
+        The points of the rows with both figures; None where there is no such row.
     """
     labels = []
     x = []
@@ -231,7 +245,8 @@ def _points(
     for row, values in zip(rows, figures, strict=True):
         if CLEAN in values and metric in values:
             # `k=4` is labelled by 4, a setting without a value by its name.
-            labels.append(row.setting.partition("=")[2] or row.setting)
+            _, _, value_of_setting = row.setting.partition("=")
+            labels.append(value_of_setting or row.setting)
             x.append(values[CLEAN])
             y.append(values[metric])
     if not labels:
@@ -240,12 +255,16 @@ def _points(
 
 
 def budget(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
-    """Draw ACR against the samples spent, exact from the stored counts.
+    """Draw ACR against the number of samples per image, one panel per sigma.
 
-    Which of two methods has the higher ACR may depend on their number.
+    Which of two methods has the higher ACR may depend on this number. The ACR of fewer
+    samples than were drawn is its exact expectation, given the stored counts.
+
+    Args:
+        evidence: the evidence for each row.
+        scale: unused; `drawings.OF_ROWS` passes it to each of its functions.
     """
     panels = []
-    points = []
     notes = findings(compared(evidence))
     for sigma, evidence_of_sigma in by_sigma(evidence):
         lines = []
@@ -256,29 +275,21 @@ def budget(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
                 continue
             samples, acrs = curve
             lines.append(Line(row.name, samples, acrs))
-            for n, acr in zip(samples, acrs, strict=True):
-                points.append((sigma, row.name, n, acr))
-        if lines:
-            panels.append(
-                Axes(
-                    f"sigma = {sigma:g}",
-                    "samples per image, n",
-                    "ACR",
-                    lines,
-                    log_x=True,
-                )
+        panels.append(
+            Axes(
+                f"sigma = {sigma:g}",
+                "samples per image, n",
+                "ACR",
+                lines,
+                log_x=True,
             )
-    data = pd.DataFrame(points, columns=["sigma", "method", "n", "acr"])
-    return Output(panels={"": panels}, data={"": data}, notes=notes)
+        )
+    return figure_output(panels, *notes)
 
 
 def by_sigma(
     evidence: Sequence[RowEvidence],
 ) -> list[tuple[float, list[RowEvidence]]]:
-    """Group rows by sigma, ascending; rows without one are left out."""
-    groups = gathered(
-        (of_row.row.sigma, of_row)
-        for of_row in evidence
-        if not math.isnan(of_row.row.sigma)
-    )
+    """Return each sigma, ascending, and the evidence for the rows of this sigma."""
+    groups = gathered((of_row.row.sigma, of_row) for of_row in evidence)
     return sorted(groups.items())

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-# The parts of a BibTeX entry: its kind, key and fields; a field's name and text.
+# An entry of BibTeX: its kind, its key, and the lines of its fields.
 ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+# A field of an entry: its name and its text.
 FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
 # An accent in TeX: its mark, and the letter below it.
 ACCENT = re.compile(r"\{\\(v |[`'^\"])(\w)\}")
-# The marks that combine with the letter before them.
+# The mark in TeX -> the character of Unicode that puts it on the letter before.
 COMBINING_MARKS = {
     "`": "\u0300",
     "'": "\u0301",
@@ -20,9 +21,10 @@ COMBINING_MARKS = {
     '"': "\u0308",
     "v ": "\u030c",
 }
-# The fields that say where an entry appeared, and those that it can be found by: of
-# each the first that there is.
+# The fields that say where an entry appeared; the first that an entry has is printed.
 PLACES = ("journal", "booktitle", "institution", "howpublished")
+# The fields by which an entry can be found -> the beginning of its address. The first
+# that an entry has is printed.
 LINKS = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/", "url": ""}
 
 
@@ -62,8 +64,11 @@ class Reference:
     def text(self) -> str:
         """Return the entry in words, with a link where there is one."""
         fields = {name: _plain(text) for name, text in self.fields.items()}
-        authors = ", ".join(fields["author"].split(" and "))
-        authors = " and ".join(authors.rsplit(", ", 1))
+        # "A and B and C" becomes "A, B and C".
+        *first_authors, last_author = fields["author"].split(" and ")
+        authors = last_author
+        if first_authors:
+            authors = f"{', '.join(first_authors)} and {last_author}"
         appeared = ", ".join(filter(None, [_place(fields), fields["year"]]))
         text = f"{authors}. {fields['title']}. {appeared}"
         if "pages" in fields:
@@ -76,7 +81,7 @@ class Reference:
 
 
 def _place(fields: Mapping[str, str]) -> str:
-    """Say where an entry appeared, in a journal with the volume."""
+    """Return the place where an entry appeared, with the volume of a journal."""
     place = next((fields[name] for name in PLACES if name in fields), "")
     if "volume" in fields and "journal" in fields:
         place += f" {fields['volume']}"
@@ -84,19 +89,20 @@ def _place(fields: Mapping[str, str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text of a BibTeX field as it is read."""
+    """Return the text of a BibTeX field without the commands and braces of TeX."""
     letters = ACCENT.sub(_accented, text)
     return re.sub(r"\\([&%#_])", r"\1", letters).strip("{}")
 
 
-def _accented(found: re.Match[str]) -> str:
-    mark, letter = found.groups()
+def _accented(accent: re.Match[str]) -> str:
+    """Return the letter of a match of ACCENT with its mark, as one character."""
+    mark, letter = accent.groups()
     return unicodedata.normalize("NFC", letter + COMBINING_MARKS[mark])
 
 
 @cache
 def references() -> dict[str, Reference]:
-    """Read the entries of references.bib by their keys; "randsmooth" is this program."""
+    """Return key -> entry of references.bib; "randsmooth" is this program."""
     text = resources.files("randsmooth.papers").joinpath("references.bib").read_text()
     return {
         key: Reference(key, kind, dict(FIELD.findall(fields)))

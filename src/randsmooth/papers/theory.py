@@ -34,9 +34,9 @@ ALPHA = 0.001
 REWEIGHTING_NOISES = 16
 P_MIN = 0.75
 
-# A mean over counts leaves out counts that are farther from n p than so many standard
-# deviations (one is at most sqrt(n) / 2) and so many counts. All that are left out
-# have a probability below 1e-15 together.
+# A mean over counts leaves out counts that are farther from n p than the first number of
+# standard deviations, each of at most sqrt(n) / 2, plus the second number of counts. All
+# counts that are left out have a probability below 1e-15 together.
 COUNTED_DEVIATIONS = 12.0
 COUNTED_BEYOND_DEVIATIONS = 40.0
 
@@ -46,8 +46,8 @@ def expected_radius(
 ) -> Floats:
     """Return E[r(k)], the mean radius that n samples certify for an image with p_A.
 
-    k ~ Bin(n, p_A) of them are of class A. The answer has the shape of `p_a`. Source:
-    Sun et al. 2025, figure 2 (a).
+    Of the samples, k ~ Bin(n, p_A) are of class A. The answer has the shape of `p_a`.
+    Source: Sun et al. 2025, figure 2 (a).
     """
     return _mean_over_counts(_radii(n, alpha, sigma), n, p_a)
 
@@ -67,15 +67,17 @@ def radius_slope(
 # It takes half a second for n = 100,000; callers only read the array.
 @lru_cache(maxsize=8)
 def _radii(n: int, alpha: float, sigma: float) -> Floats:
-    """Return (n + 1,) radii, certified from 0, 1, ..., n successes of n."""
+    """Return the (n + 1,) radii that 0, 1, ..., n successes among n samples certify."""
     return Gaussian(sigma).radius(bounds.q_upper(np.arange(n + 1), n, alpha))
 
 
 def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
-    """Return E[values[k]] for k ~ Bin(n, p) and each p of `p_a`.
+    """Return E[values[k]], k ~ Bin(n, p), for each p of `p_a`, in the shape of `p_a`.
 
     Args:
-        values: (n + 1,)
+        values: (n + 1,) a value for each count k = 0, 1, ..., n.
+        n: the number of samples.
+        p_a: one probability or an array of them.
     """
     p_a = np.asarray(p_a, np.float64)
     means = [_mean_for_one_p(values, n, float(p)) for p in p_a.ravel()]
@@ -83,7 +85,11 @@ def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
 
 
 def _mean_for_one_p(values: Floats, n: int, p: float) -> float:
-    """Return E[values[k]] for k ~ Bin(n, p) of a single p."""
+    """Return E[values[k]], k ~ Bin(n, p), for a single p.
+
+    Args:
+        values: (n + 1,) a value for each count k = 0, 1, ..., n.
+    """
     reach = COUNTED_DEVIATIONS * math.sqrt(n) / 2.0 + COUNTED_BEYOND_DEVIATIONS
     fewest = max(0, math.floor(n * p - reach))
     most = min(n, math.ceil(n * p + reach))
@@ -106,6 +112,7 @@ def figure_2() -> Output:
 
     at_n = f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts"
     in_the_limit = "p_A known (limit of many samples)"
+    # A noise takes the radius from an upper bound on 1 - p_A.
     radii = (
         Line(at_n, p, expected_radius(p)),
         Line(in_the_limit, p, Gaussian(1.0).radius(1.0 - p), dashed=True),
@@ -136,15 +143,16 @@ def budget_for_acr(
     """Return the number of samples at which a constant classifier has an ACR above `acr`.
 
     N = ceil(log alpha / log Phi(M K / sigma)) + 1 with M = `acr`. The classifier always
-    gives the most common of K classes. It is right on at least 1 / K of the images, and
-    all noisy copies agree, so that their radius is sigma Phi^-1(alpha^(1/N)).
+    gives the most common of K classes. It is right on at least 1 / K of the images. All
+    noisy copies get its class, so that each radius is sigma Phi^-1(alpha^(1/N)).
 
     Returns:
-        A whole number; infinity where float64 cannot represent the tail (M K above 38
-        sigma).
+        A whole number; infinity where 1 - Phi(M K / sigma) is too small for float64
+        (M K above 38 sigma).
 
     Source: Sun et al. 2025, theorem 1, which prints the ratio upside down.
     """
+    # 1 - Phi(M K / sigma), which keeps the digits that Phi loses near 1.
     tail = float(special.ndtr(-acr * classes / sigma))
     if tail == 0.0:
         return math.inf
@@ -152,9 +160,9 @@ def budget_for_acr(
 
 
 def theorem_1() -> Output:
-    """Print the budget that theorem 1 names for several ACRs.
+    """Print the budget that theorem 1 gives for each of several ACRs.
 
-    Beside it stands the ACR that a constant classifier has with it.
+    Beside each budget stands the ACR that a constant classifier has with it.
     """
     wanted = [0.1, 0.25, 0.3, 0.35]
     sigma = 0.5
@@ -177,9 +185,13 @@ def theorem_1() -> Output:
 
 
 def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> Output:
-    """Print the log density under N(0, sigma^2 I) of points of one norm.
+    """Print the log densities under N(0, sigma^2 I) of five points with the same norm.
 
-    All are equal (Sun et al. 2025, theorem 2).
+    The densities are equal (Sun et al. 2025, theorem 2).
+
+    Args:
+        dimension: the number of coordinates of a point; by default that of CIFAR-10.
+        seed: the seed of the directions of the points.
     """
     points = np.random.default_rng(seed).normal(size=(5, dimension))
     # N(0, sigma^2 I) in d dimensions is mostly about this far from 0.
@@ -196,11 +208,12 @@ def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> Outpu
 
 
 def figure_4() -> Output:
-    """Draw the radius over that at p_A = 0.75, and both forms of the sampling weight.
+    """Draw radius and sampling weights relative to p_A = 0.75, in both forms of weights.
 
-    The paper's text says that the weights grow nearly linearly in p_A, which they do
-    with "bound". Source: Sun et al. 2025, figure 4.
+    The paper's text says that the weights grow nearly linearly in p_A, which they do in
+    the form "bound". Source: Sun et al. 2025, figure 4.
     """
+    # Only this figure needs torch, which takes long to import.
     import torch
 
     from randsmooth import methods
@@ -212,6 +225,7 @@ def figure_4() -> Output:
     shares = counts.numpy() / REWEIGHTING_NOISES
     lines = [Line("certified radius", p, relative)]
     for form in ("bound", "literal"):
+        # `create` promises some method; this name makes an Amplify.
         method: Any = methods.create("amplify", weight=form)
         lines.append(
             Line(
@@ -231,7 +245,7 @@ def figure_4() -> Output:
 
 
 def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
-    """Return the radius that differential privacy certifies, with p_B = 1 - p_A.
+    """Return the radius that differential privacy certifies where p_B = 1 - p_A.
 
     It is the supremum over 0 < beta <= min(1, log(p_A / p_B) / 2) of
     sigma beta / sqrt(2 log(1.25 (1 + e^beta) / (p_A - e^(2 beta) p_B))). Source: Lecuyer
@@ -251,15 +265,15 @@ def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
         ratio = 1.25 * (1.0 + math.exp(beta)) / margin
         return sigma * beta / math.sqrt(2.0 * math.log(ratio))
 
-    return _supremum(radius, 0.0, largest_beta)
+    return _supremum(radius, low=0.0, high=largest_beta)
 
 
 def li_radius(p_a: float, sigma: float = 1.0) -> float:
-    """Return the radius that Renyi divergence certifies, with p_B = 1 - p_A.
+    """Return the radius that Renyi divergence certifies where p_B = 1 - p_A.
 
     It is the supremum over a > 1 of sigma sqrt(-2 / a log(1 - p_A - p_B + 2 M)), where
-    M = ((p_A^(1-a) + p_B^(1-a)) / 2)^(1 / (1-a)), which is infinite at p_A = 1. Source:
-    Li et al. 2019, as Cohen et al. 2019 write it.
+    M = ((p_A^(1-a) + p_B^(1-a)) / 2)^(1 / (1-a)). At p_A = 1 the radius is infinite.
+    Source: Li et al. 2019, as Cohen et al. 2019 write it.
     """
     if p_a <= 0.5:
         return 0.0
@@ -272,38 +286,41 @@ def li_radius(p_a: float, sigma: float = 1.0) -> float:
         a = 1.0 + math.exp(log_a_minus_1)
         log_sum = special.logsumexp((1.0 - a) * np.log([p_a, p_b]))
         log_mean = (log_sum - math.log(2.0)) / (1.0 - a)
+        # 1 - p_A - p_B + 2 M, where the first three cancel out.
         inside = 2.0 * math.exp(log_mean)
-        if inside <= 0.0:
-            return 0.0
+        # It is at most 1, but for an error of floating point.
         return sigma * math.sqrt(max(0.0, -2.0 / a * math.log(inside)))
 
-    return _supremum(radius, -8.0, 8.0)
+    return _supremum(radius, low=-8.0, high=8.0)
 
 
-# Points of the grid on which the hump of a function is looked for.
+# The number of points of the grid on which a function's maximum is first looked for.
 GRID_POINTS = 201
-# How near its place is searched, as a share of the interval. At a hump, an error of the
-# place changes the value by its square.
+# The precision of the place of the maximum, as a share of the interval. An error of the
+# place changes the value by the square of this only.
 PRECISION_OF_PLACE = 1e-6
 
 
 def _supremum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the largest value on [low, high] of a function with one hump.
+    """Return the largest value of a function that rises and then falls on [low, high].
 
-    A grid finds about where the hump is, and a search around its best point the rest.
+    The best point of a grid is near the maximum. A search between the points beside it
+    finds the rest.
     """
-    # Both ends count: the hump of Lecuyer's bound may lie beyond beta = 1.
+    # The grid has both ends: the maximum of Lecuyer's bound may lie beyond beta = 1.
     grid = np.linspace(low, high, GRID_POINTS)
     values = [function(float(t)) for t in grid]
     best = int(np.argmax(values))
+    last = len(grid) - 1
     before = float(grid[max(0, best - 1)])
-    after = float(grid[min(len(grid) - 1, best + 1)])
+    after = float(grid[min(last, best + 1)])
     search = optimize.minimize_scalar(
         lambda t: -function(t),
         bounds=(before, after),
         method="bounded",
         options={"xatol": PRECISION_OF_PLACE * (high - low)},
     )
+    # The search never tries its ends, where the best point of the grid may lie.
     return float(max(values[best], -search.fun))
 
 
@@ -328,58 +345,72 @@ def confidence_figure() -> Output:
     return figure_output([Axes(title, "confidence p", "certified radius", lines)])
 
 
-# MACER's proposition 1: the numbers of classes K, and the gammas, that are printed.
+# The numbers of classes K for which the bounds of MACER's proposition 1 are printed.
 CLASSES = (2, 10, 1000)
-# The values of table 12; the paper's models are trained with 8.
+# The gammas for which they are printed: those of table 12, 2, 4, ..., 16. The paper's
+# models are trained with 8.
 GAMMAS = tuple(float(gamma) for gamma in range(2, 18, 2))
 
 
 def slope(p: ArrayLike) -> Floats:
-    """Return 1 / phi(Phi^-1(p)), the derivative of Phi^-1; the same at p and at 1 - p."""
+    """Return 1 / phi(Phi^-1(p)), the derivative of Phi^-1, in the shape of `p`.
+
+    It is the same at p and at 1 - p, and grows with the distance of p from 1/2.
+    """
     return np.asarray(math.sqrt(2.0 * math.pi) * np.exp(0.5 * special.ndtri(p) ** 2))
 
 
-def sharp(classes: int, gamma: float) -> tuple[float, float]:
-    """Return the smallest bounds of both derivatives, as absolute values.
+def least_bounds(classes: int, gamma: float) -> tuple[float, float]:
+    """Return the smallest bounds of the derivatives by p_1 and by p_2, in absolute value.
 
-    They are the smallest, because some predictions have derivatives as large as these.
-    The derivative by p_1 is largest where all the rest goes to the runner-up, so that
-    xi = 2 Phi^-1(p_1) <= gamma, or where all classes are equal. The one by p_2 is
-    largest where K - 1 classes share the rest equally, p_2 = (1 - p_1) / (K - 1), and
-    xi = gamma.
+    No smaller ones hold, because some predictions have derivatives as large as these. A
+    derivative is `slope(p)`, largest where p is farthest from 1/2 among the predictions
+    with xi <= gamma:
+
+    - p_1 is largest where the runner-up has all the rest and xi = 2 Phi^-1(p_1) = gamma,
+      and smallest where all classes are equal, p_1 = 1 / K.
+    - p_2 is smallest where K - 1 classes share the rest equally, p_2 = (1 - p_1) /
+      (K - 1), and xi = gamma.
     """
-    top = max(gamma / 2.0, -float(special.ndtri(1.0 / classes)))
+    # |Phi^-1(p_1)| at the largest p_1 and at the smallest.
+    z_at_largest = gamma / 2.0
+    z_at_smallest = -float(special.ndtri(1.0 / classes))
+    by_p_1 = slope(special.ndtr(-max(z_at_largest, z_at_smallest)))
 
-    def excess(log_p_2: float) -> float:
+    def xi_minus_gamma(log_p_2: float) -> float:
         p_2 = math.exp(log_p_2)
+        # Phi^-1(p_1) = -Phi^-1(1 - p_1)
         xi = float(-special.ndtri((classes - 1) * p_2) - special.ndtri(p_2))
         return xi - gamma
 
-    # e^-600 is a p_2 at which xi is above every gamma of interest; 1 / K is the
-    # largest p_2, where xi is 0.
-    log_p_2 = optimize.brentq(excess, -600.0, -math.log(classes), xtol=1e-12)
-    least_p_2 = math.exp(log_p_2)
-    return float(slope(special.ndtr(-top))), float(slope(least_p_2))
+    # At p_2 = e^-600, xi is above every gamma of interest. At the largest p_2, 1 / K, it
+    # is 0.
+    log_of_smallest_p_2 = optimize.brentq(
+        xi_minus_gamma, a=-600.0, b=-math.log(classes), xtol=1e-12
+    )
+    by_p_2 = slope(math.exp(log_of_smallest_p_2))
+    return float(by_p_1), float(by_p_2)
 
 
-def of_the_proof(classes: int, gamma: float) -> tuple[float, float]:
-    """Return the bounds of both derivatives that appendix B proves.
+def bounds_of_the_proof(classes: int, gamma: float) -> tuple[float, float]:
+    """Return the bounds of the derivatives by p_1 and by p_2 that appendix B proves.
 
     They follow from Phi^-1(p_1) <= gamma and p_1 >= 1 / K, and from
     p_2 >= (1 - Phi(gamma)) / (K - 1).
     """
-    beyond = float(special.ndtr(-gamma))
-    by_p_1 = float(max(slope(beyond), slope(1.0 / classes)))
-    by_p_2 = float(slope(beyond / (classes - 1)))
+    # 1 - Phi(gamma): p_1 is at most one minus this.
+    tail = float(special.ndtr(-gamma))
+    by_p_1 = float(max(slope(tail), slope(1.0 / classes)))
+    by_p_2 = float(slope(tail / (classes - 1)))
     return by_p_1, by_p_2
 
 
 def proposition_table() -> pd.DataFrame:
-    """Print for several K and gamma the smallest bounds, and those of appendix B."""
+    """Return the smallest bounds, and those of appendix B, for several K and gamma."""
     lines = []
     for classes, gamma in product(CLASSES, GAMMAS):
-        least_1, least_2 = sharp(classes, gamma)
-        proof_1, proof_2 = of_the_proof(classes, gamma)
+        least_1, least_2 = least_bounds(classes, gamma)
+        proof_1, proof_2 = bounds_of_the_proof(classes, gamma)
         lines.append(
             {
                 "classes K": classes,
@@ -397,20 +428,28 @@ def proposition_panels(classes: int = 10) -> list[Axes]:
     """Draw the derivative by p_1 as p_1 goes to 1, with and without the hinge.
 
     A second panel has the bounds of both derivatives against gamma.
+
+    Args:
+        classes: the number of classes K in the second panel; the first has two classes.
     """
     q = np.geomspace(0.5, 1e-20, 400)
     lines = [Line("without the hinge", q, slope(q), dashed=True)]
     for gamma in (12.0, 8.0, 4.0):
-        # With two classes xi = 2 Phi^-1(p_1); beyond gamma the derivative is 0.
+        # With two classes xi = 2 Phi^-1(p_1), and Phi^-1(p_1) = -Phi^-1(q). Where xi
+        # exceeds gamma the derivative is 0, which a logarithmic axis cannot show.
         below_hinge = q[-special.ndtri(q) <= gamma / 2.0]
         lines.append(Line(f"gamma = {gamma:g}", below_hinge, slope(below_hinge)))
 
     gammas = np.linspace(GAMMAS[0], GAMMAS[-1], 60)
     curves = []
-    for name, bound in (("least bound", sharp), ("appendix B", of_the_proof)):
-        bounds_at = np.array([bound(classes, float(gamma)) for gamma in gammas])
-        curves.append(Line(f"{name}, by p_1", gammas, bounds_at[:, 0]))
-        curves.append(Line(f"{name}, by p_2", gammas, bounds_at[:, 1]))
+    for name, bounds_of_both in (
+        ("least bound", least_bounds),
+        ("appendix B", bounds_of_the_proof),
+    ):
+        # (60, 2): for each gamma the bounds by p_1 and by p_2.
+        values = np.array([bounds_of_both(classes, float(gamma)) for gamma in gammas])
+        curves.append(Line(f"{name}, by p_1", gammas, values[:, 0]))
+        curves.append(Line(f"{name}, by p_2", gammas, values[:, 1]))
     return [
         Axes(
             "Derivative by p_1, two classes",
@@ -432,8 +471,8 @@ def proposition_panels(classes: int = 10) -> list[Axes]:
 
 def proposition_1() -> Output:
     """Print and draw the smallest bounds that hold beside those of the proof."""
-    least_1, least_2 = sharp(10, 8.0)
-    proof_1, proof_2 = of_the_proof(10, 8.0)
+    least_1, least_2 = least_bounds(classes=10, gamma=8.0)
+    proof_1, proof_2 = bounds_of_the_proof(classes=10, gamma=8.0)
     output = table_output(
         proposition_table(),
         "with 10 classes and gamma = 8 the derivative by p_1 is at most "

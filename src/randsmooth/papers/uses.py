@@ -1,4 +1,4 @@
-"""What a table, a model or a name stands on."""
+"""The things to cite that a table, a model folder or a name tells of."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from randsmooth.rules import RULES
 # Bytes of the largest config.json that is read (4 MiB).
 MOST_CONFIG_BYTES = 2**22
 
-# The kinds of things that other packages bring, too.
+# The kinds of things that other packages may add -> the registry that lists them.
 REGISTRIES: dict[str, Any] = {
     "training method": METHODS,
     "data set": DATASETS,
@@ -28,11 +28,15 @@ REGISTRIES: dict[str, Any] = {
 
 
 def uses_of(thing: str | Path) -> Iterator[Use]:
-    """Return the citable things behind one thing that a user named.
+    """Yield the things to cite for one thing that a user named.
+
+    Args:
+        thing: the path of a model folder or of a file of certificates; or else a name,
+            such as "macer" or "cifar10".
 
     Raises:
-        Problem: it is neither a file of certificates, nor a model folder, nor a name
-            that is known.
+        Problem: the folder holds no model, the file no certificates, or the name is
+            unknown.
     """
     path = Path(thing)
     if path.is_dir():
@@ -44,7 +48,8 @@ def uses_of(thing: str | Path) -> Iterator[Use]:
 
 
 def _of_name(thing: str) -> list[Use]:
-    """Return everything that is called so: things of ours, or else of other packages."""
+    """Return the things of every kind with a name: ours, or else other packages'."""
+    # A rule may be given with its setting, as in "radius=0.5".
     name = thing.partition("=")[0]
     ours = [Use(kind, name.lower()) for kind in KINDS]
     uses = [use for use in ours if use.known]
@@ -53,13 +58,13 @@ def _of_name(thing: str) -> list[Use]:
             Use(kind, name) for kind, registry in REGISTRIES.items() if name in registry
         ]
     if not uses:
-        expected = unknown("name", name, dict.fromkeys(names_to_cite()))
-        raise NotFound(f"no file or folder {thing}, and {expected}")
+        unknown_name = unknown("name", name, dict.fromkeys(names_to_cite()))
+        raise NotFound(f"no file or folder {thing}, and {unknown_name}")
     return uses
 
 
 def _of_model(folder: Path) -> Iterator[Use]:
-    """Return how a model folder was trained, on what, with which network."""
+    """Yield the method, data set and network of the model in a folder."""
     path = folder / "config.json"
     config = parse_json(read_file(path, MOST_CONFIG_BYTES), path)
     if (
@@ -78,17 +83,19 @@ def _of_model(folder: Path) -> Iterator[Use]:
 
 
 def _of_table(path: Path) -> Iterator[Use]:
+    """Yield the things behind a file of certificates."""
     table = read(path)
     header = table.header
+    # The text of a published log does not say of which model it is. Its path may.
     if table.is_log:
-        place = path_facts(path)
-        model = {"method": place.method, "arch": place.arch}
-        header = Header(dataset=place.dataset, model=model)
+        facts = path_facts(path)
+        model = {"method": facts.method, "arch": facts.arch}
+        header = Header(dataset=facts.dataset, model=model)
     yield from of_header(header)
 
 
 def of_header(header: Header) -> Iterator[Use]:
-    """Yield the citable things behind a table of certificates, by its header.
+    """Yield the things to cite for a table of certificates, as its header tells.
 
     Example:
         >>> for use in of_header(Header(rule="grid", sound=True, dataset="mnist")):
@@ -101,14 +108,15 @@ def of_header(header: Header) -> Iterator[Use]:
         part p_a
     """
     yield Use("part", "certify")
+    # The header names a rule with its setting, as in "radius=0.5".
     rule = header.rule.partition("=")[0]
     # The rule "fixed" is that of CERTIFY, which is cited above.
     if rule != "fixed":
         yield Use("rule", rule)
+    # Another rule has a bound of its own, unless it takes "any-class".
     if rule == "fixed" or header.bound == "any-class":
-        bound = Use("bound", str(header.bound))
-        # A log has a word of its own for the usual one.
-        yield bound if bound.known else Use("bound", "clopper-pearson")
+        # Published logs name no bound: theirs is the usual one.
+        yield Use("bound", header.bound or "clopper-pearson")
     if header.sound:
         yield Use("part", "sound")
     if header.noise is not None and not isinstance(header.noise, Gaussian):
@@ -120,38 +128,49 @@ def of_header(header: Header) -> Iterator[Use]:
 
 
 def _of_base(model: Mapping[str, Any]) -> Iterator[Use]:
-    """Return the parts of the base classifier of a table, and how each was trained."""
+    """Yield the parts of a base classifier, and the things behind their training.
+
+    Args:
+        model: what the header of a table says of the base classifier.
+    """
     denoiser = model.get("denoiser")
     if isinstance(denoiser, dict):
-        in_one_step = "timestep" in denoiser
-        yield Use("part", "diffusion" if in_one_step else "denoised")
+        # Only a diffusion model has a timestep.
+        is_diffusion_model = "timestep" in denoiser
+        yield Use("part", "diffusion" if is_diffusion_model else "denoised")
         yield from _of_training(denoiser)
         classifier = model.get("classifier")
         yield from _of_training(classifier if isinstance(classifier, dict) else {})
         return
-    noted = any(
+    # An ensemble within another module has the architecture of that module: a note
+    # tells of the ensemble then.
+    is_noted = any(
         str(note).startswith("an ensemble of") for note in model.get("notes") or ()
     )
-    if noted or model.get("arch") == "Ensemble":
+    if is_noted or model.get("arch") == "Ensemble":
         yield Use("part", "ensemble")
-    yield from _of_training(
-        {key: value for key, value in model.items() if value != "Ensemble"}
-    )
+    yield from _of_training(model)
 
 
 def _of_training(facts: Mapping[str, Any]) -> Iterator[Use]:
-    """Yield the citable things known of a network's training.
+    """Yield the things to cite for the training of a network.
 
-    That is method, its settings, attack, architecture and data set.
+    They are the method, the paper of its settings, the attack, the architecture and the
+    data set.
+
+    Args:
+        facts: what a header or config.json says of the training.
     """
     yield from _named("training method", facts.get("method"))
     paper = str(facts.get("preset") or "").partition("/")[0]
-    preset = Use("settings of", paper)
-    if preset.known:
-        yield preset
+    # A preset is called PAPER/METHOD. Those of ours and of users cite nothing.
+    settings = Use("settings of", paper)
+    if settings.known:
+        yield settings
     hyperparameters = dict(facts.get("hyperparameters") or {})
     if str(hyperparameters.get("attack")).startswith("ddn"):
         yield Use("part", "ddn")
+    # What users built themselves has no paper that could be listed as missing.
     network = Use("architecture", str(facts.get("arch")))
     if network.known:
         yield network
@@ -159,9 +178,9 @@ def _of_training(facts: Mapping[str, Any]) -> Iterator[Use]:
 
 
 def _named(kind: str, name: object) -> Iterator[Use]:
-    """Return a thing of a kind, where it has a name.
+    """Yield the thing of a kind with a name; nothing for what is no name.
 
-    A path of a user's own data is none.
+    What is no name is a fact that is missing, or the path of a user's own data.
     """
     if isinstance(name, str) and name and not re.search(r"[/\\.]", name):
         yield Use(kind, shortened(printable(name)))

@@ -1,4 +1,4 @@
-"""Which papers a run, a model or a name stands on, and what each is cited for."""
+"""The bibliography for tables, models and names: the entries, and the reasons for each."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,10 @@ from randsmooth.papers.uses import REGISTRIES, uses_of
 class Citation:
     """An entry of a bibliography, and what it is cited for.
 
+    Attributes:
+        reference: the entry.
+        reasons: the things that it is cited for, in words.
+
     Example:
         >>> cited(["resnet20"]).citations[0].reasons
         ('the architecture resnet20',)
@@ -29,17 +33,17 @@ class Bibliography:
     """The entries to cite.
 
     Attributes:
-        citations: the citations in the order of their reasons: certificate, training,
-            data, figures. randsmooth itself comes first where a file or folder was
-            asked about, and last where names were.
+        citations: the citations, in the order in which their things were used. The
+            entry of randsmooth itself comes first where a file or folder was asked
+            about, and last where only names were.
         unlisted: the things that were used and have no entry here, in words, such as
             those of other packages and of users.
 
     Example:
-        >>> found = cited(["macer"])
-        >>> [citation.reference.key for citation in found.citations]
+        >>> bibliography = cited(["macer"])
+        >>> [citation.reference.key for citation in bibliography.citations]
         ['zhai2020macer', 'randsmooth']
-        >>> found.citations[0].reasons
+        >>> bibliography.citations[0].reasons
         ('the training method macer', 'the settings of macer')
     """
 
@@ -67,7 +71,7 @@ class Bibliography:
         return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return keys with reasons and BibTeX, and what has no entry, for JSON."""
+        """Return the citations and the things without an entry, for JSON."""
         citations = [
             {
                 "key": citation.reference.key,
@@ -79,12 +83,17 @@ class Bibliography:
         return {"citations": citations, "unlisted": list(self.unlisted)}
 
     def _unlisted_sentence(self) -> str:
+        """Return the sentence on the things without an entry."""
         names = "; ".join(map(_comment, self.unlisted))
         return f"No entry here, so cite what its author names: {names}"
 
 
 def _comment(text: str) -> str:
-    """Return `text` for a comment of BibTeX, where an @ would begin an entry."""
+    """Return `text` for a comment of BibTeX, where an @ would begin an entry.
+
+    Names of users may hold anything, also line breaks, which would end the comment.
+    """
+    # JSON writes them as two characters. The slice removes its outer quotes.
     on_one_line = json.dumps(text, ensure_ascii=False)[1:-1]
     return on_one_line.replace("@", " at ").replace('\\"', '"')
 
@@ -92,30 +101,32 @@ def _comment(text: str) -> str:
 def cited(things: Sequence[str | Path] = ()) -> Bibliography:
     """Return the entries to cite for `things`.
 
-    They are certificate tables and logs, model folders, and names. A name is that of a
-    training method, a rule, a bound, a data set, an architecture, a paper (the first
-    part of a preset's name) or a part such as "ensemble", "denoised", "sound", "acr".
-    Nothing given: randsmooth alone.
+    Args:
+        things: paths of certificate tables, logs and model folders, and names. A name is
+            that of a training method, a rule, a noise, a bound, a data set, an
+            architecture, a paper (the first part of a preset's name) or a part, such as
+            "ensemble", "denoised", "sound" or "acr". By default the answer is the entry
+            of randsmooth alone.
 
     Raises:
         Problem: a thing is neither a file of certificates, nor a model folder, nor a
             name that is known.
 
     Example:
-        >>> keys = [one.reference.key for one in cited(["radius=0.5", "cifar10"]).citations]
-        >>> keys[:-1]
+        >>> citations = cited(["radius=0.5", "cifar10"]).citations
+        >>> [citation.reference.key for citation in citations[:-1]]
         ['lan1983discrete', 'armitage1969repeated', 'krizhevsky2009learning']
     """
-    found = bibliography_of(use for thing in things for use in uses_of(thing))
+    bibliography = bibliography_of(use for thing in things for use in uses_of(thing))
     if any(Path(thing).exists() for thing in things):
-        return found
-    # Whoever asks for names wants these first.
-    program, *others = found.citations
-    return replace(found, citations=(*others, program))
+        return bibliography
+    # Whoever asks for names alone wants the entries of these first.
+    program, *others = bibliography.citations
+    return replace(bibliography, citations=(*others, program))
 
 
 def bibliography_of(uses: Iterable[Use]) -> Bibliography:
-    """Return the entries to cite for `uses`, each once."""
+    """Return the entries to cite for `uses`, each once; first that of randsmooth."""
     reasons_of_key = {"randsmooth": ["the program"]}
     unlisted = []
     for use in dict.fromkeys(uses):
@@ -133,7 +144,8 @@ def bibliography_of(uses: Iterable[Use]) -> Bibliography:
 
 
 def _unlisted_words(use: Use) -> str:
-    """Name what has no entry, and the package that brings it."""
+    """Return a thing without an entry in words, with the package that brings it."""
+    # Kinds that no other package can add to have no registry.
     registry = REGISTRIES.get(use.kind, {})
     package = registry.credit(use.name) if use.name in registry else ""
     return f"{use} ({package})" if package else str(use)
