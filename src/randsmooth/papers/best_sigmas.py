@@ -31,8 +31,9 @@ class BestSigma:
     """The best certified accuracy of one method at each radius, and the sigma of it.
 
     Attributes:
-        accuracy: (M,) best accuracies in percent; NaN where they are not known.
-        sigma: (M,) the sigmas that give them; NaN where none does.
+        accuracy: (M,) the best accuracy in percent at each of M radii; NaN where it is
+            not known.
+        sigma: (M,) the sigma that gives it; NaN where no sigma certifies an image.
         images: the number of images behind the accuracies; None where no accuracy is
             known.
         low, high: (M,) ends of the 95% band in percent; NaN for published figures.
@@ -53,7 +54,8 @@ class MethodCurves:
         method: the name of the method.
         paper, here: the best accuracies that the paper prints, and those of the
             certificates at hand.
-        other_images: whether ours rest on another number of images than the paper's.
+        other_images: whether the latter rest on another number of images than the
+            former.
     """
 
     method: str
@@ -67,7 +69,7 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 
     Published figures stand beside ours.
     """
-    # Rows may have different radii: each radius once, in the order of the paper.
+    # Each radius of any row once, in the order of the paper.
     radii = list(
         dict.fromkeys(radius for of_row in evidence for radius in of_row.row.accuracy)
     )
@@ -109,8 +111,8 @@ def _curves_of(
 
     Args:
         evidence: the evidence for the rows of the method.
-        tables: the certificates of the method on shared images; None where they cannot
-            be combined.
+        tables: the certificates of the method on shared images; None where there are
+            none, or none that can be combined.
     """
     rows = [of_row.row for of_row in evidence]
     paper = _unknown(radii)
@@ -119,6 +121,7 @@ def _curves_of(
     here = _unknown(radii)
     if tables is not None:
         here = _measured(tables, radii)
+    # The rows of a method are of one table, and so of one number of images.
     other_images = rows[0].images not in (None, here.images)
     return MethodCurves(method, paper, here, other_images)
 
@@ -128,7 +131,11 @@ def _panels(
     curves: Sequence[MethodCurves],
     radii: Sequence[float],
 ) -> list[Axes]:
-    """Draw the best accuracies of each method, the published ones as crosses."""
+    """Draw the best accuracies of each method, the published ones as crosses.
+
+    Args:
+        tables: method -> its certificates on shared images.
+    """
     panels = envelope_axes(tables)
     crosses = [
         Line(
@@ -149,7 +156,7 @@ def _panels(
 
 
 def _printed(curves: Sequence[MethodCurves], radii: Sequence[float]) -> pd.DataFrame:
-    """Print a line of the paper and one of ours for each method, where there are some."""
+    """Return for each method a line of the paper and one of ours, where they are known."""
     lines: list[list[str]] = []
     for of_method in curves:
         star = "*" if of_method.other_images else ""
@@ -162,7 +169,7 @@ def _printed(curves: Sequence[MethodCurves], radii: Sequence[float]) -> pd.DataF
 def _lines_of(
     method: str, line: str, best: BestSigma, star: str
 ) -> Iterator[list[str]]:
-    """Yield one line of the table; none where no accuracy is known.
+    """Yield a line of the table; nothing where no accuracy is known.
 
     Args:
         line: the source of the figures, `PAPER` or `HERE`.
@@ -178,7 +185,7 @@ def _lines_of(
 
 
 def _best_words(accuracy: float, sigma: float) -> str:
-    """Print a cell: an accuracy, and in brackets the sigma that gives it."""
+    """Return a cell: an accuracy, and in brackets the sigma that gives it."""
     if math.isnan(accuracy):
         return "-"
     if math.isnan(sigma):
@@ -213,20 +220,27 @@ def _unknown(radii: Sequence[float]) -> BestSigma:
 def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> BestSigma:
     """Return the largest of the paper's accuracies at each radius, and its sigma.
 
-    The sigma is NaN where the accuracy is 0, which no sigma gives more than another.
+    Of equal accuracies the one at the larger sigma counts. The sigma is NaN where all
+    accuracies are 0.
+
+    Args:
+        rows: the rows of one method, one for each sigma.
     """
     accuracies = []
     sigmas = []
     for radius in radii:
-        accuracy, sigma = max(
+        of_rows = [
             (row.accuracy[radius], row.sigma) for row in rows if radius in row.accuracy
-        )
+        ]
+        # A radius may be printed for other methods alone.
+        accuracy, sigma = max(of_rows, default=(math.nan, math.nan))
         accuracies.append(accuracy)
         sigmas.append(sigma if accuracy > 0.0 else math.nan)
     unknown = [math.nan for _ in radii]
     return BestSigma(
         accuracy=accuracies,
         sigma=sigmas,
+        # All rows are of one table, and so of one number of images.
         images=rows[0].images,
         low=unknown,
         high=unknown,
@@ -236,17 +250,21 @@ def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> BestSigma:
 def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> BestSigma:
     """Return our best accuracy at each radius, over the sigmas of the tables.
 
-    The accuracy is unknown beyond the largest radius that any of them can certify.
+    The accuracy is unknown beyond the largest radius that any of the tables can certify.
+
+    Args:
+        tables: the certificates of one method, on the same images.
     """
     envelope = metrics.envelope(tables, radii)
     farthest = max(metrics.farthest(table) for table in tables)
     unknown = np.array(radii) > farthest
-    # `envelope.best` is the place of a table, or -1 where none certifies an image: the
-    # NaN at the end stands for no table.
+    # `envelope.best` has the indices of tables, or -1 where no table certifies an image.
+    # The index -1 is that of the last sigma, which therefore is NaN.
     sigma_of_table = [table.header.sigma or math.nan for table in tables]
     sigmas = np.array([*sigma_of_table, math.nan])
 
     def known(values: NDArray[np.float64]) -> list[float]:
+        """Return the values, NaN at radii where they are unknown."""
         return [float(value) for value in np.where(unknown, math.nan, values)]
 
     return BestSigma(
@@ -263,8 +281,10 @@ def _tables(
 ) -> tuple[dict[str, list[Certificates]], list[str]]:
     """Return the tables of each method on the images that they share, and notes.
 
-    The notes say which logs are of another run than the paper's, what limits the tables
-    of a method, and which methods are left out.
+    Returns:
+        Method -> its tables, for the methods whose tables can be combined; and sentences
+        on logs of other runs than the paper's, on what limits the tables of a method,
+        and on methods that are left out.
     """
     tables: dict[str, list[Certificates]] = {}
     notes: list[str] = []
@@ -289,7 +309,7 @@ def _tables(
 
 
 def _notes_on_other_runs(evidence: Sequence[RowEvidence]) -> Iterator[str]:
-    """Name the rows whose released log is of another run than the paper's."""
+    """Yield a sentence on the rows whose released log is of another run."""
     rows = [
         of_row.row
         for of_row in evidence
@@ -303,7 +323,7 @@ def _notes_on_other_runs(evidence: Sequence[RowEvidence]) -> Iterator[str]:
 def _notes_on_missing_sigmas(
     method: str, evidence: Sequence[RowEvidence]
 ) -> Iterator[str]:
-    """Say at which of the paper's sigmas a method has no certificates at hand."""
+    """Yield a sentence on the sigmas at which a method has no certificates at hand."""
     sigmas = [f"{of_row.row.sigma:g}" for of_row in evidence if of_row.found is None]
     if sigmas:
         yield f"{method}: here without sigma {', '.join(sigmas)}"
@@ -315,5 +335,7 @@ def _on_shared_images(tables: Sequence[Certificates]) -> list[Certificates]:
     Raises:
         Problem: two of them cannot be paired.
     """
-    shared = reduce(lambda one, other: metrics.pair(one, other)[0], tables)
-    return [metrics.pair(shared, table)[1] for table in tables]
+    # `pair` returns both of its tables on the images that they share. The first, paired
+    # with each table in turn, ends with the images of all.
+    first_on_shared = reduce(lambda first, table: metrics.pair(first, table)[0], tables)
+    return [metrics.pair(first_on_shared, table)[1] for table in tables]

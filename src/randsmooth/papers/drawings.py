@@ -1,4 +1,4 @@
-"""The function that draws each table and figure, from what is at hand of its rows."""
+"""The function that draws each table and figure, from the evidence for its rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -41,7 +41,8 @@ OF_ROWS: Mapping[Drawing, Callable[[Sequence[RowEvidence], Scale], Output]] = {
 def draw_object(evidence: ObjectEvidence) -> Output | None:
     """Draw a table or figure from the evidence at hand, with notes on its logs.
 
-    The answer is None where there is nothing to draw it from.
+    Returns:
+        The drawing; None where neither formulas nor evidence give anything to draw.
     """
     thing = evidence.thing
     if thing.drawing in FORMULAS:
@@ -50,7 +51,7 @@ def draw_object(evidence: ObjectEvidence) -> Output | None:
     if thing.needs_models:
         rows = [of_row for of_row in rows if of_row.model is not None]
     elif all(of_row.found is None for of_row in rows):
-        # What certificates fill shows all rows of the paper once there is one of them.
+        # With certificates of a single row, the drawing shows all rows of the paper.
         return None
     if not rows:
         return None
@@ -60,9 +61,9 @@ def draw_object(evidence: ObjectEvidence) -> Output | None:
 
 
 def notes_on(evidence: Sequence[RowEvidence]) -> list[str]:
-    """Return sentences on the facts inferred about the rows' logs or changed in them.
+    """Return the notes in the headers of the certificates shown, with the rows of each.
 
-    Further sentences name the rows that had several logs to choose from.
+    Further sentences say which file is shown for a row, where others fit it as well.
     """
     shown = [
         (of_row.row, of_row.found) for of_row in evidence if of_row.found is not None
@@ -82,9 +83,9 @@ def notes_on(evidence: Sequence[RowEvidence]) -> list[str]:
 
 
 def _choice(of_row: RowEvidence) -> Iterator[str]:
-    """Say which table is shown, and which others fit the row.
+    """Yield a sentence on the file that is shown for a row, and on others that fit.
 
-    Of a row's only log nothing is said.
+    There is none for a log that is the only file: the tables say that much.
     """
     shown = of_row.found
     others = of_row.others
@@ -98,7 +99,7 @@ def _choice(of_row: RowEvidence) -> Iterator[str]:
 
 
 def _short_path(found: CertificateFile, shown: CertificateFile) -> str:
-    """Name a file; one in the same folder as another without the folder."""
+    """Return the path of a file; its name alone where `shown` lies in the same folder."""
     if found.path.parent == shown.path.parent:
         return found.path.name
     return str(found.path)

@@ -52,6 +52,7 @@ def table(
     comparison = compared(evidence, other_figures)
     sentences = [*findings(comparison), *notes]
     has_published_figures = any(row.figures for row in comparison.rows)
+    # An object with a single part gives the part no name.
     return Output(
         tables={"": wide(comparison)},
         data={"": tidy(comparison).drop(columns="explained")},

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from randsmooth.models import Classifier
     from randsmooth.training.gradients import GradientNorms
 
-# Gradients are taken of at most so many training images, evenly spread. A smaller run
-# takes them of so many for each image that it certifies.
+# The largest number of training images, evenly spread, whose gradients are taken.
 MOST_GRADIENTS = 1000
+# A scale that certifies fewer images than the paper takes gradients of so many training
+# images for each of them.
 GRADIENTS_PER_CERTIFIED = 5
 # Noisy copies of a training image by which its p_A is estimated.
 NOISES_FOR_P_A = 100
 # A norm of 0 is drawn as this value, since the axis is logarithmic.
 SMALLEST_NORM = 1e-12
-# The radii at which soft and hard certification are compared, in sigmas.
+# Soft and hard certification are compared at so many radii, from 0 to so many sigmas.
 FARTHEST_SIGMAS = 3.5
 NUMBER_OF_RADII = 36
 # The inverse temperatures of soft certification.
@@ -40,9 +41,9 @@ BETAS = (1.0, 4.0, 16.0)
 
 
 def gradient_table(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
-    """Return a table of ACR and the mean gradient norms of easy and hard images.
+    """Return a table of ACR and of the mean gradient norms of easy and hard images.
 
-    The images are training images, and the gradients those of each method's own loss.
+    The norms are of training images, and of the loss by which each model was trained.
     """
     figures = []
     for row_evidence in evidence:
@@ -64,8 +65,10 @@ def gradient_table(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 def gradients_before_and_after(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     """Draw gradient norm against p_A under Gaussian noise, before and after an attack.
 
-    The attack moves the same noise on its sphere.
+    The attack is that of Amplify. It changes the directions of the noises, and keeps
+    their norms.
     """
+    # These need torch, which takes long to import.
     from randsmooth import methods
     from randsmooth.training.gradients import before_and_after
     from randsmooth.training.presets import named
@@ -74,7 +77,9 @@ def gradients_before_and_after(evidence: Sequence[RowEvidence], scale: Scale) ->
     for row_evidence in evidence:
         row = row_evidence.row
         model, images, indices = _model_and_images(row_evidence, scale)
+        # The first of the presets with this name is that of CIFAR-10, as in the figure.
         hyperparameters = named("acr/amplify")[0].hyperparameters(row.sigma)
+        # `create` promises some method; this name makes an Amplify.
         attack: Any = methods.create("amplify", **hyperparameters)
         before, after = before_and_after(model, attack, images, indices, row.sigma)
         for when, norms in (("before", before), ("after", after)):
@@ -102,7 +107,7 @@ def table_with_costs(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 
 
 def _cost(folder: Path) -> dict[str, float]:
-    """Return seconds per epoch, epochs and hours of the run that made a model folder."""
+    """Return metric -> figure for the cost of the run that made a model folder."""
     seconds = _history(folder)["seconds"]
     return {
         "seconds": float(seconds.mean()),
@@ -112,14 +117,15 @@ def _cost(folder: Path) -> dict[str, float]:
 
 
 def _history(folder: Path) -> pd.DataFrame:
-    """Read what the training run behind a model folder recorded of each epoch.
+    """Return the columns of numbers of a model folder's history.csv, a row per epoch.
 
     Raises:
-        Problem: the record cannot be read.
+        Problem: the file cannot be read, or says nothing of seconds.
     """
     path = folder / "history.csv"
     content = read_file(path)
     try:
+        # Without `index_col=False`, pandas takes a column that has no heading as index.
         history = pd.read_csv(io.BytesIO(content), index_col=False)
         numbers = history.select_dtypes("number")
     # pandas raises subclasses of ValueError for a file that is no table.
@@ -134,7 +140,10 @@ def _history(folder: Path) -> pd.DataFrame:
 
 
 def remaining(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
-    """Return a table of the share of the training images that discarding leaves."""
+    """Return a table of the share of the training images that discarding leaves.
+
+    The share is that after the last epoch; NaN where the run did not record it.
+    """
     lines = []
     for row_evidence in evidence:
         row = row_evidence.row
@@ -142,7 +151,8 @@ def remaining(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         discarded = math.nan
         if "discarded_share" in history:
             discarded = float(history["discarded_share"].iloc[-1])
-        published = next(iter(row.figures.values()), math.nan)
+        # The paper prints this share alone, so that a row has a single figure.
+        (published,) = row.figures.values()
         lines.append((row.sigma, published, 100.0 * (1.0 - discarded)))
     columns = ["sigma", "published (%)", "here (%)"]
     return table_output(pd.DataFrame(lines, columns=columns))
@@ -153,6 +163,7 @@ def soft_against_hard(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 
     There is one panel per model.
     """
+    # Only drawings from models need torch, which takes long to import.
     import torch
 
     from randsmooth import data, models
@@ -165,6 +176,7 @@ def soft_against_hard(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         row = row_evidence.row
         model = models.load(_folder(row_evidence))
         images = data.load(scale.dataset_of(row), "test")
+        # A scale with 0 images certifies all.
         count = min(scale.images or len(images), len(images))
         chosen = data.take(len(images), count)
         x, labels = images.batch(torch.as_tensor(chosen))
@@ -188,11 +200,12 @@ def soft_against_hard(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
 
 
 def _gradients(row_evidence: RowEvidence, scale: Scale) -> GradientNorms:
-    """Return the gradient norms of a row's model, by the loss that it was trained with.
+    """Return the gradient norms of a row's model, of the loss by which it was trained.
 
     Raises:
         WrongFile: the model's folder does not say how it was trained.
     """
+    # These need torch, which takes long to import.
     from randsmooth import methods
     from randsmooth.training.gradients import gradient_norms
     from randsmooth.training.predictions import stored_predictions
@@ -206,9 +219,14 @@ def _gradients(row_evidence: RowEvidence, scale: Scale) -> GradientNorms:
     method = methods.create(name, **hyperparameters)
     # A teacher's predictions for the training images; None where there was no teacher.
     targets = stored_predictions(folder)
-    sigma = row_evidence.row.sigma
     return gradient_norms(
-        model, method, images, indices, sigma, noises=NOISES_FOR_P_A, targets=targets
+        model,
+        method,
+        images,
+        indices,
+        sigma=row_evidence.row.sigma,
+        noises=NOISES_FOR_P_A,
+        targets=targets,
     )
 
 
@@ -218,17 +236,20 @@ def _model_and_images(
     """Load a row's model and its training images.
 
     Returns:
-        The model, the images, and the indices of the images whose gradients are taken.
+        The model; its training images; and the indices among them of the images whose
+        gradients are taken.
     """
+    # `models` needs torch, which takes long to import.
     from randsmooth import data, models
 
     model = models.load(_folder(row_evidence))
     images = data.load(scale.dataset_of(row_evidence.row), "train")
-    # The model may have been trained on some of them alone.
+    # The option `take` of training chooses so many of the images. The fact is missing
+    # where all were kept. It may be of any type, as it is read from the user's file.
     trained_on = model.provenance.get("take")
     if type(trained_on) is int:
         images = images.subset(data.take(len(images), trained_on))
-    # 0 images mean as many as the paper's.
+    # A scale with 0 images certifies as many as the paper, and takes most gradients.
     wanted = GRADIENTS_PER_CERTIFIED * scale.images or MOST_GRADIENTS
     count = min(MOST_GRADIENTS, len(images), wanted)
     return model, images, data.take(len(images), count).tolist()
