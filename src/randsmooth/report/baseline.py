@@ -1,4 +1,4 @@
-"""The baseline of a sheet: which table it is, and every other table against it."""
+"""The baseline of a sheet: which table it is, and how every other compares with it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,14 @@ Pair = tuple[Certificates, Certificates]
 def find_baseline(
     tables: Sequence[Certificates], name: str | None = None
 ) -> int | None:
-    """Find the row of the table that the others are compared with.
+    """Return the row of the table that the others are compared with.
 
-    Without a `name` it is the Gaussian one (see `find_gaussian`), or the first of two.
-    The answer is None if it is not clear which one that is.
+    Args:
+        name: the name of the table. By default it is the table of Gaussian training
+            (see `find_gaussian`) or, without one, the first of two tables.
+
+    Returns:
+        The row; None where no name is given and none of these rules finds a table.
 
     Raises:
         Problem: no table is called `name`.
@@ -37,11 +41,12 @@ def find_baseline(
 
 
 def find_gaussian(tables: Sequence[Certificates]) -> int | None:
-    """Find the row of the one table of Gaussian training.
+    """Return the row of the only table of Gaussian training.
 
-    It is the only table whose header says that the method is gaussian, else the only
-    one that is named gaussian, else the only one whose name contains the word. The
-    answer is None where several qualify: a guess would mark the wrong figures.
+    Three signs are tried in turn: a header whose method is "gaussian", the name
+    "gaussian", and a name with that word in it. The first sign that any table has
+    decides. Where several tables have it the answer is None, since a guess might judge
+    all figures against the wrong table.
     """
     by_method = [
         (table.header.model or {}).get("method") == BASELINE_METHOD for table in tables
@@ -62,20 +67,22 @@ def paired_with(
     """Pair each other table with the one in row `reference`, on the images of both.
 
     Args:
-        doubted: why tables are not to be paired, by their names; where the reference is
-            among them, its reason is that of all.
+        reference: the row of the table that the others are paired with.
+        doubted: name of a table -> why it is not to be paired. Where it has the
+            reference, no table is paired.
 
     Returns:
-        The pairs by the row of the other table; and why the tables that cannot be
-        paired cannot, by their names.
+        Row of another table -> the table and the reference on shared images; and name
+        of a table that is not paired -> the reason.
     """
     pairs: dict[int, Pair] = {}
     refused: dict[str, str] = {}
     reasons = doubted or {}
-    name = tables[reference].name
+    reference_name = tables[reference].name
     for row, table in enumerate(tables):
         if row == reference:
             continue
+        # That tables have no images in common weighs more than a doubt, and is told.
         try:
             pair = metrics.pair(table, tables[reference])
         except Problem as reason:
@@ -83,8 +90,8 @@ def paired_with(
             continue
         if table.name in reasons:
             refused[table.name] = reasons[table.name]
-        elif name in reasons:
-            refused[table.name] = f"{name} is {reasons[name]}"
+        elif reference_name in reasons:
+            refused[table.name] = f"{reference_name} is {reasons[reference_name]}"
         else:
             pairs[row] = pair
     return pairs, refused
@@ -92,7 +99,7 @@ def paired_with(
 
 @dataclass(frozen=True)
 class AgainstBaseline:
-    """One table against the baseline, on the images that both have.
+    """The comparison of one table with the baseline, on the images that both have.
 
     Attributes:
         row: the row of the table in the sheet.
@@ -102,8 +109,8 @@ class AgainstBaseline:
             where it cannot be compared.
         waterfall: the difference in ACR by the baseline's p_A; None where either is
             not known.
-        given_up: the images that changed hands at radius 0 and at the third radius of
-            the sheet.
+        given_up: the images that only one of the two certifies, at radius 0 and at the
+            third radius of the sheet.
     """
 
     row: int
@@ -115,11 +122,11 @@ class AgainstBaseline:
 
 @dataclass(frozen=True)
 class BaselineComparisons:
-    """Every other table of a sheet against its baseline.
+    """The comparisons of every other table of a sheet with the baseline.
 
     Attributes:
         against: a comparison for each table that can be paired with the baseline.
-        refused: why the other tables cannot be paired, by the name of the table.
+        refused: name of a table that is not compared -> the reason.
     """
 
     against: list[AgainstBaseline]
@@ -127,7 +134,7 @@ class BaselineComparisons:
 
     @property
     def scope(self) -> Scope | None:
-        """Return the scope that all verdicts share; None where there are none."""
+        """Return the scope that all verdicts share; None where there are no verdicts."""
         if not self.against:
             return None
         # All comparisons were judged together, so they share one scope.
@@ -147,8 +154,10 @@ def compare_with_baseline(
         baseline: the row of the baseline.
         tables: the tables, under distinct names.
         radii: the radii that each comparison has a point at.
-        doubted: why tables are not to be judged, by their names.
-        further_radii: radii that comparisons include beside them.
+        baseline: the row of the baseline.
+        radii: the radii of the sheet.
+        doubted: name of a table -> why it is not to be judged.
+        further_radii: radii that a comparison covers besides those of the sheet.
     """
     pairs, refused = paired_with(baseline, tables, doubted)
     comparisons = metrics.compare(list(pairs.values()), [*radii, *further_radii])
@@ -161,6 +170,14 @@ def compare_with_baseline(
 def _against(
     row: int, pair: Pair, comparison: Comparison, radii: Sequence[float]
 ) -> AgainstBaseline:
+    """Return all that a sheet tells of one table and the baseline.
+
+    Args:
+        row: the row of the table.
+        pair: the table and the baseline, on the images that both have.
+        comparison: the comparison of these two.
+        radii: the radii of the sheet.
+    """
     table, baseline = pair
     waterfall = None
     if comparison.acr is not None and metrics.knows_p_a(baseline):

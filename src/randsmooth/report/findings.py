@@ -1,8 +1,8 @@
 """What ACR hides about two tables, as a value, and the sentence that says it.
 
-A `Finding` holds the facts: whose ACR is higher, at which radii the certified
-accuracies part, and one radius at which ACR alone would mislead. Small templates put
-it into words, one for each part of the sentence.
+A `Finding` holds the facts: which ACR is higher, at which radii the certified
+accuracies differ, and one radius at which ACR alone would mislead. Small templates put
+the facts into words, one for each part of the sentence.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from randsmooth.metrics import Comparison, Difference, Verdict
 FEWEST_ACR_DECIMALS = 3
 MOST_ACR_DECIMALS = 7
 
-# What a finding says of the two ACRs.
+# The clause on the two ACRs. `whose` and `others` are the possessives of both names.
 ACR_DIFFERS = "{whose} ACR is {order} than {others} ({acr} against {other_acr})"
 ACR_IS_THE_SAME = "{first} and {second} have the same ACR ({acr})"
 ACR_IS_UNDECIDED = (
@@ -30,12 +30,14 @@ ACR_IS_UNDECIDED = (
     "told with {images:,} images"
 )
 
-# What the curves say beside it.
+# How the first table's curve lies to that of the second; `below` and `above` are the
+# radii, in words.
 BELOW_AND_ABOVE = "below {others} {below} and above it {above}"
 ONLY_BELOW = "below {others} {below} and nowhere shown above it"
 ONLY_ABOVE = "above {others} {above} and nowhere shown below it"
 
-# What ACR hides, at one radius.
+# What ACR hides: the shares that both tables certify at one radius. `count` is "fewer" or
+# "more", `where` the radius in words, `name` the first table.
 HIDDEN = (
     "ACR hides that {count} images are certified {where} under {name} "
     "({share:.1f}% against {other_share:.1f}%)"
@@ -43,7 +45,7 @@ HIDDEN = (
 
 
 class FindingKind(Enum):
-    """How the curves of certified accuracy stand to the order of the two ACRs.
+    """Whether the curves of certified accuracy agree with the order of the two ACRs.
 
     Example:
         >>> FindingKind.HIDDEN.value
@@ -136,7 +138,7 @@ class Finding:
 
     @property
     def kind(self) -> FindingKind:
-        """Return how the curves stand to the order of the ACRs."""
+        """Return whether the curves agree with the order of the ACRs."""
         if self.hidden is not None:
             return FindingKind.HIDDEN
         if self.below is not None or self.above is not None:
@@ -158,14 +160,15 @@ class Finding:
 def acr_finding(
     first: Certificates, second: Certificates, compared: Comparison | None = None
 ) -> Finding:
-    """Find whose ACR is higher, where certified accuracies part, and what ACR hides.
+    """Return which ACR is higher, where certified accuracies differ, and what ACR hides.
 
-    Only what is shown counts as a difference: one 95% band over ACR and all radii
+    Only a difference beyond chance counts, by one 95% band over ACR and all radii
     together (see `metrics.compare`).
 
     Args:
-        compared: the first against the second, where it was judged together with
-            others; by itself if None.
+        first, second: the tables, on the same images.
+        compared: the comparison of the first with the second, where it was judged
+            together with others; None judges these two alone.
 
     Raises:
         Problem: the tables are not about the same images, hold none, or a rule
@@ -189,6 +192,8 @@ def acr_finding(
     above = _lead(curve, curve.above, verdict)
     acr_shown = comparison.acr_shown
 
+    # ACR hides that the first table is worse somewhere, unless its ACR is shown to be
+    # lower; or else that it is better somewhere, unless its ACR is shown to be higher.
     hidden = None
     if below is not None and acr_shown >= 0:
         hidden = _hidden_difference(first, second, curve, fewer=True)
@@ -214,7 +219,9 @@ def acr_finding(
 def what_acr_hides(
     first: Certificates, second: Certificates, compared: Comparison | None = None
 ) -> str:
-    """Say in one sentence what `acr_finding` finds; arguments and errors as there.
+    """Return the finding of `acr_finding` as one sentence.
+
+    Arguments and errors are those of `acr_finding`.
 
     Example:
         >>> import numpy as np
@@ -233,15 +240,22 @@ def what_acr_hides(
 
 
 def _lead(curve: Difference, shown: NDArray[np.bool_], verdict: Verdict) -> Lead | None:
-    """Describe the radii at which `shown` (M,) holds; None if it holds nowhere."""
+    """Return the radii at which a lead is shown; None where it is shown nowhere.
+
+    Args:
+        curve: the difference of the tables at M radii.
+        shown: (M,) whether the lead is shown at each radius.
+        verdict: the verdict on the same difference, in words.
+    """
     if not shown.any():
         return None
-    places = np.flatnonzero(shown)
-    radii_between = int(places[-1] - places[0]) + 1
-    low = float(curve.radii[places[0]])
-    high = float(curve.radii[places[-1]])
+    indices = np.flatnonzero(shown)
+    radii_from_first_to_last = int(indices[-1] - indices[0]) + 1
+    low = float(curve.radii[indices[0]])
+    high = float(curve.radii[indices[-1]])
 
-    # A crossing is printed rounded outward: the sentence gives the same figures.
+    # The verdict prints the ends of a crossing rounded outward. A lead that begins or
+    # ends there is printed with the same figures.
     printed: dict[float, float] = {}
     for crossing in verdict.crossings:
         low_rounded, high_rounded, _ = crossing.rounded
@@ -251,7 +265,7 @@ def _lead(curve: Difference, shown: NDArray[np.bool_], verdict: Verdict) -> Lead
     return Lead(
         low=printed.get(low, low),
         high=printed.get(high, high),
-        gaps=radii_between > len(places),
+        gaps=radii_from_first_to_last > len(indices),
         most=float(100.0 * np.abs(curve.value[shown]).max()),
     )
 
@@ -259,7 +273,12 @@ def _lead(curve: Difference, shown: NDArray[np.bool_], verdict: Verdict) -> Lead
 def _hidden_difference(
     first: Certificates, second: Certificates, curve: Difference, *, fewer: bool
 ) -> HiddenDifference:
-    """Find where the first table certifies fewest, or most, images beside the second."""
+    """Return the radius at which the first table is worst, or best, beside the second.
+
+    Args:
+        curve: the first table's certified accuracy minus the second's.
+        fewer: whether to return where the first table is worst, and not best.
+    """
     # The share of images by which the first table is worse, or better.
     difference = -curve.value if fewer else curve.value
     # Shares are printed to a tenth of a percent: of radii that print the same
@@ -296,7 +315,7 @@ def _acr_clause(finding: Finding) -> str:
 
 
 def _curve_clause(finding: Finding) -> str:
-    """Say where the first table's certified accuracy lies below or above the second's."""
+    """Return the clause on where the first curve lies below or above the second."""
     # The clause on ACR, which stands before, has the first table as its subject where
     # one ACR is shown to be higher.
     whose = "its" if finding.acr_shown else _possessive(finding.first)
@@ -304,7 +323,7 @@ def _curve_clause(finding: Finding) -> str:
 
 
 def _comparison_words(finding: Finding) -> str:
-    """Say how the first curve lies to the second's, and at which radii."""
+    """Return the words behind "certified accuracy is", on the first table's curve."""
     others = _possessive(finding.second)
     below = _lead_words(finding.below)
     above = _lead_words(finding.above)
@@ -334,7 +353,11 @@ def _conclusion(finding: Finding) -> str:
 
 
 def _hidden_words(hidden: HiddenDifference, name: str) -> str:
-    """Say at which radius the table `name` certifies fewer or more images."""
+    """Return the clause on what ACR hides.
+
+    Args:
+        name: the name of the first table.
+    """
     return HIDDEN.format(
         count="fewer" if hidden.fewer else "more",
         where=_radii_words(hidden.radius, hidden.radius),
@@ -345,7 +368,7 @@ def _hidden_words(hidden: HiddenDifference, name: str) -> str:
 
 
 def _lead_words(lead: Lead | None) -> str:
-    """Say `from r = 0 to 0.31 by up to 9.1 points`; nothing where there is no lead."""
+    """Return "from r = 0 to 0.31 by up to 9.1 points"; an empty text without a lead."""
     if lead is None:
         return ""
     gaps = " (with gaps)" if lead.gaps else ""
@@ -353,7 +376,8 @@ def _lead_words(lead: Lead | None) -> str:
 
 
 def _radii_words(low: float, high: float) -> str:
-    """Say `from r = 0 to 0.31`, or `at r = 0.31`."""
+    """Return "from r = 0 to 0.31", or "at r = 0.31" where both ends are equal."""
+    # A stretch prints its radii. Its sign, `ahead`, does not appear in the text.
     return str(metrics.Stretch(low, high, ahead=True, gaps=False))
 
 
@@ -368,7 +392,7 @@ def _possessive(name: str) -> str:
 
 
 def _distinct_figures(one: float, other: float) -> tuple[str, str]:
-    """Print both figures with as few decimals as tell them apart, if any do."""
+    """Print both figures with as few decimals as make the texts differ, if any do."""
     for decimals in range(FEWEST_ACR_DECIMALS, MOST_ACR_DECIMALS + 1):
         one_printed = f"{one:.{decimals}f}"
         other_printed = f"{other:.{decimals}f}"

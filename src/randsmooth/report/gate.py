@@ -1,4 +1,4 @@
-"""What was checked of a table, for programs: JSON, JUnit's XML, and annotations of GitHub."""
+"""The outcome of the conditions on a table as JSON, JUnit's XML, or GitHub annotations."""
 
 import json
 from typing import Any
@@ -8,12 +8,12 @@ from randsmooth import escape
 from randsmooth.metrics import CheckedConditions, JudgedCondition, NoWorse
 from randsmooth.metrics.requirements import NOT_ENOUGH, REFUTED, SHOWN, judged_sentence
 
-# What GitHub calls a line of each outcome.
+# Outcome of a condition -> the kind of annotation on GitHub.
 LEVELS = {SHOWN: "notice", REFUTED: "error", NOT_ENOUGH: "warning"}
 
 
 def check_to_json(checked: CheckedConditions) -> str:
-    """Print the outcome of all conditions, and each with its figures.
+    """Return as JSON the outcome of all conditions together, and that of each.
 
     Shares are between 0 and 1, differences between -1 and 1.
 
@@ -36,9 +36,10 @@ def check_to_json(checked: CheckedConditions) -> str:
 
 
 def _facts(judged: JudgedCondition) -> dict[str, Any]:
-    """Return a condition, its outcome and the figures behind it."""
+    """Return a condition, its outcome and the figures behind it, for JSON."""
     condition = judged.condition
     facts: dict[str, Any] = {"at": condition.at}
+    # A condition compares with a baseline, or asks for a least share.
     if isinstance(condition, NoWorse):
         facts["baseline"] = condition.baseline.name
         facts["margin"] = condition.margin
@@ -55,10 +56,10 @@ def _facts(judged: JudgedCondition) -> dict[str, Any]:
 
 
 def check_to_junit(checked: CheckedConditions) -> str:
-    """Print a test suite in JUnit's XML: a test for each condition.
+    """Return a test suite in JUnit's XML: a test for each condition.
 
-    One that is refuted is a failure; one with not enough images is an error, since nothing
-    was shown.
+    A refuted condition is a failure. A condition for which there are not enough images is
+    an error, since nothing was shown.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -92,7 +93,7 @@ def check_to_junit(checked: CheckedConditions) -> str:
 
 
 def check_to_github(checked: CheckedConditions) -> str:
-    """Print an annotation for each condition, as GitHub's workflows read them.
+    """Return an annotation for each condition, as GitHub's workflows read them.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -109,6 +110,7 @@ def check_to_github(checked: CheckedConditions) -> str:
 
 
 def _for_github(message: str) -> str:
-    """Return a message in which a workflow's command reads no end of the line."""
+    """Return a message as the text of an annotation, which ends with its line."""
+    # GitHub decodes these three characters in an annotation.
     line = escape.printable(message)
     return line.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

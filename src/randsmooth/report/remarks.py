@@ -13,12 +13,12 @@ from randsmooth.noise import NORMS
 from randsmooth.notes import Note
 from randsmooth.progress import HasWords
 from randsmooth.report.grouping import gathered
-from randsmooth.rules import CONFIDENCE_BOUNDS
 
-# Two shares that are more of the largest standard errors apart hardly differ by chance.
+# Two shares whose difference is more than so many of its standard errors hardly differ by
+# chance.
 SURE_STANDARD_ERRORS = 4.0
 
-# Rules that stop before n as soon as they know what they were asked.
+# Rules that may stop before n samples, as soon as they can answer their question.
 STOPPING_RULES = ("radius", "screen", "grid", "dense")
 
 
@@ -57,7 +57,10 @@ def remarks(tables: Sequence[Certificates]) -> list[Note]:
 
 
 def in_print(remark: HasWords) -> str:
-    """Return a remark for a page or a file; its reader may type settings anywhere.
+    """Return a remark for a page or a file.
+
+    Settings are named in it without a syntax, neither that of Python nor that of the
+    command line: the reader may use either.
 
     Example:
         >>> print(in_print(Note("budgets_differ", field="n", values=[50, 60], rejudged=True)))
@@ -67,15 +70,17 @@ def in_print(remark: HasWords) -> str:
 
 
 def _without_syntax(setting: Setting) -> str:
+    """Return "n 50" for a setting with a value, and "n" for one without."""
     if setting.value is UNSAID:
         return setting.name
     return f"{setting.name} {setting.value}"
 
 
 def sure_of(tables: Sequence[Certificates]) -> str:
-    """Say how sure the certificates are: at alpha, or certain.
+    """Return the words on how likely a certificate is wrong: at most alpha, or certain.
 
-    They are certain where all noisy copies of an image were counted.
+    Certificates are certain, with an alpha of 0, where all noisy copies of an image were
+    counted.
     """
     certain = [table.header.alpha == 0.0 for table in tables]
     if all(certain):
@@ -87,9 +92,9 @@ def sure_of(tables: Sequence[Certificates]) -> str:
 
 
 def held_columns(tables: Sequence[Certificates]) -> list[str]:
-    """Name the columns of features that a table of these holds fixed.
+    """Return the names of the feature columns that the noise of any table leaves alone.
 
-    No certificate is about their changes.
+    The certificates of that table say nothing of changes in these columns.
     """
     noises = [table.header.noise for table in tables]
     return sorted(
@@ -98,7 +103,10 @@ def held_columns(tables: Sequence[Certificates]) -> list[str]:
 
 
 def converted_words(table: Certificates) -> str:
-    """Explain the source of radii in another norm than the noise's own."""
+    """Return the words on radii in another norm than that of the noise: how they follow.
+
+    They follow from radii in the norm of the noise, or have a proof of their own.
+    """
     proof = f"that follow from {NORMS[table.proved_in].label}"
     if table.proved_in == table.norm:
         proof = "by a proof of their own"
@@ -106,11 +114,13 @@ def converted_words(table: Certificates) -> str:
 
 
 def budget_remarks(tables: Sequence[Certificates]) -> list[Note]:
-    """Return that n or alpha differ, which raises ACR without a better classifier.
+    """Return a note for each of n and alpha in which the tables differ.
 
-    Tables of all copies of an image have neither.
+    More samples, or a larger alpha, raise ACR without a better classifier.
     """
+    # Tables for which all copies of an image were counted have no budget.
     sampled = [table for table in tables if table.header.alpha != 0.0]
+    # Stored counts of the fixed rule can be judged by another n or alpha.
     rejudged = all(
         table.header.rule == "fixed" and not table.is_log for table in sampled
     )
@@ -125,14 +135,14 @@ def budget_remarks(tables: Sequence[Certificates]) -> list[Note]:
 
 
 def _held_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
-    """Name the columns of features that no certificate is about, if there are some."""
+    """Yield a note on feature columns that certificates say nothing of, if any."""
     held = held_columns(tables)
     if held:
         yield Note("columns_held_fixed", columns=", ".join(held))
 
 
 def _image_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
-    """Say that the tables are about different images, and which they share."""
+    """Yield notes where the tables are not about the same images."""
     differing = any(
         metrics.differing_source(one, other) for one, other in combinations(tables, 2)
     )
@@ -149,14 +159,14 @@ def _image_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
 
 
 def _shared_idx(tables: Sequence[Certificates]) -> set[int]:
-    """Return the idx that are in every table."""
+    """Return the indices of images that are in every table."""
     return set.intersection(*(set(table.idx.tolist()) for table in tables))
 
 
 def _of_other_images(tables: Sequence[Certificates]) -> Note:
-    """Name the data sets, or else the splits, that differ.
+    """Return a note on the data sets, or else on the splits, that differ.
 
-    Where neither do, count the images that are shared.
+    Where neither do, as a header may name none, the note counts the shared images.
     """
     for field, kind in (("dataset", "data sets"), ("split", "splits")):
         values = {getattr(table.header, field) for table in tables} - {None}
@@ -167,28 +177,39 @@ def _of_other_images(tables: Sequence[Certificates]) -> Note:
 
 
 def _sharing_some_images(tables: Sequence[Certificates]) -> Note:
-    """Count the idx that are in every table, and those with other labels there."""
+    """Return a note on how many images are in every table, and on their labels.
+
+    It counts the shared images that have different labels in two tables.
+    """
     shared = _shared_idx(tables)
-    labels = [
+    label_of_idx_by_table = [
         dict(zip(table.idx.tolist(), table.label.tolist(), strict=True))
         for table in tables
     ]
-    relabelled = sum(len({of[idx] for of in labels}) > 1 for idx in shared)
+    relabelled = 0
+    for idx in shared:
+        labels = {label_of_idx[idx] for label_of_idx in label_of_idx_by_table}
+        if len(labels) > 1:
+            relabelled += 1
     return Note("other_images", shared=len(shared), relabelled=relabelled)
 
 
 def _choice_remarks(table: Certificates, shared: set[int]) -> Iterator[Note]:
-    """Say that a table is right on its other images more, or less, often by far.
+    """Yield a note where a table is right far more, or less, often on shared images.
 
-    In that case the images missing from another table were not left out by chance.
+    The images that other tables lack were then not left out by chance.
+
+    Args:
+        shared: the indices of the images that are in every table.
     """
-    inside = np.isin(table.idx, [*shared])
-    if inside.all() or not inside.any():
+    is_shared = np.isin(table.idx, list(shared))
+    if is_shared.all() or not is_shared.any():
         return
-    shared_share = table.correct[inside].mean()
-    other_share = table.correct[~inside].mean()
-    # The largest that the standard error of their difference can be.
-    error = np.sqrt(0.25 / inside.sum() + 0.25 / (~inside).sum())
+    shared_share = table.correct[is_shared].mean()
+    other_share = table.correct[~is_shared].mean()
+    # The largest possible standard error of the difference: the variance of an image's
+    # correctness is at most 1/4.
+    error = np.sqrt(0.25 / is_shared.sum() + 0.25 / (~is_shared).sum())
     if abs(shared_share - other_share) > SURE_STANDARD_ERRORS * error:
         yield Note(
             "missing_not_by_chance",
@@ -199,19 +220,21 @@ def _choice_remarks(table: Certificates, shared: set[int]) -> Iterator[Note]:
 
 
 def _noise_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
-    """Say that noises differ, and which radii follow from those of another norm."""
-    noises = {
+    """Yield notes on noises that differ, and on radii in another norm than the noise's."""
+    sigma_of_noise = {
         table.header.noise.title: table.header.sigma
         for table in tables
         if table.header.noise is not None
     }
-    sigmas = sorted(sigma for sigma in noises.values() if sigma is not None)
-    if len(noises) > max(1, len(sigmas)):
-        yield Note("noises_differ", noises=", ".join(sorted(noises)))
-    elif len(noises) > 1:
+    # Only Gaussian noise has a sigma. Where all noises are Gaussian, sigmas name them.
+    sigmas = sorted(sigma for sigma in sigma_of_noise.values() if sigma is not None)
+    if len(sigma_of_noise) > max(1, len(sigmas)):
+        yield Note("noises_differ", noises=", ".join(sorted(sigma_of_noise)))
+    elif len(sigma_of_noise) > 1:
         listed = ", ".join(f"{sigma:g}" for sigma in sigmas)
         yield Note("sigmas_differ", sigmas=listed)
 
+    # A table by itself is compared with none: how its noise is chosen matters little.
     if len(tables) > 1:
         for table in tables:
             if table.sigmas is not None:
@@ -227,13 +250,13 @@ def _noise_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
 
 
 def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
-    """Say which of sigma, n and alpha nothing tells of some tables.
+    """Yield notes on which of sigma, n and alpha are not recorded for some tables.
 
-    Tables that are compared may differ in them unseen.
+    Tables that are compared may differ in these without a sign of it.
     """
     if len(tables) < 2:
         return
-    silent = {
+    tables_without = {
         "sigma": [
             table.name
             for table in tables
@@ -242,15 +265,19 @@ def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
         "n": [table.name for table in tables if table.header.n is None],
         "alpha": [table.name for table in tables if table.header.alpha is None],
     }
-    by_tables = gathered((tuple(names), fact) for fact, names in silent.items())
-    by_tables.pop((), None)
-    for names, facts in by_tables.items():
+    # Facts that the same tables lack share a note.
+    facts_of_tables = gathered(
+        (tuple(names), fact) for fact, names in tables_without.items() if names
+    )
+    for names, facts in facts_of_tables.items():
         yield Note("not_recorded", missing=facts, tables=", ".join(names))
 
 
 def _counting_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
-    """Say that images were fitted, or counts judged, in more than one way."""
+    """Yield notes where images were resized, or counts bounded, in different ways."""
+    # Logs record neither.
     counted = [table for table in tables if not table.is_log]
+    # Nor do counts of other programs say how images were resized.
     sizes = {_image_size(table) for table in counted if table.header.source is None}
     if len(sizes) > 1:
         yield Note("sizes_differ", sizes=", ".join(sorted(sizes)))
@@ -260,7 +287,7 @@ def _counting_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
 
 
 def _image_size(table: Certificates) -> str:
-    """Say how the images were fitted before noise was added."""
+    """Return in words how images were resized and cropped before noise was added."""
     header = table.header
     sizes = []
     if header.resize is not None:
@@ -271,18 +298,22 @@ def _image_size(table: Certificates) -> str:
 
 
 def _bound_words(table: Certificates) -> str:
-    """Name the rule, or the bound of the fixed one."""
+    """Return the name of the rule or, for the fixed rule, that of its bound."""
     header = table.header
     if header.rule != "fixed":
         return f"rule {header.rule}"
-    # The first of the bounds is the usual one, which logs call otherwise.
-    if header.bound in CONFIDENCE_BOUNDS[1:]:
-        return f"{header.bound} bound"
-    return "Clopper-Pearson bound"
+    # A header that names no bound means the usual one.
+    if header.bound in (None, "clopper-pearson"):
+        return "Clopper-Pearson bound"
+    return f"{header.bound} bound"
 
 
 def _table_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
-    """Say each fact that a reader must know of a table, with all tables that have it."""
+    """Yield a note for each fact that a reader must know of some tables.
+
+    The facts are that tables have no labels, that another program made the counts, and
+    the notes in their headers. A note names all tables to which it applies.
+    """
     unlabelled = [table.name for table in tables if not table.labelled]
     if unlabelled:
         yield Note("tables_without_labels", tables=_which(unlabelled, tables))
@@ -304,6 +335,7 @@ def _which(names: Sequence[str], tables: Sequence[Certificates]) -> str:
 
 
 def _rule_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
+    """Yield a note for each table that was not made by the fixed rule for any class."""
     for table in tables:
         if table.header.rule != "fixed" or table.header.label_aware:
             yield _rule_remark(table)
@@ -322,7 +354,9 @@ def _rule_remark(table: Certificates) -> Note:
         table=table.name,
         rule=header.rule,
         samples=float(table.samples.mean()),
+        # The most samples of an image; a log may record neither number.
         most=(header.n0 or 0) + (header.n or 0),
+        # The header names a rule with its setting, as in "radius=0.5".
         stops=header.rule.partition("=")[0] in STOPPING_RULES,
         knows_p_a=metrics.knows_p_a(table),
         label_aware=header.label_aware,
