@@ -1,6 +1,6 @@
 """The table of certified accuracy and ACR.
 
-Bold and grey mark what differs from the baseline beyond chance.
+Bold and grey mark figures that differ from the baseline's beyond chance.
 """
 
 from randsmooth.report.page.panel import PageContent, PanelView
@@ -8,9 +8,10 @@ from randsmooth.report.remarks import in_print
 
 
 def view(content: PageContent) -> PanelView:
-    """Return the remarks, the columns, and which of their figures are shown to differ.
+    """Return the remarks, the columns, and the signs of differences (see `Sheet.shown`).
 
-    See `Sheet.shown`; the template has to know whether any were compared, too.
+    The template also needs to know whether any table was compared: it explains bold and
+    grey only then.
     """
     return PanelView(
         {

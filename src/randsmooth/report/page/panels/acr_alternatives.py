@@ -11,9 +11,10 @@ from randsmooth.report.printed import UNKNOWN_FIGURE
 
 # Shares of the images at which quantiles of p_A are printed.
 QUARTILES = (0.25, 0.5, 0.75)
-# The area under the curve ends at this radius, or earlier where the tables end.
+# The area under the curve of certified accuracy ends at this radius, or at the largest
+# radius of the sheet below it.
 FARTHEST_RADIUS = 1.0
-# From here on a figure below 1 would be printed with three decimals as 1.
+# A figure below 1 and not below this would be printed, with three decimals, as 1.
 LARGEST_BELOW_ONE = 0.9995
 
 
@@ -31,9 +32,14 @@ def view(content: PageContent) -> PanelView:
 
 
 def area_end(radii: Sequence[float], *, whole: bool = False) -> float:
-    """Return the radius that the area ends at.
+    """Return the radius at which the area ends.
 
-    It is the largest of the sheet's up to 1; of whole numbers it is the middle one.
+    It is the largest radius of the sheet up to 1. Radii that are whole numbers are mostly
+    larger than 1: it is the middle one then.
+
+    Args:
+        radii: the radii of the sheet, ascending.
+        whole: whether radii are whole numbers.
     """
     farthest = radii[len(radii) // 2] if whole else FARTHEST_RADIUS
     within = [radius for radius in radii if 0.0 < radius <= farthest]
@@ -41,9 +47,9 @@ def area_end(radii: Sequence[float], *, whole: bool = False) -> float:
 
 
 def cells(table: Certificates, end: float) -> list[tuple[str, str]]:
-    """Print the area up to radius `end` and the three quartiles of p_A.
+    """Return the cells of one table: the area up to radius `end`, and quartiles of p_A.
 
-    There are dashes where they are not known.
+    A cell is a figure and its interval as printed. What is not known has a dash.
     """
     area = metrics.accuracy_area(table, end) if table.labelled else None
     quartiles: list[Estimate | None] = [None for _ in QUARTILES]
@@ -53,17 +59,19 @@ def cells(table: Certificates, end: float) -> list[tuple[str, str]]:
 
 
 def _cell(estimate: Estimate | None) -> tuple[str, str]:
-    """Print a figure and the ends of its interval."""
+    """Return a figure and the ends of its interval as printed; empty where unknown."""
     if estimate is None:
         return UNKNOWN_FIGURE, ""
     figure = _figure(estimate.value)
+    # A log does not tell p_A below one half: no interval of such a quantile is known.
     if math.isnan(estimate.high):
         return figure, ""
     return figure, f"{_figure(estimate.low)} to {_figure(estimate.high)}"
 
 
 def _figure(value: float) -> str:
-    """Print three decimals; what lies just below 1 is not printed as 1."""
+    """Return a figure with three decimals; what lies just below 1 is not printed as 1."""
+    # A quantile of p_A is NaN where it lies below one half in a log.
     if math.isnan(value):
         return "below 0.5"
     if value >= 1.0:

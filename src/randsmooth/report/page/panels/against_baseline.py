@@ -1,7 +1,4 @@
-"""Each table against the baseline.
-
-The verdict, paired differences, and where the difference in ACR came from.
-"""
+"""Each table against the baseline: verdict, paired differences, and ACR by p_A."""
 
 from itertools import pairwise
 
@@ -13,25 +10,28 @@ from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import radius_title
 from randsmooth.report.page.panel import PageContent, PanelView
 
-# A curve of differences with more points is thinned to fewer than twice as many.
+# Of a curve of differences with more points, only every second, third, ... is drawn, so
+# that fewer than twice this number remain.
 MOST_POINTS = 200
 
 
 def view(content: PageContent) -> PanelView | None:
     """Return the printed figures of each comparison, and the charts of differences.
 
-    The answer is None without a baseline.
+    The answer is None where no table was compared with a baseline.
     """
     if not content.against:
         return None
+    assert content.sheet.baseline is not None, "tables were compared with it"
     charts = {
         "difference": difference_chart(content),
         "waterfall": waterfall_chart(content),
     }
-    reference = content.sheet.tables[content.sheet.baseline or 0]
+    reference = content.sheet.tables[content.sheet.baseline]
     printed = {
         "reference": reference,
         "against": content.against,
+        # The difference in certified accuracy up to which two tables count as equal.
         "allowed": metrics.in_points(metrics.DELTA),
         "together": str(content.sheet.compared.scope),
         "charts": charts,
@@ -54,16 +54,19 @@ def difference_chart(content: PageContent) -> Axes | None:
         return None
     radius = radius_title(content.sheet.tables)
     # The panel around the chart has a heading, so the chart has no title.
-    return Axes("", radius, "difference (points)", lines, zero_line=True)
+    return Axes(
+        title="", x=radius, y="difference (points)", lines=lines, zero_line=True
+    )
 
 
 def _difference_line(content: PageContent, row: int, curve: Difference) -> Line:
+    """Return the line of the table in one row of the sheet."""
     step = max(1, len(curve.radii) // MOST_POINTS)
     return Line(
         content.sheet.tables[row].name,
         curve.radii[::step],
         np.round(100.0 * curve.value[::step], 2),
-        # Points: the difference is known at particular radii only.
+        # A curve that is not whole is known at particular radii only.
         "line" if curve.whole else "points",
         low=np.round(100.0 * curve.low[::step], 2),
         high=np.round(100.0 * curve.high[::step], 2),
@@ -74,18 +77,28 @@ def _difference_line(content: PageContent, row: int, curve: Difference) -> Line:
 
 
 def waterfall_chart(content: PageContent) -> Axes | None:
-    """Draw each table's gain or loss of ACR in each bin of the baseline's p_A."""
+    """Draw each table's gain or loss of ACR in each bin of the baseline's p_A.
+
+    The answer is None where the difference in ACR of no table is known by p_A.
+    """
     lines = [
-        _waterfall_bars(content, one.row, one.waterfall)
-        for one in content.against
-        if one.waterfall is not None
+        _waterfall_bars(content, compared.row, compared.waterfall)
+        for compared in content.against
+        if compared.waterfall is not None
     ]
     if not lines:
         return None
-    return Axes("", "p_A under the baseline", "part of the difference in ACR", lines)
+    # The panel around the chart has a heading, so the chart has no title.
+    return Axes(
+        title="",
+        x="p_A under the baseline",
+        y="part of the difference in ACR",
+        lines=lines,
+    )
 
 
 def _waterfall_bars(content: PageContent, row: int, parts: Waterfall) -> Line:
+    """Return the bars of the table in one row of the sheet."""
     bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
     return Line(
         content.sheet.tables[row].name,

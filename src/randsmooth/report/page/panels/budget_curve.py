@@ -1,4 +1,4 @@
-"""ACR as it would be with fewer samples per image: the order of methods may depend on n."""
+"""ACR with fewer samples per image, since the order of methods may depend on n."""
 
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import budget_curve
@@ -6,10 +6,10 @@ from randsmooth.report.page.panel import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView | None:
-    """Return the curves in expectation over the stored samples.
+    """Return each table's curve of ACR against n, or None where no table has a curve.
 
-    A table of a sequential rule, or a log without its settings, has no curve; the
-    sheet's remarks say so. The answer is None where no table has one.
+    ACR is the expectation over choices of n stored samples. A table of a sequential rule
+    has no curve, nor has a log without its settings: the remarks of the sheet say so.
     """
     lines = []
     for row, table in enumerate(content.sheet.tables):
@@ -30,5 +30,13 @@ def view(content: PageContent) -> PanelView | None:
         )
     if not lines:
         return None
-    chart = Axes("", "samples per image, n", "ACR", lines, log_x=True, hover=",d")
+    # The panel around the chart has a heading, so the chart has no title.
+    chart = Axes(
+        title="",
+        x="samples per image, n",
+        y="ACR",
+        lines=lines,
+        log_x=True,
+        hover=",d",
+    )
     return PanelView(charts={"budget": chart}, title="ACR and the budget")

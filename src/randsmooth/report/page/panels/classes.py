@@ -9,10 +9,12 @@ from randsmooth.report.page.panel import PageContent, PanelView
 from randsmooth.report.sheet import Sheet, SheetColumn
 
 Ints = NDArray[np.int64]
+# The share of images certified and both ends of its interval, in tenths of a percent;
+# None for a class without images, or a radius out of reach.
 ShareAndInterval = list[int] | None
-"""Share, low and high in tenths of a percent; None where nothing is known."""
 
-# The page opens at the radius of this place, or at the last one if there are fewer.
+# The index of the radius at which the page opens; it is the last radius where there are
+# fewer.
 OPENED_RADIUS = 2
 
 
@@ -46,40 +48,61 @@ def view(content: PageContent) -> PanelView | None:
 def _cells_at(
     sheet: Sheet, radius: float, column: SheetColumn, classes: Ints, totals: list[Ints]
 ) -> list[list[ShareAndInterval]]:
-    """Return the cells at one radius as [class][table]."""
-    columns: list[list[ShareAndInterval]] = []
+    """Return the cells at one radius as [class][table].
+
+    Args:
+        column: the column of the sheet for this radius.
+        classes: (C,) the classes, ascending.
+        totals: for each table (C,) the number of its images of each class.
+    """
+    cells_of_tables: list[list[ShareAndInterval]] = []
     for row, table in enumerate(sheet.tables):
         if row in column.out_of_reach:
-            columns.append([None for _ in classes])
+            cells_of_tables.append([None for _ in classes])
         else:
-            columns.append(_cells(table, radius, classes, totals[row]))
-    return [list(cells) for cells in zip(*columns, strict=True)]
+            cells_of_tables.append(_cells(table, radius, classes, totals[row]))
+    return [list(of_class) for of_class in zip(*cells_of_tables, strict=True)]
 
 
 def _cells(
     table: Certificates, radius: float, classes: Ints, totals: Ints
 ) -> list[ShareAndInterval]:
-    """Return the cells of one table, one a class."""
+    """Return the cells of one table at one radius, a cell for each class.
+
+    Args:
+        classes: (C,) the classes, ascending.
+        totals: (C,) the number of images of each class.
+    """
     certified = table.correct & (table.radius >= radius)
     hits = _count_classes(table.label[certified], classes)
+    # An interval needs an image. A class without any gets no cell below.
     images = np.maximum(totals, 1)
     low, high = metrics.share_interval(hits, images)
     tenths = np.rint(1000 * np.stack([hits / images, low, high], axis=1)).astype(int)
     cells: list[ShareAndInterval] = []
-    for of_class, total in zip(tenths, totals, strict=True):
-        cells.append(of_class.tolist() if total else None)
+    for share_and_interval, total in zip(tenths, totals, strict=True):
+        cells.append(share_and_interval.tolist() if total else None)
     return cells
 
 
 def _count_classes(labels: Ints, classes: Ints) -> Ints:
-    """Return (C,) how many of the labels are of each class, ascending in `classes`."""
+    """Return the (C,) numbers of labels of each class.
+
+    Args:
+        labels: labels, NO_LABEL among them for images without one.
+        classes: (C,) the classes, ascending.
+    """
     known = labels[labels != NO_LABEL]
     counts = np.bincount(known, minlength=int(classes[-1]) + 1)
     return np.asarray(counts[classes], np.int64)
 
 
 def _span(totals: Ints) -> str:
-    """Print "1,000" images, or "900 to 1,000" where the tables differ."""
+    """Return the images of a class: "1,000", or "900 to 1,000" where tables differ.
+
+    Args:
+        totals: the number of images in each table.
+    """
     low = int(totals.min())
     high = int(totals.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,6 +1,7 @@
 """Who was given up: the images that each table lost and won against the baseline.
 
-They are counted by class, and some are shown.
+A table lost an image that only the baseline certifies at a radius, and won one that only
+it certifies. Images are counted by class, and some are shown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,23 +16,27 @@ from randsmooth.metrics import GivenUp
 from randsmooth.report import web
 from randsmooth.report.page.panel import PageContent, PanelView
 
-# Side of a picture in pixels; larger pictures are made smaller.
+# The longest side of a picture, in pixels; larger pictures are made smaller.
 PICTURE_SIDE = 64
-# Pictures that are shown for each table.
+# The most pictures that are shown for each table.
 MOST_PICTURES = 12
 
 
 def view(content: PageContent) -> PanelView | None:
-    """Return changes, by class too, and pictures where they can be had.
+    """Return the changes, in all and by class, and pictures where they can be had.
 
-    The answer is None without a baseline.
+    The answer is None where no table was compared with a baseline.
     """
     if not content.against:
         return None
-    reference = content.sheet.tables[content.sheet.baseline or 0]
+    assert content.sheet.baseline is not None, "tables were compared with it"
+    reference = content.sheet.tables[content.sheet.baseline]
+    # [table][radius]
     changes = []
-    for one in content.against:
-        changes.append([_change(content.sheet.class_names, at) for at in one.given_up])
+    for compared in content.against:
+        changes.append(
+            [_change(content.sheet.class_names, at) for at in compared.given_up]
+        )
     printed = {
         "reference": reference,
         "against": content.against,
@@ -44,42 +49,63 @@ def view(content: PageContent) -> PanelView | None:
 
 
 def _change(class_names: Mapping[int, str], at: GivenUp) -> tuple[int, int, str]:
-    """Return how many images were lost and won, and the class that paid most."""
+    """Return how many images were lost and won at a radius, and the worst class.
+
+    Args:
+        class_names: class -> its name.
+        at: the changes at one radius.
+    """
     return len(at.lost), len(at.won), worst(class_names, at)
 
 
 def worst(class_names: Mapping[int, str], at: GivenUp) -> str:
-    """Say which class paid most: `cat: 12 of 100`."""
-    place = list(at.classes).index(at.worst_class)
-    net = int(at.lost_by_class[place] - at.won_by_class[place])
-    if net <= 0:
+    """Return the class with the largest net loss: "cat: 12 of 100"; "none" without one."""
+    index = list(at.classes).index(at.worst_class)
+    net_loss = int(at.lost_by_class[index] - at.won_by_class[index])
+    if net_loss <= 0:
         return "none"
-    images = int(at.images[place])
-    return f"{class_names[at.worst_class]}: {net:,} of {images:,}"
+    images = int(at.images[index])
+    return f"{class_names[at.worst_class]}: {net_loss:,} of {images:,}"
 
 
 def by_class(content: PageContent) -> list[dict[str, Any]]:
-    """Count changes by class at each radius.
+    """Return the changes of all tables by class, a block for each radius.
 
-    Returns:
-        For each radius: the classes among the images compared, how many images each
-        has, and (lost, won) of each class by table.
+    A block has the names that `given_up.html.j2` reads (see `_by_class`).
     """
-    at_radii = zip(*(one.given_up for one in content.against), strict=True)
-    return [_by_class(content.sheet.class_names, given_up) for given_up in at_radii]
+    # All tables have changes at the same radii: here for each radius those of all tables.
+    changes_at_radii = zip(
+        *(compared.given_up for compared in content.against), strict=True
+    )
+    return [
+        _by_class(content.sheet.class_names, of_tables)
+        for of_tables in changes_at_radii
+    ]
 
 
 def _by_class(
     class_names: Mapping[int, str], given_up: Sequence[GivenUp]
 ) -> dict[str, Any]:
-    """Count changes by class at one radius, of each table."""
-    counts = [_counts_of_class(at) for at in given_up]
-    labels = sorted(set().union(*counts))
+    """Return the changes at one radius by class.
+
+    Args:
+        class_names: class -> its name.
+        given_up: the changes of each table at this radius.
+
+    Returns:
+        "r": the radius. "names": of the classes among the images compared. "images": the
+        number of images of each class, the largest where tables differ. "cells":
+        (lost, won) at [class][table], None where a table shares no image of the class
+        with the baseline.
+    """
+    counts_of_tables = [_counts_of_class(at) for at in given_up]
+    labels = sorted(set().union(*counts_of_tables))
     cells = []
     images = []
     for label in labels:
-        of_tables = [of_table.get(label) for of_table in counts]
+        of_tables = [counts.get(label) for counts in counts_of_tables]
         cells.append([None if known is None else known[1:] for known in of_tables])
+        # A label comes from some table, so that one at least has counts of it.
         images.append(max(known[0] for known in of_tables if known is not None))
     return {
         "r": given_up[0].r,
@@ -90,7 +116,7 @@ def _by_class(
 
 
 def _counts_of_class(at: GivenUp) -> dict[int, tuple[int, int, int]]:
-    """Return class -> images, lost, won."""
+    """Return class -> the numbers of its images, of those lost and of those won."""
     return {
         label: (images, lost, won)
         for label, images, lost, won in zip(
@@ -106,20 +132,24 @@ def _counts_of_class(at: GivenUp) -> dict[int, tuple[int, int, int]]:
 def gallery(
     content: PageContent, reference: Certificates
 ) -> list[tuple[float, list[dict[str, Any]]]]:
-    """Return for each table a radius and pictures of images that it lost there.
+    """Return for each table a radius, and pictures of images that it lost there.
 
-    The radius is the first at which images were lost; the pictures are of those that
-    the reference certifies farthest.
+    The radius is the first at which the table lost images. The pictures are of those
+    that the reference certifies farthest; there are none where no images can be had.
+
+    Args:
+        reference: the baseline.
     """
-    changed = [_first_loss(one.given_up) for one in content.against]
+    changed = [_first_loss(compared.given_up) for compared in content.against]
     if content.pictures is None or not any(len(at.lost) for at in changed):
         return [(at.r, []) for at in changed]
 
-    by_radius = reference.idx[np.argsort(-reference.radius, kind="stable")]
+    farthest_first = reference.idx[np.argsort(-reference.radius, kind="stable")]
     shown = []
     for at in changed:
-        lost = by_radius[np.isin(by_radius, at.lost)]
+        lost = farthest_first[np.isin(farthest_first, at.lost)]
         shown.append(lost[:MOST_PICTURES].tolist())
+    # Each image is looked for once, also where several tables lost it.
     wanted = sorted(set().union(*shown))
     labels = dict(zip(reference.idx.tolist(), reference.label.tolist(), strict=True))
     pictures = {
@@ -137,12 +167,16 @@ def gallery(
 
 
 def _first_loss(given_up: Sequence[GivenUp]) -> GivenUp:
-    """Return what changed at the first radius at which images were lost, if any were."""
+    """Return the changes at the first radius with images lost, or at the first of all."""
     return next((at for at in given_up if len(at.lost)), given_up[0])
 
 
 def data_uri(pixels: NDArray[np.uint8]) -> str:
-    """Inline (H, W, 1 or 3) as a PNG of at most PICTURE_SIDE by PICTURE_SIDE."""
+    """Return pixels (H, W, 1 or 3) as the address of an inline PNG picture.
+
+    It has at most PICTURE_SIDE by PICTURE_SIDE pixels.
+    """
+    # Pillow comes with an extra: where it is missing, the error names the extra.
     with needs("a picture of an image"):
         from PIL import Image
 

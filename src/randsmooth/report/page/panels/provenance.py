@@ -1,6 +1,6 @@
 """What was compared and how: the facts in the headers.
 
-Those that all tables have in common are printed once, the others side by side.
+Facts that all tables share are printed once, the other facts side by side.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.escape import NOT_RECORDED, fact_text, printable, shortened
 from randsmooth.report.page.panel import PageContent, PanelView
 
-# What the page calls the facts of a header.
+# Field of a header -> its name on the page.
 HEADER_FACTS = {
     "dataset": "data set",
     "split": "split",
@@ -37,7 +37,8 @@ HEADER_FACTS = {
     "notes": "notes",
 }
 
-# What it calls those of the model; of others it prints the file's own names.
+# Fact about the model in a header -> its name on the page. Facts that are not here keep
+# the name that they have in the file.
 MODEL_FACTS = {
     "method": "training method",
     "hyperparameters": "hyperparameters",
@@ -80,17 +81,17 @@ MODEL_FACTS = {
     "repository": "repository of the log",
 }
 
-# Facts that nobody misses where they were not asked for.
+# Fields of a header that a user may ask for; without a value they are left out.
 ASKED = ("shard", "resize", "crop")
-# Facts of which a log says nothing.
+# Fields that have a default in the header of a log, of which the log itself says nothing.
 UNKNOWN_OF_LOGS = ("rule", "label_aware", "sound")
 
 
 def view(content: PageContent) -> PanelView:
-    """Return the facts.
+    """Return the facts in three groups.
 
-    Facts in common are (what, value), differing ones (what, one value a table); those
-    that no file records are named.
+    They are those in common, as (name, value); those that differ, as (name, values), a
+    value for each table; and the names of those that no table records.
     """
     tables = [_facts(table) for table in content.sheet.tables]
     names = dict.fromkeys(name for facts in tables for name in facts)
@@ -122,9 +123,9 @@ def _facts(table: Certificates) -> dict[str, str]:
     facts = {"images": f"{len(table):,}", "origin of the counts": _origin(table)}
     for field, name in HEADER_FACTS.items():
         value = getattr(header, field)
-        unasked = field in ASKED and value is None
-        untold = field in UNKNOWN_OF_LOGS and table.is_log
-        if not unasked and not untold:
+        is_unasked = field in ASKED and value is None
+        is_untold = field in UNKNOWN_OF_LOGS and table.is_log
+        if not is_unasked and not is_untold:
             facts[name] = fact_text(value)
     if header.alpha == 0.0:
         facts[HEADER_FACTS["alpha"]] = (
@@ -142,9 +143,10 @@ def _facts(table: Certificates) -> dict[str, str]:
 
 
 def _origin(table: Certificates) -> str:
-    """Say who counted: randsmooth, or another program.
+    """Return the program that counted: randsmooth, another one, or not recorded.
 
-    That is in the words of whoever brought its counts; a log does not say.
+    Another program is named in the words of whoever imported its counts. A log names
+    none.
     """
     header = table.header
     if header.source is None:
@@ -156,10 +158,12 @@ def _origin(table: Certificates) -> str:
 
 
 def _machines(table: Certificates) -> str:
-    """Say how many rows each machine made.
+    """Return the number of rows that each machine made, in words.
 
-    The one that the rest of the header describes is "as above".
+    The machine that the rest of the header describes is called "as above".
     """
+    # A row's number is an index into the machines of the header, or negative for the
+    # machine that the rest of the header describes.
     numbers = [] if table.machine is None else table.machine.tolist()
     hosts = [machine.host or "unnamed" for machine in table.header.machines]
     rows_of_host = Counter(
