@@ -1,4 +1,7 @@
-"""The radius at which the tables of a setting are ranked: named beforehand, or one sigma."""
+"""The radius at which the tables of a setting are ranked.
+
+A user names it, or it is one sigma of the noise.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,14 @@ from randsmooth.rules.fixed import BOUNDS_OF_ALL_CLASSES
 # minus this probability certifies. Under Gaussian noise that radius is sigma.
 TAIL_BEYOND_ONE_SIGMA = float(Gaussian(1.0).tail(1.0))
 
-# The share of p_A that stands beside certified accuracy: the far end of the curve.
+# The p_A whose share of images has the column beside certified accuracy.
 LEVEL_BESIDE = 0.9
 
-# Significant digits of a radius that nobody named: as many as are printed.
+# Significant digits of a radius that no user named. All are printed, so that a reader can
+# name the same radius.
 RADIUS_DIGITS = 6
 
-# Decimals of a p_A, at least; one that is nearly 1 has more.
+# The fewest decimals of a printed p_A; a p_A that is nearly 1 has more.
 P_A_DECIMALS = 2
 
 # The sentence for a setting without a radius to rank at.
@@ -39,7 +43,8 @@ class RankingRadius:
         norm: the norm of that radius, one of `noise.NORMS`.
         is_named: whether a user named it; otherwise it follows from the noise.
         is_sigma: whether it is one sigma of Gaussian noise.
-        least_p_a: the p_A that certifies it, where p_A alone does; else None.
+        least_p_a: the p_A that certifies it; None where it depends on more than p_A, or
+            where the p_A is not below 1 in float64.
         is_reached: whether any of the tables can certify that far.
 
     Example:
@@ -72,7 +77,7 @@ class RankingRadius:
 
 
 def p_a_words(p_a: float) -> str:
-    """Print a p_A below 1 with as many decimals as tell it from 1.
+    """Return a p_A below 1 as text, with as many decimals as make it differ from 1.
 
     Example:
         >>> p_a_words(0.8413), p_a_words(0.9772), p_a_words(0.999928)
@@ -92,8 +97,8 @@ def ranking_radius(
         named: the radius that a user named; None: the one that follows from the noise.
 
     Returns:
-        None where no radius was named and the noise is not known, or where it certifies
-        nothing from p_A = 0.84.
+        The radius. It is None where no user named one and the noise is not known, or
+        certifies no radius at a p_A of 0.84.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -119,12 +124,16 @@ def ranking_radius(
 
 
 def _knows_noise(table: Certificates) -> bool:
-    """Return whether one noise of all images is known."""
+    """Return whether the noise is known, and the same for all images."""
     return table.header.noise is not None and table.sigmas is None
 
 
 def _radius_of_one_sigma(table: Certificates) -> float | None:
-    """Return the radius that is certified by the p_A of one sigma; None if none is."""
+    """Return the radius that the noise certifies at a p_A of P(Z <= 1), as printed.
+
+    Under Gaussian noise it is sigma. The answer is None where the noise is not known, or
+    where the radius is 0.
+    """
     if not _knows_noise(table):
         return None
     radius = float(table.noise.radius(TAIL_BEYOND_ONE_SIGMA))
@@ -133,11 +142,16 @@ def _radius_of_one_sigma(table: Certificates) -> float | None:
 
 
 def _least_p_a(tables: Sequence[Certificates], radius: float) -> float | None:
-    """Return the p_A that certifies a radius; None where it takes more than p_A."""
+    """Return the p_A that certifies a radius; None where no p_A by itself does.
+
+    Args:
+        tables: the tables of one setting, which share their noise.
+    """
     if not all(_knows_noise(table) for table in tables):
         return None
+    # These bounds make the radius depend on the second class, too.
     if any(table.header.bound in BOUNDS_OF_ALL_CLASSES for table in tables):
         return None
     least = 1.0 - float(tables[0].noise.tail(radius))
-    # So far out floats cannot tell it from 1, and no n certifies it.
+    # At so large a radius, float64 cannot tell p_A from 1, and no n certifies it.
     return least if least < 1.0 else None

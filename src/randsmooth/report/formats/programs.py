@@ -1,4 +1,4 @@
-"""The table of a comparison for programs, at full precision: CSV and JSON."""
+"""A comparison for programs, at full precision: CSV and JSON."""
 
 from dataclasses import asdict
 from typing import Any
@@ -18,12 +18,12 @@ from randsmooth.metrics import (
 from randsmooth.report.baseline import AgainstBaseline
 from randsmooth.report.sheet import Sheet
 
-# A curve of differences is judged at all its radii; at least so many of them are kept.
+# A curve of differences with so many radii or more is thinned, to at least so many.
 FEWEST_CURVE_POINTS = 800
 
 
 def to_csv(sheet: Sheet) -> str:
-    """Print one row a table.
+    """Return the metrics as CSV, a row for each table.
 
     A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
 
@@ -60,7 +60,7 @@ def _estimates(summary: Summary) -> list[Estimate | None]:
 
 
 def to_json(sheet: Sheet) -> str:
-    """Print one object.
+    """Return the comparison as one JSON object.
 
     Its keys are `checks` (each with its kind, state, facts and sentence), `answer` (its
     kind and sentence, the radius, and the figures there of each table), `tables`
@@ -105,6 +105,7 @@ def to_json(sheet: Sheet) -> str:
 
 
 def _table(table: Certificates, summary: Summary) -> dict[str, Any]:
+    """Return the metrics and the header of one table, null for unknown metrics."""
     return {
         "name": table.name,
         "images": len(table),
@@ -123,38 +124,42 @@ def _table(table: Certificates, summary: Summary) -> dict[str, Any]:
 
 
 def _accuracy(estimate: Estimate | None) -> dict[str, Any]:
+    """Return an accuracy and its interval; all null for a table without labels."""
     if estimate is None:
         return {"value": None, "low": None, "high": None}
     return asdict(estimate)
 
 
-def _against(sheet: Sheet, one: AgainstBaseline) -> dict[str, Any]:
-    """Return one comparison; its `waterfall` is null where p_A is not known."""
-    comparison = one.comparison
+def _against(sheet: Sheet, compared: AgainstBaseline) -> dict[str, Any]:
+    """Return the comparison of one table with the baseline, null for unknown parts."""
+    comparison = compared.comparison
+    # `x and f(x)` is None where x is None, and f(x) otherwise.
     return {
-        "name": sheet.tables[one.row].name,
+        "name": sheet.tables[compared.row].name,
         "images": comparison.images,
         "limit": comparison.limit and str(comparison.limit),
         "verdict": comparison.verdict and _verdict(comparison.verdict),
         "acr_difference": comparison.acr and asdict(comparison.acr),
         "certified_accuracy": [
             _difference_at(radius, point)
-            for radius, point in zip(sheet.radii, one.points, strict=True)
+            for radius, point in zip(sheet.radii, compared.points, strict=True)
         ],
         "curve": comparison.curve and _curve(comparison.curve),
-        "waterfall": one.waterfall and _waterfall(one.waterfall),
+        "waterfall": compared.waterfall and _waterfall(compared.waterfall),
         "given_up": [
             {"radius": at.r, "lost": at.lost.tolist(), "won": at.won.tolist()}
-            for at in one.given_up
+            for at in compared.given_up
         ],
     }
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict in words, and its facts."""
     return {"words": str(verdict), **asdict(verdict)}
 
 
 def _difference_at(radius: float, point: Point | None) -> dict[str, Any]:
+    """Return the difference at a radius; null where tables cannot be compared there."""
     if point is None:
         return {"radius": radius, "difference": None}
     p_value = metrics.mcnemar(point.only_a, point.only_b)
@@ -162,6 +167,7 @@ def _difference_at(radius: float, point: Point | None) -> dict[str, Any]:
 
 
 def _curve(curve: Difference) -> dict[str, Any]:
+    """Return a curve of differences at some of its radii."""
     step = max(1, len(curve.radii) // FEWEST_CURVE_POINTS)
     return {
         "radii": curve.radii[::step].tolist(),
@@ -172,6 +178,7 @@ def _curve(curve: Difference) -> dict[str, Any]:
 
 
 def _waterfall(parts: Waterfall) -> dict[str, Any]:
+    """Return the parts of a difference in ACR by the p_A of the baseline."""
     return {
         "edges": parts.edges.tolist(),
         "parts": parts.difference.tolist(),

@@ -24,7 +24,7 @@ from randsmooth.report.plotly_charts import plot
 from randsmooth.report.remarks import held_columns, sure_of
 from randsmooth.report.sheet import Sheet, build_sheet
 
-# The title of the page, unless another is given.
+# The usual title of the page.
 TITLE = "Certified robustness compared"
 
 
@@ -159,7 +159,7 @@ def page_content(
     labels: Mapping[str, NDArray[np.int64]] | None = None,
     anyway: bool = False,
 ) -> PageContent:
-    """Measure `tables` for the panels of the page.
+    """Return the measurements of `tables` that the panels of the page show.
 
     Args:
         radii: the radii of the certified accuracies, in pixels in [0, 1]; None for the
@@ -168,8 +168,8 @@ def page_content(
             the Gaussian one.
         at: the radius of the answer; None for one sigma of the baseline.
         command: the command that makes the page, to be shown on it.
-        pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show
-            some that were given up.
+        pictures: the function that finds images, of which the page shows some that were
+            given up (see `Pictures`).
         labels, anyway: as in `render`.
 
     Raises:
@@ -228,6 +228,11 @@ def _require_shared_images(sheet: Sheet) -> None:
 
 
 def _page(content: PageContent, title: str | None) -> str:
+    """Return the page as HTML.
+
+    Args:
+        title: the title of the page; None for the usual one.
+    """
     sheet = content.sheet
     views: dict[str, PanelView] = {}
     for name, panel in PANELS.items():
@@ -247,8 +252,8 @@ def _page(content: PageContent, title: str | None) -> str:
             **view.content,
         )
         scripts.append(web.panel_script(PANELS[name]))
-        for place, chart in view.charts.items():
-            plots[place] = plot(chart)
+        for element_id, chart in view.charts.items():
+            plots[element_id] = plot(chart)
 
     folded = [_folded(name, views[name], markup[name]) for name in _evidence(views)]
     return web.page(
@@ -276,7 +281,7 @@ def _page(content: PageContent, title: str | None) -> str:
 
 
 def _evidence(views: Mapping[str, PanelView]) -> list[str]:
-    """Return the names of the panels that are folded, in their order."""
+    """Return the names of the panels that are folded, in the order of the page."""
     return [name for name in views if name not in FIRST]
 
 

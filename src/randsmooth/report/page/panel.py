@@ -1,8 +1,8 @@
-"""The panels of the comparison page: what each is given and gives back.
+"""The contract of a panel of the comparison page: its input and its output.
 
-A panel is a module with its template beside it. Another package adds one by an entry
+A panel is a module with its template beside it. Another package adds a panel by an entry
 point of the group `randsmooth.panels` that names its module; see `Panel` for what the
-module holds. Those of other packages come after ours.
+module holds. Panels of other packages come after ours.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,16 +36,16 @@ class Pictures(Protocol):
 
 @dataclass(frozen=True)
 class PageContent:
-    """The measurements, computed once for all panels; `page_content` makes them.
+    """The measurements that all panels share; `page_content` makes them.
 
     Attributes:
         sheet: the tables and their metrics.
-        against: the comparison of each table with the baseline; empty where there is
-            no baseline.
+        against: the comparison with the baseline of each table that can be compared;
+            empty without a baseline.
         looks: the colour and dashes of each table.
         radius_chart: certified accuracy by radius.
-        p_a_chart: the share of images by p_A; None where no table knows it.
-        pictures: finds the images themselves; None where they cannot be had.
+        p_a_chart: the share of images by p_A; None where it is known for no table.
+        pictures: the function that finds the images; None where they cannot be had.
         command: the command that makes the page; None where it is not known.
         summary: the findings in sentences.
 
@@ -80,12 +80,13 @@ class PanelView:
     """The content of one panel.
 
     Attributes:
-        content: the variables of its template by name, beside `sheet` and `looks`.
-        charts: the charts, by the id of the template's element that each is drawn in.
+        content: name of a variable in the template -> its value. The template also has
+            `sheet` and `looks`.
+        charts: id of an element in the template -> the chart that is drawn in it.
         data: the values that the panel's script reads as `report.data.panels.NAME`:
             anything that JSON can hold.
-        title: the heading that the panel is unfolded at; without one it is the name of
-            the panel, and its template may have a heading of its own.
+        title: the heading at which a reader unfolds the panel; by default the name of
+            the panel.
 
     Example:
         >>> PanelView({"share": "90.0%"}).charts
@@ -101,15 +102,12 @@ class PanelView:
 class Panel(Protocol):
     """A module with a function `view`.
 
-    Beside it lie its template, called as the module with the ending .html.j2, and, where
-    it needs one, its script with the ending .js.
+    Beside the module MODULE.py lie its template MODULE.html.j2 and, where it needs a
+    script, MODULE.js.
     """
 
     __name__: str
 
     def view(self, content: PageContent) -> PanelView | None:
-        """Return the panel's view of `content`.
-
-        The answer is None where it has nothing to show, and is left out.
-        """
+        """Return what the panel shows; None leaves the panel out of the page."""
         ...

@@ -1,4 +1,4 @@
-"""The sentences at the head of the comparison page: its findings in words."""
+"""The findings of the comparison page in words."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,8 @@ from randsmooth.report.grouping import gathered
 from randsmooth.report.remarks import budget_remarks
 from randsmooth.report.sheet import Sheet
 
-# Templates for which of the tables has the highest ACR.
+# Templates of the sentence on the highest ACR. `which` are the tables, as in "Of 3
+# tables"; `tied` are those of which any may have it, with their figures.
 HAS_HIGHEST_ACR = "{which}, {name} has the {highest} ACR ({figure})."
 HIGHEST_ACR_IS_UNDECIDED = (
     "{which}, it cannot be told with {images:,} images which has the {highest} ACR "
@@ -23,12 +24,12 @@ HIGHEST_ACR_IS_UNDECIDED = (
 def sentences(sheet: Sheet) -> list[str | Note]:
     """Return the findings in sentences; a `Note` where a sentence names settings.
 
-    A single table has its figures. Several tables have: whose budgets differ, which
-    leads in ACR, what ACR hides about two of them, and the verdicts of certified
-    accuracy.
+    The sentence on a single table gives its figures. Those on several tables say which
+    budgets differ, which table leads in ACR, what ACR hides about two of the tables, and
+    how certified accuracy compares with the baseline.
     """
     labelled = [row for row, table in enumerate(sheet.tables) if table.labelled]
-    # A single table has figures, two or more have a comparison, if they have labels.
+    # A single table needs labels for its figures. Of more, two need them to be compared.
     if len(labelled) < min(2, len(sheet.tables)):
         return [*_unlabelled_sentences(sheet)]
     if len(sheet.tables) == 1:
@@ -46,7 +47,7 @@ def _trusted(sheet: Sheet, rows: list[int]) -> list[int]:
 
 
 def _unlabelled_sentences(sheet: Sheet) -> list[str]:
-    """Say how often the tables without labels abstain, all that is known of them."""
+    """Return for each table without labels how often it abstains: all that is known."""
     return [
         f"{table.name}: {len(table):,} images without labels; it abstains on {share}%."
         for table, share in zip(sheet.tables, sheet.abstention.figures, strict=True)
@@ -55,7 +56,7 @@ def _unlabelled_sentences(sheet: Sheet) -> list[str]:
 
 
 def _figures_of_one(sheet: Sheet) -> str:
-    """Say accuracy at the first radius and ACR of a single table."""
+    """Return the sentence on a single table: accuracy at the first radius, and ACR."""
     table = sheet.tables[0]
     sentence = f"{table.name}: "
     if sheet.accuracy:
@@ -69,12 +70,17 @@ def _figures_of_one(sheet: Sheet) -> str:
 
 
 def _acr_sentences(sheet: Sheet, labelled: list[int]) -> list[str]:
-    """Say who leads in ACR, and what ACR hides about the first and the baseline.
+    """Return sentences on which table leads in ACR, and on what ACR hides.
 
-    Where there is no baseline, the second by ACR stands in for it.
+    ACR hides something about two tables: the one with the highest ACR but the baseline,
+    and the baseline. Where there is none, the one with the second highest ACR stands in.
+
+    Args:
+        labelled: the rows of tables that have labels and no failed check.
     """
     if len(labelled) < 2:
         return []
+    # A negated key, unlike `reverse`, keeps equal tables in the order of the sheet.
     rows_by_acr = sorted(labelled, key=lambda row: -_acr(sheet, row))
     leaders = list(
         _leading([(sheet.tables[row], sheet.acr.figures[row]) for row in rows_by_acr])
@@ -94,16 +100,16 @@ def _acr_sentences(sheet: Sheet, labelled: list[int]) -> list[str]:
 
 
 def _acr(sheet: Sheet, row: int) -> float:
-    """Return the ACR of a table that has labels."""
+    """Return the ACR of the table in a row, which has labels."""
     acr = sheet.summaries[row].acr
     assert acr is not None, "it is known of tables with labels"
     return acr.value
 
 
 def _hidden_sentence(sheet: Sheet, best: int, reference: int) -> str:
-    """Return in a sentence what ACR hides about two tables.
+    """Return the sentence on what ACR hides about two tables.
 
-    It tells the number of images where the tables share only some.
+    It begins with the number of shared images where one table has further images.
 
     Args:
         best, reference: the rows of the tables; `reference` is the baseline if there
@@ -111,15 +117,15 @@ def _hidden_sentence(sheet: Sheet, best: int, reference: int) -> str:
     """
     # The verdict on a table against the baseline was judged together with all others.
     # Without a baseline there is none, and `acr_finding` judges these two alone.
-    verdict = None
+    comparison = None
     for compared in sheet.compared.against:
         if compared.row == best:
-            verdict = compared.comparison
+            comparison = compared.comparison
 
     table = sheet.tables[best]
     reference_table = sheet.tables[reference]
     on_shared, reference_on_shared = metrics.pair(table, reference_table)
-    sentence = str(acr_finding(on_shared, reference_on_shared, verdict))
+    sentence = str(acr_finding(on_shared, reference_on_shared, comparison))
     images = len(on_shared)
     if images < len(table) or images < len(reference_table):
         return f"On the {images:,} images of both: {sentence}"
@@ -127,7 +133,9 @@ def _hidden_sentence(sheet: Sheet, best: int, reference: int) -> str:
 
 
 def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
-    """Say which table has the highest ACR, and which cannot be tested.
+    """Yield sentences on which table has the highest ACR, and on tables left out.
+
+    A table is left out if its images cannot be paired with those of the first.
 
     Args:
         by_acr: the tables and their ACRs as printed, the highest first.
@@ -166,19 +174,19 @@ def _leading(by_acr: Sequence[tuple[Certificates, str]]) -> Iterator[str]:
 
 
 def _has_higher_acr(first: Certificates, second: Certificates) -> bool | None:
-    """Return whether the first's ACR is higher beyond chance, on the shared images.
+    """Return whether the ACR of `first` is higher beyond chance, on the shared images.
 
     The answer is None where the tables cannot be paired.
     """
     try:
-        ours, theirs = metrics.pair(first, second)
+        pair = metrics.pair(first, second)
     except Problem:
         return None
-    return metrics.acr_difference(ours, theirs).low > 0.0
+    return metrics.acr_difference(*pair).low > 0.0
 
 
 def _verdict_sentences(sheet: Sheet) -> Iterator[str | Note]:
-    """Compare the certified accuracy of each table with the baseline, in sentences."""
+    """Yield sentences on certified accuracy against the baseline, and on its unit."""
     if sheet.baseline is None:
         yield Note("no_baseline")
         yield from _unit_sentence(sheet)
@@ -199,6 +207,6 @@ def _verdict_sentences(sheet: Sheet) -> Iterator[str | Note]:
 
 
 def _unit_sentence(sheet: Sheet) -> Iterator[str]:
-    """Explain the unit of r where the radii have a unit of their own."""
+    """Yield the meaning of r, where radii are not in the usual unit."""
     if sheet.norm.own_units:
         yield f"r is the {sheet.norm.title}."
