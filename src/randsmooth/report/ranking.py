@@ -24,30 +24,32 @@ from randsmooth.report.ranking_radius import (
 from randsmooth.report.remarks import converted_words
 from randsmooth.report.sheet import SheetColumn, column, out_of_reach
 
-# The most columns of radii, of all norms together, and how many each norm may have all
-# the same. Where the usual radii are more, they are thinned.
+# The most columns of radii, of all norms together. A norm may have the second number in
+# any case. Where the usual radii are more, they are thinned.
 MOST_RADII = 8
 MOST_RADII_OF_ONE_OF_MANY_NORMS = 4
 
-# The most tables that are judged together: with more, next to nothing can be shown of
-# any, and it takes minutes.
+# The most tables that are judged together. Of more, hardly any difference could be shown,
+# as all have to hold at once, and the comparison takes minutes.
 MOST_COMPARED = 40
 
 # Decimals of a printed ACR.
 ACR_DECIMALS = 3
 
-# That above 1/2 is accuracy at radius 0, which has a column of its own.
+# The levels of p_A with a column each, besides LEVEL_BESIDE. That of 1/2 is left out: it
+# is certified accuracy at radius 0, which has a column of its own.
 FURTHER_LEVELS = tuple(x for x in P_A_LEVELS if x not in (0.5, LEVEL_BESIDE))
 
+# Norm -> the radii of its columns.
 RadiiOfNorm = Mapping[str, Sequence[float]]
-"""Radii of the columns by their norm."""
 
 
 class RankedCell(NamedTuple):
     """One figure as printed.
 
     Attributes:
-        figure: the figure as text; empty where the table does not give it.
+        figure: the figure as text; empty where the table does not give it, and at a
+            radius that the table cannot certify, whatever its classifier.
         ends: both ends of its interval; empty without a figure.
         mark: "best" or "second" of its column, or empty.
     """
@@ -304,17 +306,27 @@ def _ranking_cells(
     accuracies: Sequence[Estimate | None],
     ranked_at: RankingRadius | None,
 ) -> list[RankedCell]:
-    """Return the column that entries are ranked by; all is unknown without a radius."""
+    """Return the column by which entries are ranked.
+
+    An entry that cannot certify the radius, whatever its classifier, has an empty cell,
+    and so a rank behind all entries that can. Without a radius, all cells are empty.
+
+    Args:
+        accuracies: the accuracy of each entry at the radius; None where it is unknown.
+        ranked_at: the radius; None where entries are not ranked.
+    """
     unreached = frozenset[int]()
     if ranked_at is not None:
         tables = [entry.table for entry in entries]
         unreached = out_of_reach(tables, ranked_at.radius)
-    return _cells(column("", accuracies, out_of_reach=unreached))
+    # The page writes the heads of columns itself.
+    return _cells(column(title="", estimates=accuracies, out_of_reach=unreached))
 
 
 def _share_cells(entries: Sequence[Entry], level: float) -> list[RankedCell]:
     """Return the column of the shares of images with p_A of at least `level`."""
-    return _cells(column("", [entry.p_a.get(level) for entry in entries]))
+    shares = [entry.p_a.get(level) for entry in entries]
+    return _cells(column(title="", estimates=shares))
 
 
 def _columns(
@@ -324,22 +336,35 @@ def _columns(
 ) -> list[list[RankedCell]]:
     """Return the columns of a setting after its first, with a cell for every entry.
 
-    Columns of another norm than the setting's are empty.
+    All settings of a page have the same columns: those of a norm that is not the
+    setting's have empty cells.
+
+    Args:
+        at_radii: for each entry its accuracy at each radius of the setting's norm.
+        radii_of_norm: norm -> the radii of its columns.
     """
     tables = [entry.table for entry in entries]
+    smoothed = [entry.smoothed for entry in entries]
     columns = [
         _share_cells(entries, LEVEL_BESIDE),
-        _cells(column("", [entry.smoothed for entry in entries])),
+        _cells(column(title="", estimates=smoothed)),
         *(_share_cells(entries, level) for level in FURTHER_LEVELS),
     ]
     for norm, radii in radii_of_norm.items():
-        for place, radius in enumerate(radii):
+        for index, radius in enumerate(radii):
             accuracies: list[Estimate | None] = [None for _ in entries]
             if norm == tables[0].norm:
-                accuracies = [estimates[place] for estimates in at_radii]
+                accuracies = [estimates[index] for estimates in at_radii]
             unreached = out_of_reach(tables, radius)
-            columns.append(_cells(column("", accuracies, out_of_reach=unreached)))
-    acr = column("", [entry.acr for entry in entries], 1.0, ACR_DECIMALS)
+            at_radius = column(title="", estimates=accuracies, out_of_reach=unreached)
+            columns.append(_cells(at_radius))
+    acr = column(
+        title="",
+        estimates=[entry.acr for entry in entries],
+        scale=1.0,
+        decimals=ACR_DECIMALS,
+    )
+    # ACR ranks nobody: it is no measure of robustness.
     columns.append(_cells(acr, ranked=False))
     return columns
 
@@ -374,9 +399,10 @@ def _against_gaussian(
 
 
 def _cells(printed: SheetColumn, *, ranked: bool = True) -> list[RankedCell]:
-    """Return the cells of a column, with marks if the column is `ranked`.
+    """Return the cells of a column, with the marks of `rank` if it is `ranked`.
 
-    A figure without an interval is not known, and its cell stays empty.
+    A column prints a dash, without an interval, for what is unknown or out of reach. The
+    cell is empty there.
     """
     figures = [
         figure if ends else ""
@@ -390,19 +416,19 @@ def _cells(printed: SheetColumn, *, ranked: bool = True) -> list[RankedCell]:
 
 
 def rank(printed: Sequence[str]) -> list[str]:
-    """Mark each printed figure of a column as "best", as "second", or not at all.
+    """Return for each printed figure of a column "best", "second", or an empty text.
 
-    The higher the better; equal figures share a place, an empty one is unknown. Figures
-    are ranked as printed, so that a reader sees why. A single figure, or one that all
-    share, is not called best; of two, none is called second best.
+    Higher figures are better. Equal figures get the same mark, and empty ones none.
+    Figures are compared as printed, so that a reader sees why. A single figure, or one
+    that all share, is not called best; of two figures, none is called second.
     """
     known = [float(figure) for figure in printed if figure]
-    places = sorted(set(known), reverse=True)
-    if len(places) < 2:
+    highest_first = sorted(set(known), reverse=True)
+    if len(highest_first) < 2:
         return ["" for _ in printed]
-    mark_of_value = {places[0]: "best"}
+    mark_of_value = {highest_first[0]: "best"}
     if len(known) > 2:
-        mark_of_value[places[1]] = "second"
+        mark_of_value[highest_first[1]] = "second"
     return [
         mark_of_value.get(float(figure), "") if figure else "" for figure in printed
     ]

@@ -1,6 +1,6 @@
 """HTML pages that work offline.
 
-What they print is escaped, and nothing runs in them but our own scripts.
+All text in them is escaped, and nothing runs in them but our own scripts.
 """
 
 import base64
@@ -19,17 +19,18 @@ from randsmooth.errors import NotFound
 from randsmooth.escape import printable
 from randsmooth.extras import needs
 
-# A browser may draw, and show the pictures that the page itself holds. It may ask for
-# nothing over a network.
+# The policy of a page, but for its scripts: a browser may use the styles and the pictures
+# in the page itself, and ask for nothing over a network.
 ALLOWED = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'"
 )
 
-# Letters of scripts that are written from right to left.
+# The ranges of letters that are written from right to left, such as Hebrew and Arabic.
 _LETTER = (
     "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 )
+# Words of such letters, with the spaces between them.
 RIGHT_TO_LEFT = re.compile(f"[{_LETTER}](?:[{_LETTER} …]*[{_LETTER}])?")
 
 
@@ -44,13 +45,16 @@ def page(
 ) -> str:
     """Return the page that the template makes of `content`.
 
-    Every text of it is escaped and printable. Should one get through all the same, the
-    page's policy lets no script run but those whose hash it names, and fetches nothing.
+    Every text in the page is escaped and printable. Should markup from a file get through
+    all the same, the policy of the page lets only scripts run whose hash it names, and
+    nothing be fetched.
 
     Args:
         package: the package whose folder holds the template.
+        template: the name of the template's file.
         scripts, styles: JavaScript and CSS to put into the page, as text (see `asset`).
-        plots: put plotly.js before the scripts.
+        plots: whether to put plotly.js before the scripts.
+        content: the variables of the template.
     """
     inlined_scripts = list(scripts)
     if plots:
@@ -60,6 +64,7 @@ def page(
         "styles": Markup("\n".join(styles)),
         "policy": policy(inlined_scripts),
     }
+    # A template may import those that lie beside this module.
     return str(_filled(template, content | inlined, package, __package__))
 
 
@@ -68,6 +73,8 @@ def fragment(package: str, template: str, **content: Any) -> Markup:
 
     Args:
         package: the package whose folder holds the template.
+        template: the name of the template's file.
+        content: the variables of the template.
     """
     return _filled(template, content, package)
 
@@ -78,7 +85,8 @@ def panel_markup(module: Any, package: str, **content: Any) -> Markup:
     Args:
         module: the module of the panel, in any package. Its template lies beside it
             and has the same name, ending in .html.j2.
-        package: the package whose templates that template may import.
+        package: the package whose templates the panel's template may import.
+        content: the variables of the template.
 
     Raises:
         Problem: there is no such template.
@@ -93,10 +101,7 @@ def panel_markup(module: Any, package: str, **content: Any) -> Markup:
 
 
 def panel_script(module: Any) -> str:
-    """Return the text of the JavaScript file beside a module, with its name.
-
-    It is empty if there is none.
-    """
+    """Return the text of MODULE.js beside MODULE.py; empty if there is no such file."""
     script = Path(module.__file__).with_suffix(".js")
     if not script.exists():
         return ""
@@ -104,9 +109,11 @@ def panel_script(module: Any) -> str:
 
 
 def data_uri(image: Any, kind: str, **options: Any) -> str:
-    """Return a picture of Pillow's as a URI that a page shows without a download.
+    """Return a picture as a URI that a page shows without a download.
 
     Args:
+        image: an image of Pillow. The type is not named, since Pillow is optional.
+        kind: the format, such as "png".
         options: the options of `image.save`.
     """
     file = io.BytesIO()
@@ -121,7 +128,10 @@ def asset(package: str, name: str) -> str:
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """Return the Content-Security-Policy of a page with these inline `scripts`."""
+    """Return the Content-Security-Policy of a page with these inline `scripts`.
+
+    A browser then runs no other scripts.
+    """
     sources = ["script-src"]
     for text in scripts:
         digest = hashlib.sha256(text.encode()).digest()
@@ -130,10 +140,13 @@ def policy(scripts: Sequence[str]) -> str:
 
 
 def _filled(template: str, content: dict[str, Any], *places: str | Path) -> Markup:
-    """Fill a template, and escape what it prints.
+    """Return a template filled with `content`, whose texts are escaped.
 
     Args:
-        places: the folders and packages in which it and what it imports lie.
+        template: the name of the template's file.
+        content: the variables of the template.
+        places: the folders, and the names of packages, in which the template and those
+            that it imports are looked for.
     """
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([_loader(place) for place in places]),
@@ -143,29 +156,34 @@ def _filled(template: str, content: dict[str, Any], *places: str | Path) -> Mark
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Of `tojson`, which ends no element.
+    # The filter `tojson` escapes < and >, so that no text in it can end the script. Here
+    # it is told to leave out spaces.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return Markup(environment.get_template(template).render(content))
 
 
 def _loader(place: str | Path) -> jinja2.BaseLoader:
+    """Return the loader of templates from a package, by its name, or from a folder."""
     if isinstance(place, str):
         return jinja2.PackageLoader(place, ".")
     return jinja2.FileSystemLoader(place)
 
 
 def _shown(value: Any) -> Any:
-    """Return the value that the template prints, before it is escaped.
+    """Return a value of a template as it is printed, before it is escaped.
 
-    Markup is the templates' own. A mark that cannot be seen ends what is written from
-    right to left: a figure behind a Hebrew name stays behind it.
+    Letters that are not printable are replaced. An invisible mark ends words that are
+    written from right to left, so that a figure behind a Hebrew name stays behind it.
     """
+    # Numbers need neither. Markup, a subclass of str, was made by a template of ours.
     if type(value) is not str:
         return value
     return RIGHT_TO_LEFT.sub("\\g<0>\u200e", printable(value))
 
 
 def _plotly() -> str:
+    """Return the text of plotly.js."""
+    # plotly comes with an extra: where it is missing, the error names the extra.
     with needs("a page with plots"):
         from plotly.offline import get_plotlyjs
 
