@@ -50,7 +50,13 @@ LineKind = Literal["line", "step", "marked line", "points", "bars"]
 
 @dataclass(frozen=True)
 class Look:
-    """How a curve is drawn: an #RRGGBB colour, one of DASHES, and one of MARKERS."""
+    """The look of a curve.
+
+    Attributes:
+        colour: the colour, as #RRGGBB.
+        dash: the pattern of the line, one of DASHES.
+        marker: the mark at points of the line, one of MARKERS.
+    """
 
     colour: str
     dash: str
@@ -68,7 +74,8 @@ def looks(
     Args:
         names: the name of each line.
         methods: the method of each line; empty where `names` tell them.
-        first: the line that is solid, such as the baseline; None for the first one.
+        first: the index of the line that is solid, such as the baseline; None for the
+            first line.
 
     Example:
         >>> [look.dash for look in looks(["macer", "gaussian"], first=1)]
@@ -76,17 +83,18 @@ def looks(
         >>> looks(["macer"])[0].colour == looks(["gaussian", "macer"])[1].colour
         True
     """
-    keys = [_colour_key(method) for method in methods or names]
-    if len(set(keys)) == 1:
-        # Of one method alone, colours tell its lines apart.
-        keys = [_key(name) for name in names]
-    colour_of_key = _colours(keys)
+    colour_keys = [_colour_key(method) for method in methods or names]
+    if len(set(colour_keys)) == 1:
+        # All lines are of one method: each has a colour by its own name instead.
+        colour_keys = [_key(name) for name in names]
+    colour_of_key = _colours(colour_keys)
 
+    # The line `first` comes before the others, since False sorts before True.
     in_order = sorted(range(len(names)), key=lambda row: row != first)
     look_of_row = {}
     for place, row in enumerate(in_order):
         dash = DASHES[place % len(DASHES)]
-        look_of_row[row] = Look(colour_of_key[keys[row]], dash, _marker(place))
+        look_of_row[row] = Look(colour_of_key[colour_keys[row]], dash, _marker(place))
     return [look_of_row[row] for row in range(len(names))]
 
 
@@ -101,37 +109,46 @@ def _marker(place: int) -> str:
 
 
 def _key(name: str) -> str:
-    """Return a name without what is spelled in several ways."""
+    """Return a name in small letters, without spaces and signs: CAT-RS is catrs.
+
+    A name of other letters alone is its own key.
+    """
     return re.sub(r"[^a-z0-9]", "", name.lower()) or name
 
 
 def _colour_key(name: str) -> str:
-    """Return the known method in a name; the name itself where it has none."""
+    """Return the key by which a name gets its colour.
+
+    It is the method of METHOD_COLOURS in the name, the first of several, or else the key
+    of the whole name.
+    """
     key = _key(name)
     known = [method for method in METHOD_COLOURS if method in key]
     return min(known, key=key.index, default=key)
 
 
 def _colours(keys: Sequence[str]) -> dict[str, str]:
-    """Return the colour of each key.
+    """Return key -> its colour.
 
-    That of an unknown one follows from its letters, so that it is the same elsewhere;
-    where another one has that colour, the next that is free stands for it.
+    A key that is no known method has a colour that follows from its letters, so that it
+    is the same in other figures. Where that colour is taken, it has the next free one.
     """
     known = set(keys) & set(METHOD_COLOURS)
     colour_of_key = {key: METHOD_COLOURS[key] for key in known}
     for key in sorted(set(keys) - known):
+        # A checksum, unlike `hash`, is the same in every process.
         start = zlib.crc32(key.encode()) % len(PALETTE)
-        in_order = (*PALETTE[start:], *PALETTE[:start])
+        from_own_colour = (*PALETTE[start:], *PALETTE[:start])
         taken = set(colour_of_key.values())
-        free = (colour for colour in in_order if colour not in taken)
-        colour_of_key[key] = next(free, in_order[0])
+        free = (colour for colour in from_own_colour if colour not in taken)
+        # With more keys than colours, two keys share a colour.
+        colour_of_key[key] = next(free, from_own_colour[0])
     return colour_of_key
 
 
 @dataclass(frozen=True)
 class Line:
-    """One curve.
+    """One curve, or a set of points or bars.
 
     Attributes:
         name: the line's name in the legend; lines of one name look alike in every
@@ -140,16 +157,16 @@ class Line:
         kind: "line"; "step", where the height between two points is that of the right
             one; "marked line", with a dot at each point; "points"; or "bars", whose x
             are names.
-        dashed: whether the line is dashed, so that it stands back, as published
-            figures do beside ours.
-        labels: (M,) what each point is, written beside it; empty for none.
+        dashed: whether the line stands back behind the others, as published figures
+            do beside ours: dashes for a line, crosses for points.
+        labels: (M,) the text beside each point; empty for none.
         low, high: (M,) the band around y; None without one.
         look: the line's colour and dashes; None gives it the look of its name in the
             figure.
-        row: the row of the line's table in the sheet; a page's legend shows and hides
-            lines by it.
-        images: (M,) how many images each bar stands for.
-        hover: Plotly's template of what is shown under the pointer.
+        row: the row of the line's table in the sheet, by which the legend of a page
+            shows and hides lines; None outside of such a page.
+        images: (M,) the number of images behind each bar; empty for other kinds.
+        hover: Plotly's template of the text under the pointer; empty for the usual one.
 
     Raises:
         Problem: another kind.
@@ -186,15 +203,16 @@ class Axes:
         x, y: the labels of the axes.
         lines: the lines, in the order in which they are drawn.
         log, log_x: whether y, and x, are logarithmic.
-        probit_x: whether x is a probability, drawn at its normal quantile: that spreads
-            out what lies near 0 and 1.
+        probit_x: whether x is a probability that is drawn at its normal quantile, which
+            spreads out values near 0 and 1.
         y_range, x_range: the ends of the axes; None lets the lines decide.
         unknown_below: x below which nothing is known, shaded from the left end of the
             axis.
-        from_zero, zero_line: y begins at 0; 0 is drawn as a thick line. Both on pages
-            only, as are the next two.
-        hover: Plotly's format of an x under the pointer; empty for the usual one.
-        height: the height of the chart, in pixels.
+        from_zero: whether y begins at 0; on pages only.
+        zero_line: whether y = 0 is drawn as a thick line; on pages only.
+        hover: Plotly's format of an x under the pointer, on pages only; empty for the
+            usual one.
+        height: the height of the chart in pixels, on pages only.
 
     Example:
         >>> Axes("digits", "radius", "certified accuracy (%)", (), log=True).log_x
@@ -218,7 +236,10 @@ class Axes:
 
 
 def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
-    """Return the look of every line's name, the same in all panels."""
+    """Return name of a line -> its look, the same in all panels.
+
+    It is the look that a line of this name has, or else the usual one.
+    """
     own_looks = {line.name: line.look for panel in panels for line in panel.lines}
     usual_looks = looks(list(own_looks))
     return {
@@ -228,7 +249,9 @@ def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
 
 
 def at_quantiles(p: Numbers | Sequence[str]) -> NDArray[np.float64]:
-    """Return the normal quantiles of probabilities, 0 and 1 at the ends of the axis.
+    """Return the normal quantiles of probabilities.
+
+    Those of 0 and 1 are infinite: the ends of an axis of probabilities stand for them.
 
     Example:
         >>> at_quantiles([0.5, 0.84134475]).round(3).tolist()
@@ -239,12 +262,12 @@ def at_quantiles(p: Numbers | Sequence[str]) -> NDArray[np.float64]:
 
 
 def has_crosses(panels: Sequence[Axes]) -> bool:
-    """Return whether points stand back somewhere, which a legend has to explain."""
+    """Return whether any panel has crosses, which a legend has to explain."""
     return any(is_crosses(line) for panel in panels for line in panel.lines)
 
 
 def is_crosses(line: Line) -> bool:
-    """Return whether a line is points that stand back."""
+    """Return whether a line is drawn as crosses: points that stand back."""
     return line.kind == "points" and line.dashed
 
 
@@ -276,10 +299,16 @@ def with_equal_axes(panels: Sequence[Axes]) -> list[Axes]:
 def _common_range(
     panels: Sequence[Axes], axis: Literal["x", "y"]
 ) -> tuple[float, float] | None:
-    """Return a range that holds all lines of several panels; None for one panel."""
+    """Return a range that holds all lines of several panels, with space at both ends.
+
+    The answer is None, which leaves the range to the plot library, for a single panel,
+    for bars, and where all values are equal or none can be drawn.
+    """
     if len(panels) < 2:
         return None
+    # All panels have the same kind of axis, by which they were grouped.
     is_log = panels[0].log_x if axis == "x" else panels[0].log
+    # The empty part lets panels without lines be concatenated.
     parts = [np.zeros(0)]
     for panel in panels:
         for line in panel.lines:
@@ -288,7 +317,9 @@ def _common_range(
             values = [line.x] if axis == "x" else [line.y, line.low, line.high]
             parts += [np.asarray(part, float) for part in values if part is not None]
     numbers = np.concatenate(parts)
-    drawn = numbers[np.isfinite(numbers) & (numbers > 0.0 if is_log else True)]
+    drawn = numbers[np.isfinite(numbers)]
+    if is_log:
+        drawn = drawn[drawn > 0.0]
     if not len(drawn):
         return None
     low = float(drawn.min())

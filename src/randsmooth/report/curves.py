@@ -23,9 +23,9 @@ from randsmooth.report.sheet import with_distinct_names
 
 Floats = NDArray[np.float64]
 
-# The radii of a curve, about.
+# The most steps between the radii of a curve, but for two beyond its end.
 MOST_RADII = 500
-# Steps between the radii; the first step that keeps to MOST_RADII is taken.
+# The round widths of a step. The first that needs no more than MOST_RADII steps is taken.
 RADIUS_STEPS = (
     *(0.00001, 0.00002, 0.00005),
     *(0.0001, 0.0002, 0.0005),
@@ -35,9 +35,9 @@ RADIUS_STEPS = (
 )
 # The numbers of samples, below the table's own, at which ACR is drawn.
 SAMPLE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
-# The axis of p_A begins here: images of less are given up by every method.
+# The left end of the axis of p_A: every method gives up images with a smaller p_A.
 LEAST_P_A = 0.05
-# Of logs, which tell p_A from 1/2 on, it begins here.
+# The left end for logs, which tell p_A from 1/2 on.
 LEAST_P_A_OF_LOGS = 0.3
 # Height of a chart on a page, in pixels.
 PAGE_HEIGHT = 400
@@ -46,16 +46,19 @@ RADIUS_FORMAT = ".4~g"
 
 
 def radius_grid(tables: Sequence[Certificates]) -> Floats:
-    """Return radii from 0 to just past the farthest certificate, on a round step."""
+    """Return radii from 0 to just past the farthest certificate, in round steps."""
     ends = [
         float(np.max(table.radius * table.correct, initial=0.0)) for table in tables
     ]
     farthest = max(ends, default=0.0)
+    # Radii beyond 50 have a step that is not round.
     step = next(
         (step for step in RADIUS_STEPS if farthest / step <= MOST_RADII),
         farthest / MOST_RADII,
     )
-    return np.round(np.arange(int(farthest / step) + 3) * step, 9)
+    # From 0 up to the farthest certificate, and two steps beyond: the curve ends at 0.
+    number = int(farthest / step) + 3
+    return np.round(np.arange(number) * step, decimals=9)
 
 
 def radius_title(tables: Sequence[Certificates]) -> str:
@@ -71,7 +74,7 @@ def radius_title(tables: Sequence[Certificates]) -> str:
 def p_a_grid() -> Floats:
     """Return p_A from 0 to 1, finer above 0.99 and 0.999, where the curves fall steeply.
 
-    They are divided, as counts are, so that k / n = x is met exactly.
+    Each is a quotient of integers, so that it equals a share k / n of counts exactly.
     """
     coarse = np.arange(401) / 400
     fine = np.arange(9900, 10001, 2) / 10000
@@ -86,7 +89,10 @@ def page_axes(
     x_range: tuple[float, float] | None = None,
     unknown_below: float | None = None,
 ) -> Axes:
-    """Return a chart of a page: its y begins at 0, its title stands in the page."""
+    """Return a chart of a page, whose y begins at 0.
+
+    It has no title, since the panel around it has a heading.
+    """
     return Axes(
         title="",
         x=x,
@@ -101,9 +107,12 @@ def page_axes(
 
 
 def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Axes:
-    """Draw certified accuracy in percent against the radius.
+    """Return the chart of certified accuracy in percent against the radius.
 
     There is a line for each table whose images have labels.
+
+    Args:
+        looks: the look of each table's line.
     """
     grid = radius_grid(tables)
     lines = [
@@ -118,13 +127,14 @@ def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Axes:
 
 
 def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
-    """Draw the share of images in percent with at least each p_A, a line a table.
+    """Return the chart of the share of images with at least each p_A, in percent.
 
-    A log gives p_A from 1/2 upward only: where no table gives more, the rest is left
-    out and shaded.
+    A log gives p_A from 1/2 upward only. Where all tables are logs, the axis begins
+    little below 1/2, and the part without data is shaded.
 
     Args:
-        known: the tables whose p_A is known, one or more, by their rows in the sheet.
+        known: row in the sheet -> table, for one or more tables whose p_A is known.
+        looks: the look of each row of the sheet.
 
     Raises:
         Problem: the p_A of one is not known (see `metrics.p_a`).
@@ -135,21 +145,27 @@ def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Axes:
         for row, table in known.items()
     ]
     start = min(float(line.x[0]) for line in lines)
-    of_logs = start > 0.0
+    # The line of a table with counts begins at p_A = 0.
+    are_logs = start > 0.0
     chart = page_axes(
         "p_A",
         "images with at least this p_A (%)",
         lines,
-        x_range=(LEAST_P_A_OF_LOGS if of_logs else LEAST_P_A, 1.0),
-        unknown_below=0.5 if of_logs else None,
+        x_range=(LEAST_P_A_OF_LOGS if are_logs else LEAST_P_A, 1.0),
+        unknown_below=0.5 if are_logs else None,
     )
     return replace(chart, probit_x=True)
 
 
 def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) -> Line:
-    """Draw a falling staircase in percent, with its pointwise 95% band.
+    """Return the falling staircase of one table, with its pointwise 95% band.
 
     It begins where the shares are known.
+
+    Args:
+        row: the row of the table in the sheet.
+        x: (M,) radii or values of p_A.
+        shares: (M,) the share of images at each x, in 0 to 1; NaN where it is unknown.
     """
     known = ~np.isnan(shares)
     successes = np.rint(shares[known] * len(table))
@@ -168,13 +184,14 @@ def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) 
 
 
 def budget_curve(table: Certificates) -> tuple[list[int], list[float]] | None:
-    """Return some n up to the table's own, and ACR at each.
+    """Return numbers of samples n, up to the table's own, and ACR at each.
 
-    ACR is in expectation given the stored samples. The answer is None where the table
-    does not allow it (see `metrics.expected_radius`).
+    ACR with fewer samples is an expectation given the stored samples. The answer is None
+    where the table does not determine it (see `metrics.expected_radius`).
     """
     header = table.header
-    # Not known; or 0, as no sample can be left out of all copies.
+    # Without alpha all copies were counted, of which none can be left out; or the header
+    # is that of a log without alpha.
     if header.n is None or not header.alpha:
         return None
     fewest = bounds.smallest_n(header.alpha)
@@ -273,7 +290,12 @@ def draw_p_a_curves(
 def _named(
     tables: Sequence[Certificates], baseline: str | None
 ) -> tuple[list[Certificates], list[Look]]:
-    """Return the tables under distinct names, and the looks of their curves."""
+    """Return the tables under distinct names, and the looks of their curves.
+
+    Args:
+        baseline: the name of the table whose curve is solid; None looks for the
+            Gaussian one.
+    """
     named = with_distinct_names(tables)
     return named, looks_of_tables(named, find_baseline(named, baseline))
 
@@ -282,7 +304,8 @@ def looks_of_tables(tables: Sequence[Certificates], baseline: int | None) -> lis
     """Return the look of each table's curve: a method has one colour everywhere.
 
     Args:
-        baseline: the row of the baseline, whose curve is solid; None for none.
+        baseline: the row of the baseline, whose curve is solid; None where there is no
+            baseline, and the first curve is solid.
     """
     names = [table.name for table in tables]
     methods = [
@@ -292,13 +315,17 @@ def looks_of_tables(tables: Sequence[Certificates], baseline: int | None) -> lis
 
 
 def _draw(chart: Axes, path: Path | str) -> None:
-    """Draw the chart of a page as a figure of its own."""
-    ends = [float(np.max(line.high)) for line in chart.lines if line.high is not None]
-    highest_share = max(ends) / 100.0
-    # The next ten percent with some room above the curve.
-    top = min(100.0, 10.0 * float(np.ceil(10.0 * highest_share + 0.3)))
+    """Draw a chart of shares in percent, made for a page, as a figure of its own."""
+    band_tops = [
+        float(np.max(line.high)) for line in chart.lines if line.high is not None
+    ]
+    # The axis ends at a multiple of 10%, at least 3% above the highest band.
+    tens_of_percent = float(np.ceil(max(band_tops) / 10.0 + 0.3))
+    top = min(100.0, 10.0 * tens_of_percent)
     left, right = chart.x_range or (0.0, 1.0)
-    if right <= 10 * RADIUS_STEPS[0]:  # where nothing is certified
+    # Where nothing is certified, the radii are a few of the smallest steps: the axis
+    # would look as if it showed something.
+    if right <= 10 * RADIUS_STEPS[0]:
         right = RADIUS_STEPS[-1]
     draw([replace(chart, y_range=(0.0, top), x_range=(left, right))], path)
 
@@ -306,9 +333,9 @@ def _draw(chart: Axes, path: Path | str) -> None:
 def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
     """Return the tables of each method that has tables under several noises.
 
-    Where there are several kinds of noise, these are grouped apart. A method goes by
-    the preset in the header, or by its name where there is no preset. A log names
-    neither.
+    Where there are several kinds of noise, each kind has groups of its own. A group is
+    called by the preset in the header, or by the method where there is no preset; a
+    table with neither, such as most logs, is in no group.
 
     Example:
         >>> import numpy as np
@@ -325,6 +352,7 @@ def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificat
         >>> {method: len(group) for method, group in group_by_method(tables).items()}
         {'macer': 2}
     """
+    # What is unknown of a table is an empty text.
     methods = [_method(table) for table in tables]
     kinds = [_kind_of_noise(table) for table in tables]
     several_kinds = len(set(kinds) - {""}) > 1
@@ -337,23 +365,29 @@ def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificat
         if name:
             groups.setdefault(name, []).append(table)
 
-    shown = {name for name, group in groups.items() if _has_several_noises(group)}
-    # Beside one of several noises, kinds of noise with a single one are shown, too.
-    if shown and several_kinds:
+    with_several_noises = {
+        name: group for name, group in groups.items() if _has_several_noises(group)
+    }
+    # Beside a kind with several noises, other kinds are shown even with a single noise,
+    # since kinds are what is compared.
+    if with_several_noises and several_kinds:
         return groups
-    return {name: group for name, group in groups.items() if name in shown}
+    return with_several_noises
 
 
 def _kind_of_noise(table: Certificates) -> str:
+    """Return the name of the kind of noise, such as "gaussian"; empty if unknown."""
     noise = table.header.noise
     return "" if noise is None else noise.name
 
 
 def _has_several_noises(tables: Sequence[Certificates]) -> bool:
+    """Return whether the tables have noises of different kinds or widths."""
     return len({table.header.noise for table in tables}) > 1
 
 
 def _method(table: Certificates) -> str:
+    """Return the preset of a table's model, or else its method; empty if unknown."""
     model = table.header.model or {}
     return str(model.get("preset") or model.get("method") or "")
 
@@ -391,10 +425,13 @@ def draw_envelopes(
 
 
 def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
-    """Return the two panels of `draw_envelopes`; none for no method.
+    """Return the two panels of `draw_envelopes`; none where there is no group.
 
-    Bands are pointwise, of 95%. A curve falls to 0 where no image is certified any
-    more, and ends where the tables' noises can certify no farther.
+    Bands are pointwise, of 95%. A curve falls to 0 beyond the last certified image. It
+    ends without a fall at the largest radius that the tables could have certified.
+
+    Args:
+        groups: name of a group -> its tables, which are on the same images.
 
     Raises:
         Problem: groups that `metrics.envelope` refuses.
@@ -419,6 +456,7 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
     for name, tables in groups.items():
         envelope = metrics.envelope(tables)
         share_lines.append(_share_line(name, tables, envelope))
+        # `best` has the index of a table, negative where no table certifies an image.
         certified = envelope.best >= 0
         widths = np.array([_width(table) for table in tables])
         x = envelope.radii[certified]
@@ -426,11 +464,11 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
         width_lines.append(Line(name, x, y, "step"))
     if not share_lines:
         return []
-    every = [table for tables in groups.values() for table in tables]
-    noises = [table.header.noise for table in every]
-    gaussian = all(noise is None or isinstance(noise, Gaussian) for noise in noises)
-    width = "sigma" if gaussian else "width of the noise"
-    radius = radius_title(every)
+    all_tables = [table for tables in groups.values() for table in tables]
+    noises = [table.header.noise for table in all_tables]
+    all_gaussian = all(noise is None or isinstance(noise, Gaussian) for noise in noises)
+    width = "sigma" if all_gaussian else "width of the noise"
+    radius = radius_title(all_tables)
     title = f"The best {width} at each radius: no one classifier's"
     return [
         Axes(title, radius, "certified accuracy (%)", tuple(share_lines)),
@@ -441,15 +479,16 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
 def _share_line(
     name: str, tables: Sequence[Certificates], envelope: metrics.Envelope
 ) -> Line:
-    """Draw the best shares of a group.
+    """Return the curve of the best shares of a group, with its band.
 
-    The curve falls to 0 at its end where the tables could have certified more.
+    It falls to 0 at its end where the tables could have certified a larger radius.
     """
     radii = envelope.radii
     share = envelope.share
     low = envelope.low
     high = envelope.high
     farthest = max(metrics.farthest(table) for table in tables)
+    # A log prints its radii rounded, so that the largest may seem a little short.
     if farthest > (1.0 + ROUNDED) * radii[-1]:
         radii = np.append(radii, radii[-1])
         share = np.append(share, 0.0)
@@ -459,9 +498,9 @@ def _share_line(
 
 
 def _width(table: Certificates) -> float:
-    """Return the number of the noise: sigma, lam, b or k.
+    """Return the width of the noise: its sigma, lam, b or k.
 
-    It is NaN where it is not one number, or not known.
+    The answer is NaN where the noise has no single width, or is not known.
     """
     noise = table.header.noise
     return math.nan if noise is None else noise.width

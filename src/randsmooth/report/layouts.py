@@ -3,12 +3,12 @@
 import textwrap
 from collections.abc import Sequence
 
-# The columns of a terminal before a line that goes on with the one above.
+# The letters before a line that belongs to the line above.
 INDENT = "  "
 
 
 def wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
-    """Break a sentence into lines of at most `width` letters, at spaces where it can.
+    """Return a sentence as lines of at most `width` letters, broken at spaces if possible.
 
     Args:
         sentence: the text, on one line.
@@ -27,11 +27,11 @@ def wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
 def fitted(
     rows: Sequence[Sequence[str]], width: int, figures: Sequence[bool] = ()
 ) -> list[str]:
-    """Align the cells of each column, in lines of at most `width` letters where they can.
+    """Return rows as aligned lines, of at most `width` letters if possible.
 
-    Where the rows are too long, the first cell of each takes a line of its own. Where
-    they are too long even so, the table is turned: a block for each row, with a line for
-    each of its cells.
+    Where rows are too long, the first cell of each takes a line of its own. Where they
+    are still too long, each row becomes a block: a line with its first cell, and below a
+    line for each other cell, with the head of its column.
 
     Args:
         rows: the cells of each row; the first row is the head.
@@ -57,18 +57,19 @@ def fitted(
         return lines
     lines = []
     for row in body:
-        turned = [*zip(head[1:], row[1:], strict=True)]
+        head_and_cell = [*zip(head[1:], row[1:], strict=True)]
         lines.append(row[0])
-        lines += [INDENT + line for line in aligned(turned)]
+        lines += [INDENT + line for line in aligned(head_and_cell)]
     return lines
 
 
 def _widest(lines: Sequence[str]) -> int:
+    """Return the number of letters in the longest line."""
     return max(map(len, lines), default=0)
 
 
 def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list[str]:
-    """Pad the cells of each column to one width.
+    """Return each row as a line, the cells of each column padded to one width.
 
     Args:
         rows: the cells of each row; all rows have the same number of cells.
@@ -85,20 +86,29 @@ def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list
 
 
 def pipes(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:
-    """Lay out a Markdown table of escaped cells; its first row is the head."""
+    """Return rows as the lines of a Markdown table.
+
+    Args:
+        rows: the cells of each row, escaped; the first row is the head.
+        figures: for each column, whether it holds figures, which are aligned to the
+            right.
+    """
     head, *body = rows
     rule = ["---:" if is_figures else "---" for is_figures in figures]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
 
 
 def thinned(radii: Sequence[float], most: int) -> list[float]:
-    """Return the radii of the columns, or every second of them until they are few.
+    """Return at most `most` of the radii.
+
+    Where there are more, every second radius is dropped, again and again. The first
+    stays.
 
     Example:
         >>> thinned([0.0, 0.25, 0.5, 0.75, 1.0], most=3)
         [0.0, 0.5, 1.0]
     """
-    left = list(radii)
-    while len(left) > most:
-        left = left[::2]
-    return left
+    kept = list(radii)
+    while len(kept) > most:
+        kept = kept[::2]
+    return kept
