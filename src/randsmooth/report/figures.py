@@ -34,21 +34,21 @@ from randsmooth.report.plotly_charts import plot
 
 # Suffixes of the files that a figure is written to.
 FIGURE_FORMATS = ("png", "pdf", "svg", "html")
-# Resolution of a PNG file.
+# Resolution of a PNG file, in dots per inch.
 DOTS_PER_INCH = 160
-# matplotlib's line style for each dash pattern of a chart.
+# Dash pattern of a chart -> matplotlib's line style.
 LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
 
-# matplotlib's marks on a line for each marker of a chart.
+# Marker of a chart -> matplotlib's mark on a line.
 MARKER_SHAPES = dict(zip(MARKERS, ("", "o", "s", "^", "D"), strict=True))
-# Points have no dashes: shapes tell them apart.
+# Dash pattern of a chart -> matplotlib's mark for points, which have no dashes.
 MARKERS_OF_POINTS = dict(zip(DASHES, ("o", "s", "^", "D"), strict=True))
 # Distance of the marks on a line, and how far those of the next line are shifted, as
 # shares of the diagonal of the axes.
 MARK_DISTANCE = 0.14
 MARK_SHIFT = 0.035
 
-# Panels side by side; further panels go into the next row.
+# The most panels side by side; further panels go into the next row.
 PANELS_A_ROW = 3
 
 # Sizes in inches.
@@ -89,19 +89,18 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
         raise errors.Problem("there is nothing to draw: no panel has a line")
     if suffix not in FIGURE_FORMATS:
         raise errors.unknown("figure format", suffix, FIGURE_FORMATS)
-    # A page is headed by the name of its file.
-    write_atomically(path, _content(panels, suffix, path.stem))
+    write_atomically(path, _content(panels, suffix, title=path.stem))
 
 
 def _content(panels: Sequence[Axes], suffix: str, title: str) -> bytes:
-    """Return the content of the file: a page under `title`, or an image."""
+    """Return the content of the file: a page, headed by `title`, or an image."""
     if suffix == "html":
         return _page(panels, title).encode()
     return _image(panels, suffix)
 
 
 def _page(panels: Sequence[Axes], title: str) -> str:
-    """Return the panels as one HTML page, which plotly.js draws and lets zoom."""
+    """Return the panels as one HTML page, in which plotly.js draws and zooms them."""
     # A name has one colour and one dash in all panels.
     looks = looks_by_name(panels)
     # The template and the script lie in the folder of the package `web`.
@@ -128,21 +127,28 @@ def _figure(panels: Sequence[Axes]) -> Any:
 
     Names stand beside their lines where all of them fit, else in one legend below.
     """
-    figure, places = _drawn(panels, legend_of_names=False)
-    names = [names_beside_lines(axes) for axes, _ in zip(places, panels, strict=False)]
-    if all(names):
+    figure, grid = _drawn(panels, legend_of_names=False)
+    # The grid may have more axes than there are panels.
+    all_fit = [names_beside_lines(axes) for axes in grid[: len(panels)]]
+    if all(all_fit):
         return figure
+    # Where some do not fit, names may have been written already: all is drawn anew.
     figure, _ = _drawn(panels, legend_of_names=True)
     return figure
 
 
 def _drawn(panels: Sequence[Axes], *, legend_of_names: bool) -> tuple[Any, Any]:
-    """Draw the panels, and a legend of what has no name beside it.
+    """Draw the panels, with a legend where something needs one.
+
+    Args:
+        legend_of_names: whether the legend has the names of lines. It always explains
+            crosses.
 
     Returns:
-        matplotlib's figure, and its axes, of which there are more than panels where
-        the last row is not full.
+        matplotlib's figure; and its axes in a row, of which there are more than panels
+        where the last row of the figure is not full.
     """
+    # matplotlib comes with an extra: where it is missing, the error names the extra.
     with needs("a figure"):
         from matplotlib.figure import Figure
 
@@ -158,24 +164,29 @@ def _drawn(panels: Sequence[Axes], *, legend_of_names: bool) -> tuple[Any, Any]:
     height = PANEL_HEIGHT * rows + LEGEND_LINE_HEIGHT * legend_rows
     figure = Figure(figsize=(width, height), layout="constrained")
 
-    places = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
-    for axes, panel in zip(places, with_equal_axes(panels), strict=False):
+    grid = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
+    for axes, panel in zip(grid[: len(panels)], with_equal_axes(panels), strict=True):
         _draw_panel(axes, panel, looks)
-    # The last row may have more places than panels are left.
-    for axes in places[len(panels) :]:
+    for axes in grid[len(panels) :]:
         axes.set_visible(False)
     if in_legend:
-        _add_legend(figure, places, in_legend, legend_columns)
-    return figure, places
+        _add_legend(figure, grid, in_legend, legend_columns)
+    return figure, grid
 
 
 def _rows_for(count: int, columns: int) -> int:
-    """Return how many rows of so many columns hold `count` things."""
+    """Return how many rows are needed for `count` things in so many columns."""
     return math.ceil(count / columns)
 
 
 def _legend_columns(names: Sequence[str], width: float, most: int) -> int:
-    """Return how many entries of the legend fit beside each other."""
+    """Return how many entries of the legend fit beside each other.
+
+    Args:
+        names: the names in the legend.
+        width: the width of the figure, in inches.
+        most: the largest answer.
+    """
     if not names:
         return 1
     longest = max(len(legend_name(name)) for name in names)
@@ -183,13 +194,21 @@ def _legend_columns(names: Sequence[str], width: float, most: int) -> int:
     return min(most, max(1, int(width / entry)))
 
 
-def _add_legend(figure: Any, places: Any, names: Sequence[str], columns: int) -> None:
-    """Add one entry a name; a line stands for its name rather than its points."""
+def _add_legend(figure: Any, grid: Any, names: Sequence[str], columns: int) -> None:
+    """Add a legend with one entry for each name.
+
+    Args:
+        grid: the axes of the figure.
+        names: the names in the legend, in their order; CROSSES may be among them.
+        columns: the number of entries beside each other.
+    """
     handles = [
-        handle for axes in places for handle in axes.get_legend_handles_labels()[0]
+        handle for axes in grid for handle in axes.get_legend_handles_labels()[0]
     ]
+    # matplotlib's name for a line style without a line.
     lines = [handle for handle in handles if handle.get_linestyle() != "None"]
     points = [handle for handle in handles if handle.get_linestyle() == "None"]
+    # Where a name has both, the line replaces the points: its sample is clearer.
     handle_of_name: dict[str, Any] = {}
     for handle in (*points, *lines):
         handle_of_name[handle.get_label()] = handle
@@ -206,13 +225,19 @@ def _add_legend(figure: Any, places: Any, names: Sequence[str], columns: int) ->
 
 
 def _cross() -> Any:
-    """Return what stands for all crosses in a legend, in no line's colour."""
+    """Return the sample of crosses in a legend, in a colour that no line has."""
+    # Only where a figure is drawn is matplotlib needed.
     from matplotlib.lines import Line2D
 
     return Line2D([], [], linestyle="none", marker="x", markersize=4.5, color=GREY)
 
 
 def _draw_panel(axes: Any, panel: Axes, looks: Mapping[str, Look]) -> None:
+    """Draw a panel into matplotlib's axes.
+
+    Args:
+        looks: name of a line -> its look.
+    """
     as_text(
         axes.set_title(_short(panel.title), fontsize=10),
         axes.set_xlabel(_short(panel.x)),
@@ -239,21 +264,25 @@ def _draw_panel(axes: Any, panel: Axes, looks: Mapping[str, Look]) -> None:
 
 
 def _mark_probabilities(axes: Any) -> None:
-    """Mark probabilities on an axis of their quantiles."""
+    """Mark probabilities on an x axis of their normal quantiles."""
     left, right = axes.get_xlim()
-    ticks = dict(zip(at_quantiles(PROBABILITY_TICKS), PROBABILITY_TICKS, strict=True))
-    inside = {at: p for at, p in ticks.items() if left <= at <= right}
+    probability_at = dict(
+        zip(at_quantiles(PROBABILITY_TICKS), PROBABILITY_TICKS, strict=True)
+    )
+    inside = {x: p for x, p in probability_at.items() if left <= x <= right}
     axes.set_xticks(list(inside), [f"{p:g}" for p in inside.values()])
     axes.tick_params(axis="x", labelsize=8)
+    # Ticks may have changed the ends.
     axes.set_xlim(left, right)
 
 
 def _short(text: str) -> str:
+    """Return a text from a file, safe to print and of a readable length."""
     return shortened(printable(text))
 
 
 def _shade_unknown(axes: Any, right: float) -> None:
-    """Shade where published logs give no p_A."""
+    """Shade the axes up to `right`, and write that published logs give no p_A there."""
     left = axes.get_xlim()[0]
     axes.axvspan(left, right, color="#eeeeee", linewidth=0, zorder=0)
     axes.text(
@@ -270,7 +299,11 @@ def _shade_unknown(axes: Any, right: float) -> None:
 
 
 def _draw_line(axes: Any, line: Line, look: Look, place: int) -> None:
-    """Draw a line, or points, which are the `place`-th of the panel."""
+    """Draw a line, or points, with a band and labels where it has them.
+
+    Args:
+        place: the index of the line in the panel.
+    """
     if line.kind == "points":
         axes.plot(
             line.x,
@@ -290,7 +323,7 @@ def _draw_line(axes: Any, line: Line, look: Look, place: int) -> None:
             linewidth=1.5,
             marker=MARKER_SHAPES[look.marker],
             markersize=4.0,
-            # Marks of two lines do not stand above each other.
+            # The first mark is shifted, so that marks of two lines do not coincide.
             markevery=(MARK_SHIFT * (place % 4), MARK_DISTANCE),
             drawstyle="steps-pre" if line.kind == "step" else "default",
             color=look.colour,
@@ -307,6 +340,7 @@ def _draw_line(axes: Any, line: Line, look: Look, place: int) -> None:
             alpha=BAND_OPACITY,
             linewidth=0,
         )
+    # A line without labels has an empty tuple of them.
     for x, y, label in zip(line.x, line.y, line.labels, strict=False):
         note = axes.annotate(
             shortened(printable(label), NAME_LENGTH),

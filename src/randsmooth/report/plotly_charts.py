@@ -1,4 +1,4 @@
-"""Charts of a page: what Plotly draws."""
+"""Charts as the values that Plotly draws: traces and a layout."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,24 +26,25 @@ Plot = dict[str, Any]
 BAND_OPACITY = 0.15
 # Opacity of lines that stand back behind the others.
 BEHIND_OPACITY = 0.6
-# Plotly's pattern of a bar for each dash pattern of a line.
+# Dash pattern of a line -> Plotly's pattern of a bar.
 BAR_PATTERNS = dict(zip(DASHES, ("", "/", ".", "x"), strict=True))
-# Points have no dashes: symbols tell them apart.
+# Dash pattern of a line -> Plotly's symbol for points, which have no dashes.
 SYMBOLS_OF_POINTS = dict(
     zip(DASHES, ("circle", "square", "triangle-up", "diamond"), strict=True)
 )
-# Marks on a line, at most.
+# The most marks on a line.
 MOST_MARKS = 10
 # Decimals of the normal quantile at which a probability is drawn.
 QUANTILE_DECIMALS = 4
-# Plotly's mode for each kind of line that has one of its own.
+# Kind of line -> Plotly's mode; other kinds have the mode "lines".
 MODES = {"points": "markers", "marked line": "lines+markers"}
+# Plotly's template of the text under the pointer, for points with labels.
 LABELLED_POINT = "%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>"
 
 
 @dataclass(frozen=True)
 class Precision:
-    """How much of names and numbers a chart keeps.
+    """The precision of names and numbers in a chart: less makes a page smaller.
 
     Attributes:
         name: the characters of a line's name that are kept.
@@ -64,9 +65,9 @@ def plot(panel: Axes, by_name: Mapping[str, Look] | None = None) -> Plot:
     """Return the traces and the layout that Plotly.newPlot takes.
 
     Args:
-        by_name: the look of each line's name, for a figure whose legend explains them.
-            None stands for a panel of a page: the legend of the page shows and hides
-            the rows of the sheet.
+        by_name: for a figure with a legend of its own, name of a line -> its look. None
+            for a chart of a page, whose common legend shows and hides the rows of the
+            sheet.
     """
     if by_name is None:
         looks = looks_by_name([panel])
@@ -78,7 +79,8 @@ def plot(panel: Axes, by_name: Mapping[str, Look] | None = None) -> Plot:
     in_legend = set()
     for line in panel.lines:
         drawn = list(_traces(line, looks[line.name], precision, probit=panel.probit_x))
-        # Of the traces of a line the last is the line itself.
+        # The traces of a line are its band, if any, and last the line itself. Several
+        # lines of one name share an entry of the legend.
         drawn[-1]["showlegend"] = by_name is not None and line.name not in in_legend
         in_legend.add(line.name)
         traces += drawn
@@ -88,6 +90,11 @@ def plot(panel: Axes, by_name: Mapping[str, Look] | None = None) -> Plot:
 
 
 def _layout(panel: Axes, *, is_figure: bool) -> Plot:
+    """Return Plotly's layout of a panel.
+
+    Args:
+        is_figure: whether it is a panel of a figure, which has a title of its own.
+    """
     x, y = _axes(panel)
     layout: Plot = {
         "xaxis": x,
@@ -116,6 +123,7 @@ def _layout(panel: Axes, *, is_figure: bool) -> Plot:
 
 
 def _unknown_zone(left: float, right: float) -> Plot:
+    """Return the shape that shades x from `left` to `right`."""
     return {
         "type": "rect",
         "xref": "x",
@@ -143,6 +151,7 @@ def _unknown_note(left: float, right: float) -> Plot:
 
 
 def _axes(panel: Axes) -> tuple[Plot, Plot]:
+    """Return Plotly's x axis and y axis of a panel."""
     x = _axis(panel.x, panel.x_range, panel.log_x)
     if panel.probit_x:
         x |= _probabilities(panel.x_range)
@@ -158,10 +167,15 @@ def _axes(panel: Axes) -> tuple[Plot, Plot]:
 
 
 def _probabilities(span: tuple[float, float] | None) -> Plot:
-    """Return what marks probabilities on an axis of their normal quantiles."""
+    """Return the properties of an axis whose probabilities stand at normal quantiles.
+
+    Args:
+        span: the ends of the axis, as probabilities; None lets Plotly choose.
+    """
     marks: Plot = {
         "tickvals": _rounded(at_quantiles(PROBABILITY_TICKS), QUANTILE_DECIMALS),
         "ticktext": [f"{p:g}" for p in PROBABILITY_TICKS],
+        # The head of the text under the pointer is the probability, not the quantile.
         "unifiedhovertitle": {"text": "%{customdata}"},
     }
     if span is not None:
@@ -170,9 +184,16 @@ def _probabilities(span: tuple[float, float] | None) -> Plot:
 
 
 def _axis(label: str, span: tuple[float, float] | None, log: bool) -> Plot:
+    """Return an axis of Plotly.
+
+    Args:
+        span: the ends of the axis; None lets Plotly choose.
+        log: whether the axis is logarithmic.
+    """
     axis: Plot = {"title": {"text": plotly(label)}, "automargin": True}
     if log:
         axis["type"] = "log"
+        # A tick at each power of 10; Plotly takes the ends as logarithms.
         axis["dtick"] = 1
         if span is not None:
             axis["range"] = [math.log10(end) for end in span]
@@ -184,13 +205,12 @@ def _axis(label: str, span: tuple[float, float] | None, log: bool) -> Plot:
 def _traces(
     line: Line, look: Look, precision: Precision, *, probit: bool
 ) -> Iterator[Plot]:
-    """Draw the band of a line, if it has one, and then the line itself.
+    """Yield the traces of a line: those of its band, if it has one, and then the line.
 
-    The upper end of the band is filled down to its lower end.
+    A band is two lines without width; the area from the upper to the lower is filled.
 
     Args:
-        probit: whether x is a probability that is drawn at its quantile; the pointer
-            reads the probability.
+        probit: whether x is a probability that is drawn at its normal quantile.
     """
     shared: Plot = {
         "legendgroup": printable(line.name) if line.row is None else str(line.row),
@@ -203,6 +223,7 @@ def _traces(
     shared["type"] = "scatter"
     shared["x"] = _rounded(line.x, precision.decimals + 2)
     if probit:
+        # The text under the pointer shows the probability.
         shared["customdata"] = shared["x"]
         shared["x"] = _rounded(at_quantiles(shared["x"]), QUANTILE_DECIMALS)
     if line.low is not None and line.high is not None:
@@ -220,6 +241,7 @@ def _traces(
 
 
 def _bars(line: Line, look: Look, precision: Precision) -> Plot:
+    """Return the properties of bars; the text under the pointer may name their images."""
     pattern = {"shape": BAR_PATTERNS[look.dash]}
     return {
         "type": "bar",
@@ -232,7 +254,7 @@ def _bars(line: Line, look: Look, precision: Precision) -> Plot:
 
 
 def _middle(line: Line, look: Look, precision: Precision) -> Plot:
-    """Draw a line, or its points, without a band."""
+    """Return the properties of a line, or of points, without its band."""
     dash = "dash" if line.dashed else look.dash
     drawn: Plot = {
         "y": _rounded(line.y, precision.decimals),
@@ -255,7 +277,10 @@ def _middle(line: Line, look: Look, precision: Precision) -> Plot:
 
 
 def _key_of_crosses() -> Plot:
-    """Return an entry of the legend that explains all crosses, in no line's colour."""
+    """Return a trace without points, for the entry of crosses in the legend.
+
+    It is in a colour that no line has.
+    """
     return {
         "type": "scatter",
         "x": [None],
@@ -268,9 +293,10 @@ def _key_of_crosses() -> Plot:
 
 
 def _shape(line: Line) -> Plot:
-    """Return how points are joined: of a step, first up or down, then across."""
+    """Return how Plotly joins points: for a step, first up or down, and then across."""
     return {"shape": "vh"} if line.kind == "step" else {}
 
 
 def _rounded(values: Numbers | Sequence[str], decimals: int) -> list[float]:
+    """Return numbers rounded to so many decimals."""
     return [round(float(value), decimals) for value in values]

@@ -9,7 +9,8 @@ from randsmooth.report.latex_table import Span, floating_table
 from randsmooth.report.printed import UNKNOWN_FIGURE
 from randsmooth.report.sheet import Sheet, SheetColumn
 
-# Level of p_A that has a column: the far end of its curve, which no sigma stretches.
+# The level of p_A that has a column. It is near 1, for robust images, and in no unit that
+# a larger sigma would stretch.
 LEVEL_OF_P_A = 0.9
 
 
@@ -18,7 +19,7 @@ def to_latex(sheet: Sheet) -> str:
 
     It has certified accuracy at the radii of the sheet, the share of images with p_A of
     at least LEVEL_OF_P_A, and ACR. Figures that are shown to be above the baseline are
-    in \textbf, those below it in \textit. Remarks are no part of it.
+    in \textbf, those below it in \textit. The remarks of the sheet are left out.
     """
     shares = _shares_of_p_a(sheet)
     images = _images(sheet)
@@ -37,6 +38,7 @@ def to_latex(sheet: Sheet) -> str:
 
     rows = []
     for row, title in enumerate(sheet.titles):
+        # The last sign is that of abstention, which has no column here.
         acr_shown, *shown, _ = sheet.shown[row]
         cells = [escape.latex(title)]
         if images:
@@ -44,7 +46,8 @@ def to_latex(sheet: Sheet) -> str:
         for column, above in zip(sheet.accuracy, shown, strict=True):
             cells.append(_marked(column.figures[row], above))
         if shares is not None:
-            cells.append(_marked(shares.figures[row], 0))
+            # Shares by p_A are not judged.
+            cells.append(_marked(shares.figures[row], above=0))
         cells.append(_marked(sheet.acr.figures[row], acr_shown))
         rows.append(cells)
     lines = floating_table([titles, *rows], figure_sides(titles), _caption(sheet), span)
@@ -52,19 +55,19 @@ def to_latex(sheet: Sheet) -> str:
 
 
 def _images(sheet: Sheet) -> list[str]:
-    """Return the number of images of each table; none where they are as many."""
+    """Return the number of images of each table; an empty list where all are equal."""
     numbers = [f"{len(table):,}" for table in sheet.tables]
     return numbers if len(set(numbers)) > 1 else []
 
 
 def _shares_of_p_a(sheet: Sheet) -> SheetColumn | None:
-    """Return the column of p_A; None where no table knows its p_A."""
+    """Return the column of LEVEL_OF_P_A; None where p_A is known for no table."""
     columns = dict(zip(sheet.p_a_levels, sheet.p_a_columns, strict=True))
     return columns.get(LEVEL_OF_P_A)
 
 
 def _caption(sheet: Sheet) -> str:
-    """Say what the table shows, how sure its figures are, and what its marks mean."""
+    """Return the sentences on the figures of the table, their intervals and marks."""
     sentences = [_what_is_shown(sheet), *_how_sure(sheet)]
     if any(any(signs) for signs in sheet.shown):
         baseline = escape.latex(sheet.tables[sheet.baseline or 0].name)
@@ -76,6 +79,7 @@ def _caption(sheet: Sheet) -> str:
 
 
 def _what_is_shown(sheet: Sheet) -> str:
+    """Return the sentence on the figures of the table, and how they were made."""
     columns = "Certified accuracy"
     if _shares_of_p_a(sheet) is not None:
         columns += rf", the share of images (\%) with $p_A \geq {LEVEL_OF_P_A:g}$,"
@@ -87,7 +91,7 @@ def _what_is_shown(sheet: Sheet) -> str:
 
 
 def _how_sure(sheet: Sheet) -> list[str]:
-    """Return how far the 95% intervals reach from the figures, at most."""
+    """Return the sentence on how far 95% intervals reach; none where none is known."""
     accuracies = [
         summary.accuracy[radius]
         for summary in sheet.summaries
@@ -105,7 +109,10 @@ def _how_sure(sheet: Sheet) -> list[str]:
 
 
 def _reach(estimates: Sequence[Estimate | None]) -> float | None:
-    """Return the farthest end of an interval from its figure; None without any."""
+    """Return the largest distance of an end of an interval from its figure.
+
+    The answer is None where no figure is known.
+    """
     reaches = [
         max(estimate.high - estimate.value, estimate.value - estimate.low)
         for estimate in estimates
@@ -115,7 +122,7 @@ def _reach(estimates: Sequence[Estimate | None]) -> float | None:
 
 
 def _marked(figure: str, above: int) -> str:
-    """Mark a figure above the baseline (1), below it (-1), or neither (0)."""
+    """Return a figure with its mark: above the baseline (1), below it (-1), or neither."""
     printed = figure.replace(UNKNOWN_FIGURE, "--")
     if above > 0:
         return rf"\textbf{{{printed}}}"

@@ -18,9 +18,10 @@ P_A_LEGEND = (
 def without_p_a_sentences(
     sheet: Sheet, word: Callable[[UnknownProbabilities], str] = str
 ) -> list[str]:
-    """Name the tables without p_A, the reason, and the remedy.
+    """Return a sentence for each reason why p_A of tables is not known.
 
-    `word` says the latter two.
+    Args:
+        word: the function that puts the reason and the remedy into words.
     """
     return [
         f"p_A of {', '.join(names)} is not known: {word(unknown)}."
@@ -33,12 +34,13 @@ def legend(
     below: str,
     escaped: Callable[[str], str] = printable,
 ) -> Iterator[str]:
-    """Explain the figures and marks, and warn before they are compared.
+    """Yield sentences on the figures and marks, and remarks before they are compared.
 
     Args:
         sheet: the tables and their figures.
-        below: the mark of a figure that is shown to be below the baseline.
-        escaped: makes a name from a file safe in the format.
+        below: the name of the mark, such as "italic", of a figure that is shown to be
+            below the baseline.
+        escaped: the function that makes a name from a file safe in the format.
     """
     unit = sheet.norm.title
     yield (
@@ -56,6 +58,7 @@ def legend(
 
 
 def _marks_legend(sheet: Sheet, below: str, escaped: Callable[[str], str]) -> str:
+    """Return the sentence on the marks, or that no baseline was found."""
     if sheet.baseline is None:
         return in_print(Note("no_baseline"))
     name = escaped(sheet.tables[sheet.baseline].name)
@@ -76,22 +79,25 @@ def marked_rows(
     mark: Callable[[str, int], str],
     interval: str,
 ) -> list[list[str]]:
-    """Return the cells of each table.
+    """Return the cells of each table as a row.
 
-    They are its title, images, shares by p_A, ACR with its interval, and the other
-    columns.
+    They are title, number of images, shares by p_A, ACR with its interval, and the other
+    columns of the sheet.
 
     Args:
-        title: escapes the title of a row.
-        images: the format specification of the number of images.
-        mark: marks a figure as above (1) or below (-1) the baseline, or as neither.
-        interval: a template that is filled with the ends of the interval of ACR.
+        sheet: the tables and their figures.
+        title: the function that makes the title of a row safe in the format.
+        images: the format specification of the number of images, such as ",".
+        mark: the function that marks a figure, given whether it is shown to be above the
+            baseline (1), below it (-1), or neither (0).
+        interval: the template for the interval of ACR, with {} for its ends.
     """
     rows = []
     shown = sheet.shown
     for row, table in enumerate(sheet.tables):
         cells = [title(sheet.titles[row]), format(len(table), images)]
         for column in sheet.p_a_columns:
+            # Shares by p_A are not judged.
             cells.append(mark(column.figures[row], 0))
         acr = mark(sheet.acr.figures[row], shown[row][0])
         if sheet.acr.ends[row]:
