@@ -18,7 +18,7 @@ from randsmooth.papers.from_certificates import (
     note_on_crosses,
     shows_published,
 )
-from randsmooth.papers.output import Output, numbers
+from randsmooth.papers.output import ONLY_PART, Output, numbers
 from randsmooth.papers.row_evidence import RowEvidence
 from randsmooth.papers.rows import PaperRow, named
 from randsmooth.papers.runs import Scale
@@ -88,12 +88,12 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     sentences = ["; ".join(legend), *notes]
     data = {of_method.method: _data_of(radii, of_method) for of_method in curves}
     return Output(
-        tables={"": _printed(curves, radii)},
+        tables={ONLY_PART: _printed(curves, radii)},
         data={
-            "": pd.concat(data, names=["method", "radius"]).reset_index(),
+            ONLY_PART: pd.concat(data, names=["method", "radius"]).reset_index(),
             "figure": numbers(panels),
         },
-        panels={"": panels},
+        panels={ONLY_PART: panels},
         notes=sentences,
         footnotes=list(sentences),
         legend=f"in brackets the sigma; {LEGEND_OF_LINES}",

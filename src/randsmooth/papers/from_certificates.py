@@ -14,7 +14,7 @@ from randsmooth.papers.cell_comparison import (
     wide,
 )
 from randsmooth.papers.find_certificates import CertificateFile
-from randsmooth.papers.output import Output, figure_output
+from randsmooth.papers.output import ONLY_PART, Output, figure_output
 from randsmooth.papers.published_values import ACCURACY
 from randsmooth.papers.row_evidence import RowEvidence, certified, compared
 from randsmooth.papers.rows import PaperRow, named
@@ -52,10 +52,10 @@ def table(
     comparison = compared(evidence, other_figures)
     sentences = [*findings(comparison), *notes]
     has_published_figures = any(row.figures for row in comparison.rows)
-    # An object with a single part gives the part no name.
     return Output(
-        tables={"": wide(comparison)},
-        data={"": tidy(comparison).drop(columns="explained")},
+        tables={ONLY_PART: wide(comparison)},
+        # Sentences say which differences are explained.
+        data={ONLY_PART: tidy(comparison).drop(columns="explained")},
         notes=sentences,
         footnotes=list(sentences),
         legend=LEGEND_OF_LINES,

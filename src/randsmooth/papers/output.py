@@ -1,4 +1,4 @@
-"""What is made of a table or figure of a paper, and the files that it is written to."""
+"""The drawing of a table or figure of a paper, and the files to which it is written."""
 
 import math
 import re
@@ -14,9 +14,12 @@ from randsmooth.report import Axes, Line, draw
 from randsmooth.report.latex_table import Span, floating_table
 from randsmooth.report.layouts import aligned, pipes
 
+# The name of the only part of an output, which its files do not bear.
+ONLY_PART = ""
+
 # Columns of the table that `numbers` returns.
 POINT_COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
-# The word of that table for each kind of line.
+# Kind of line -> its word in that table.
 LINE_WORDS = {"line": "curve", "step": "staircase", "points": "points"}
 # Suffixes of the files that a figure is written to.
 FIGURE_SUFFIXES = ("png", "pdf", "html")
@@ -29,17 +32,18 @@ LARGEST_WRITTEN_OUT = 1e15
 
 @dataclass
 class Output:
-    """A drawn table or figure, its parts by name.
+    """A drawn table or figure, by its parts.
 
-    The only part of most objects is called "".
+    Most objects have a single part of each kind, ONLY_PART.
 
     Attributes:
-        tables: the figures as text, for a person to read.
-        data: the same figures at full precision, for programs.
-        panels: the panels of each figure.
+        tables: name of a part -> its values as text, for a person to read.
+        data: name of a part -> its values at full precision, for programs.
+        panels: name of a part -> the panels of its figure.
         notes: the notes that a reader needs.
-        footnotes: the notes that files also print below their tables, in LaTeX not.
-        legend: what the marks of the tables mean, for their caption in LaTeX.
+        footnotes: the notes that are also printed below tables in files, but not in
+            LaTeX.
+        legend: the meaning of the marks of the tables, for their caption in LaTeX.
         agreed: the number of rows that certificates fill, and of cells that are as
             printed, in words; empty for other objects.
     """
@@ -54,15 +58,19 @@ class Output:
 
 
 def table_output(frame: pd.DataFrame, *notes: str) -> Output:
-    """Return a table of numbers and texts, as text and for programs."""
-    return Output(tables={"": frame.map(_legible)}, data={"": frame}, notes=list(notes))
+    """Return the output of a table of numbers and texts, for people and programs."""
+    return Output(
+        tables={ONLY_PART: frame.map(_legible)},
+        data={ONLY_PART: frame},
+        notes=list(notes),
+    )
 
 
 def figure_output(panels: Sequence[Axes], *notes: str) -> Output:
-    """Return the panels that have a line, and their numbers for programs."""
+    """Return the output of a figure: the panels with lines, and their points."""
     drawn = [panel for panel in panels if panel.lines]
-    data = {"": numbers(drawn)} if drawn else {}
-    return Output(panels={"": drawn}, data=data, notes=list(notes))
+    data = {ONLY_PART: numbers(drawn)} if drawn else {}
+    return Output(panels={ONLY_PART: drawn}, data=data, notes=list(notes))
 
 
 def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
@@ -117,8 +125,9 @@ class TableLayout:
     """How one kind of file prints a table.
 
     Attributes:
-        escaped: makes a text safe in such a file.
-        lines: lays out rows of such texts, given which columns hold numbers.
+        escaped: the function that makes a text safe in such a file.
+        lines: the function that lays out rows of such texts as lines, given for each
+            column whether it holds numbers.
     """
 
     escaped: Callable[[str], str]
@@ -137,10 +146,10 @@ RADIUS_HEAD = re.compile(r"\d+(\.\d+)?")
 
 
 def to_text(frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt") -> str:
-    """Print a table, texts to the left and numbers to the right.
+    """Return a table as text, words to the left and numbers to the right.
 
     Args:
-        under: sentences to be printed below it.
+        under: sentences to print below the table.
         kind: one of LAYOUTS.
     """
     layout = LAYOUTS[kind]
@@ -151,13 +160,14 @@ def to_text(frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt") -
 
 
 def to_latex(frame: pd.DataFrame, caption: str) -> str:
-    """Print a table as LaTeX that floats in a paper.
+    """Return a table as LaTeX that floats in a paper.
 
-    Accuracies, whose heads are radii, have a heading of their own.
+    The columns of accuracies, whose heads are radii, stand together: a common heading
+    spans them.
     """
     at_radii = [
-        place
-        for place, head in enumerate(frame.columns)
+        index
+        for index, head in enumerate(frame.columns)
         if RADIUS_HEAD.fullmatch(str(head))
     ]
     span = None
@@ -180,11 +190,12 @@ def _cells(frame: pd.DataFrame, escaped: Callable[[str], str]) -> list[list[str]
 
 
 def _number_columns(frame: pd.DataFrame) -> list[bool]:
+    """Return for each column whether it holds numbers."""
     return [_holds_numbers(column) for _, column in frame.items()]
 
 
 def _holds_numbers(column: Sequence[object]) -> bool:
-    """Return whether all cells of a column that are not empty are numbers."""
+    """Return whether a column has cells that are not empty, and all are numbers."""
     cells = [str(cell) for cell in column if str(cell)]
     return bool(cells) and all(PRINTED_NUMBER.fullmatch(cell) for cell in cells)
 
@@ -195,18 +206,18 @@ def write(made: Output, stem: Path, title: str) -> list[Path]:
     Args:
         made: the parts.
         stem: the path of the files, without suffix.
-        title: the caption of tables in LaTeX.
+        title: the title of the object, which begins the caption of tables in LaTeX.
 
     Raises:
         Problem: another run is writing them.
     """
-    # Every text is made before the first file is written.
+    # Every text is made before the first file is written: an error leaves no half.
     texts: dict[Path, str] = {}
     for part, frame in made.tables.items():
         for kind in LAYOUTS:
             text = to_text(frame, made.footnotes, kind)
             texts[_part_path(stem, part, kind)] = text
-        caption = "; ".join(part for part in (title, made.legend) if part)
+        caption = "; ".join(words for words in (title, made.legend) if words)
         path = _part_path(stem, part, LATEX_SUFFIX)
         texts[path] = to_latex(frame, caption)
     for part, frame in made.data.items():

@@ -21,7 +21,13 @@ from scipy import optimize, special, stats
 
 from randsmooth import bounds
 from randsmooth.noise import Gaussian
-from randsmooth.papers.output import Output, figure_output, numbers, table_output
+from randsmooth.papers.output import (
+    ONLY_PART,
+    Output,
+    figure_output,
+    numbers,
+    table_output,
+)
 from randsmooth.report import Axes, Line
 
 Floats = NDArray[np.float64]
@@ -483,5 +489,5 @@ def proposition_1() -> Output:
     )
     panels = proposition_panels()
     output.data["figure"] = numbers(panels)
-    output.panels[""] = panels
+    output.panels[ONLY_PART] = panels
     return output
