@@ -12,19 +12,20 @@ from randsmooth.noise import NORMS
 from randsmooth.report.charts import at_quantiles
 from randsmooth.report.page.panel import PageContent, PanelView
 
-# Steps of the slider from radius 0 to the farthest one.
+# The number of steps of the slider, from radius 0 to the farthest one.
 SLIDER_STEPS = 160
-# Decimals of a stop; more where all radii are as small as those of L-infinity.
+# Decimals of the radius of a stop. There are more where all radii are up to SMALL_RADIUS,
+# as in L-infinity.
 STOP_DECIMALS = 4
 STOP_DECIMALS_OF_SMALL_RADII = 6
 SMALL_RADIUS = 0.25
 
 
 def view(content: PageContent) -> PanelView | None:
-    """Return the curves and the slider's stops.
+    """Return the curves and the stops of the slider; None where no table has labels.
 
-    Where the tables differ in their settings, the page says whose turn a radius into a
-    p_A. Tables without labels have no curve; the answer is None where no table has one.
+    The slider shows the p_A that certifies a radius under the settings of one table.
+    Where the tables differ in settings, the page says which table that is.
     """
     sheet = content.sheet
     tables = [table for table in sheet.tables if table.labelled]
@@ -44,22 +45,25 @@ def view(content: PageContent) -> PanelView | None:
 
 
 def _first_settled(tables: Sequence[Certificates]) -> Certificates | None:
-    """Return the first table that has noise, n and alpha."""
+    """Return the first table with known noise, n and alpha; None where there is none."""
     return next((table for table in tables if table.header.settled), None)
 
 
 def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, Any]:
-    """Return what the slider shows at each of its radii (M,) up to `farthest`.
+    """Return what the slider shows at each of its M radii up to `farthest`.
 
-    That is the p_A that each takes, and every table's accuracies in tenths of a
-    percent. The p_A is the smallest share of noisy copies that certifies the radius,
-    under the noise, n and alpha of the first table that has all three. It is None where
-    no table has them, or where no p_A certifies so large a radius.
+    Returns:
+        "radii": (M,) the radii. "digits": the decimals that are printed of a radius.
+        "p_a": (M,) the smallest share of noisy copies that certifies the radius, under
+        the noise, n and alpha of the first table that has all three; None where no table
+        has them, and at a radius that no share certifies. "accuracy": for each table
+        (M,) certified accuracy in tenths of a percent. "names": the names of the tables.
     """
     decimals = STOP_DECIMALS
     if farthest <= SMALL_RADIUS:
         decimals = STOP_DECIMALS_OF_SMALL_RADII
     radii = np.round(np.linspace(0.0, farthest, SLIDER_STEPS + 1), decimals)
+    # A reader needs fewer decimals than the curves.
     printed_decimals = decimals - 2
     if NORMS[tables[0].norm].whole:
         radii = np.arange(0.0, np.ceil(farthest))
@@ -86,14 +90,18 @@ def _place_of(p_a: float | None) -> float | None:
 
 
 def _accuracies(table: Certificates, radii: NDArray[np.float64]) -> list[int]:
+    """Return certified accuracy at each radius, in tenths of a percent."""
     shares = metrics.certified_shares(table, radii)
     return [round(1000.0 * float(share)) for share in shares]
 
 
 def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:
-    """Return k / n of the fewest successes k that certify each radius.
+    """Return k / n for each radius, with the fewest successes k that certify it.
 
-    It is None beyond what n successes of n do.
+    It is None for a radius that even n successes of n do not certify.
+
+    Args:
+        table: a table with known noise, n and alpha.
     """
     noise = table.noise
     n = table.header.n or 0
@@ -101,6 +109,7 @@ def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | 
     if alpha:
         farthest = noise.largest_radius(n, alpha)
         reached = radii <= farthest
+        # Larger radii are replaced, as no number of successes belongs to them.
         q = noise.tail(np.minimum(radii, farthest))
         shares = bounds.successes_of_q(q, n, alpha) / n
     else:

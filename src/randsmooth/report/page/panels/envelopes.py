@@ -13,9 +13,10 @@ from randsmooth.report.page.panel import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView | None:
-    """Return the curves, with what tells them apart.
+    """Return the curve of each group, and for the legend its look, name and size.
 
-    The answer is None where no group has several tables, or they have different images.
+    The answer is None where no group has several noises, or where the tables of a group
+    are about different images.
     """
     labelled = [table for table in content.sheet.tables if table.labelled]
     groups = group_by_method(labelled)
@@ -26,6 +27,7 @@ def view(content: PageContent) -> PanelView | None:
         return None
     if not panels:
         return None
+    # The second panel, which sigma is best at each radius, is left out of the page.
     shares = panels[0]
     lines = []
     names = []
