@@ -162,11 +162,11 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
 
     mine = file(f"{uploads}/1f/mine.PNG", url=None, size=200, orig_name="mine.PNG")
     for body in (call(mine, 0.25, 500), call(None, 2, 2000)):
-        guarded.check(NAMED, body)
-    guarded.check(CALLS[1], call(mine, 0.25, 500, fn_index=0, session_hash="a"))
+        guarded.check_call(NAMED, body)
+    guarded.check_call(CALLS[1], call(mine, 0.25, 500, fn_index=0, session_hash="a"))
     for number in functions[1:]:
-        guarded.check(CALLS[1], call(fn_index=number, session_hash="a"))
-        told = refusal(guarded.check, CALLS[1], call(mine, fn_index=number))
+        guarded.check_call(CALLS[1], call(fn_index=number, session_hash="a"))
+        told = refusal(guarded.check_call, CALLS[1], call(mine, fn_index=number))
         assert "other arguments" in told
     other, more = (
         file("http://example.com/x.png"),
@@ -206,8 +206,10 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
     }
     for message, bodies in refused.items():
         for body in bodies:
-            assert message in refusal(guarded.check, NAMED, body)
+            assert message in refusal(guarded.check_call, NAMED, body)
     for number in (99, len(functions), -1, None, "0", True, [0]):
         Refusal(Problem).check(
-            problem_of(guarded.check, CALLS[1], call(mine, 0.25, 500, fn_index=number))
+            problem_of(
+                guarded.check_call, CALLS[1], call(mine, 0.25, 500, fn_index=number)
+            )
         )

@@ -26,13 +26,14 @@ Reason = Literal["too few samples", "near one half", "another class", "no majori
 
 @dataclass(frozen=True)
 class ByBound:
-    """What another confidence bound makes of the same counts.
+    """The radii that another confidence bound gives for the same counts.
 
     Attributes:
-        bound: its name.
-        radius: of the picked class; 0 where this bound does not certify it either.
+        bound: the name of the bound.
+        radius: the radius of the picked class; 0 where this bound does not certify it
+            either.
         growth: the radius at each of `BUDGETS` if the shares stay as they are.
-        limit: what the radius tends to as the samples go on.
+        limit: the limit of the radius with ever more samples.
 
     Example:
         >>> ByBound("pairwise", 0.08, (0.0, 0.11, 0.15, 0.16, 0.17), 0.17).enough
@@ -55,10 +56,10 @@ class Abstention:
     """Why no answer is certified.
 
     Attributes:
-        reason: what the counts show.
-        enough: the smallest of `BUDGETS` at which this very bound certifies the class
-            if its share stays as it is; None: at none.
-        by_bounds: what other bounds make of these counts, the largest radius first.
+        reason: the reason that the counts show.
+        enough: the smallest of `BUDGETS` at which the bound of the run certifies the
+            class if its share stays as it is; None where none does.
+        by_bounds: the radii by other bounds, the largest first.
 
     Example:
         >>> Abstention("near one half", None, ()).best is None
@@ -72,16 +73,20 @@ class Abstention:
     @property
     def certifying(self) -> tuple[ByBound, ...]:
         """Return the bounds that certify the class from these counts."""
-        return tuple(each for each in self.by_bounds if each.radius > 0.0)
+        return tuple(by_bound for by_bound in self.by_bounds if by_bound.radius > 0.0)
 
     @property
     def best(self) -> ByBound | None:
-        """Return the bound that certifies most, now or with more samples.
+        """Return the bound that certifies the most, now or with more samples.
 
-        None: no bound certifies the class with any of `BUDGETS`.
+        It is None where no bound certifies the class with any of `BUDGETS`.
         """
-        able = [each for each in self.by_bounds if each.enough is not None]
-        return max(able, key=lambda each: (each.radius, *each.growth), default=None)
+        able = [by_bound for by_bound in self.by_bounds if by_bound.enough is not None]
+        return max(
+            able,
+            key=lambda by_bound: (by_bound.radius, *by_bound.growth),
+            default=None,
+        )
 
 
 def why_abstained(explained: Explanation) -> Abstention | None:
@@ -106,12 +111,18 @@ def why_abstained(explained: Explanation) -> Abstention | None:
         _by_bound(bound, look.counts, look.picked, alpha, noise)
         for bound in BOUNDS_OF_RIVALS
     ]
-    by_bounds.sort(key=lambda each: -each.radius)
+    by_bounds.sort(key=lambda by_bound: -by_bound.radius)
     return Abstention(_reason(look.counts, votes, enough), enough, tuple(by_bounds))
 
 
 def _reason(counts: NDArray[np.int64], votes: int, enough: int | None) -> Reason:
-    """Return what the counts show of a class that has `votes` and is not certified."""
+    """Return the reason why a class is not certified.
+
+    Args:
+        counts: the counts (K,) of all classes.
+        votes: the count of the class.
+        enough: as in `Abstention`.
+    """
     if enough is not None:
         return "too few samples"
     if 2 * votes > counts.sum():
@@ -128,13 +139,24 @@ def _by_bound(
     alpha: float,
     noise: Noise,
 ) -> ByBound:
-    """Return what a bound makes of these counts, and of more with the same shares."""
+    """Return the radii by a bound, of these counts and of more with the same shares.
+
+    Args:
+        bound: the name of the bound.
+        counts: the counts (K,) of all classes.
+        picked: the picked class.
+        alpha: the level of the bound.
+        noise: the noise of the samples.
+    """
+    # In scaled counts the picked class comes first.
     growth = [
-        _radius(bound, scaled(counts, picked, n), 0, alpha, noise) for n in BUDGETS
+        _radius(bound, scaled(counts, picked, n), picked=0, alpha=alpha, noise=noise)
+        for n in BUDGETS
     ]
     samples = int(counts.sum())
     votes = int(counts[picked])
     strongest = int(np.delete(counts, picked).max())
+    # These bounds compare the picked class with its strongest rival.
     limit = 0.0
     if votes > strongest:
         limit = float(noise.radius(1.0 - votes / samples, strongest / samples))
@@ -147,10 +169,11 @@ def _by_bound(
 
 
 def scaled(counts: NDArray[np.int64], picked: int, n: int) -> NDArray[np.int64]:
-    """Return `n` samples with the shares of `counts`: the picked class, then its rivals.
+    """Return the counts (K,) of `n` samples with the shares of `counts` (K,).
 
-    The share of the picked class is rounded down and that of its strongest rival up,
-    which makes no radius larger.
+    The picked class comes first, then its rivals, the strongest first. The share of the
+    picked class is rounded down and that of its strongest rival up, which makes no
+    radius larger.
 
     Example:
         >>> scaled(np.array([103, 220, 100, 77]), 1, 100).tolist()
@@ -162,7 +185,7 @@ def scaled(counts: NDArray[np.int64], picked: int, n: int) -> NDArray[np.int64]:
     whole = in_order * n // samples
     # -(-a // b) is a / b rounded up.
     whole[1] = -(-in_order[1] * n // samples)
-    # What rounding left over goes to the weakest rivals, one sample each.
+    # Rounding leaves a few samples over: the weakest rivals get one each.
     left = n - int(whole.sum())
     whole[len(whole) - left :] += 1
     return whole
@@ -175,7 +198,7 @@ def _radius(
     alpha: float,
     noise: Noise,
 ) -> float:
-    """Return the radius that a bound certifies the picked class with, or 0."""
+    """Return the radius to which a bound certifies the picked class, or 0."""
     table = from_counts(
         counts[None], picked=[picked], noise=noise, alpha=alpha, bound=bound
     )
@@ -183,7 +206,10 @@ def _radius(
 
 
 def first_certifying(radii: Sequence[float]) -> int | None:
-    """Return the first of `BUDGETS` whose radius is above 0; None: none is.
+    """Return the first of `BUDGETS` whose radius is above 0; None where none is.
+
+    Args:
+        radii: the radius at each of `BUDGETS`.
 
     Example:
         >>> first_certifying([0.0, 0.0, 0.1, 0.2, 0.2])

@@ -1,4 +1,4 @@
-"""Assess a model that is there: clean, under noise, certified and attacked."""
+"""Assess a model as it is: clean, under noise, certified and attacked."""
 
 from __future__ import annotations
 
@@ -50,26 +50,27 @@ from randsmooth.urls import name_of
 SIGMAS = (0.06, 0.12, 0.25, 0.5)
 DEVIATIONS = (0.1, 0.25, 0.5, 1.0)
 
-# Some images choose the noise, and the others are certified.
+# The fewest images of a data set: some choose the noise, and others are certified.
 FEWEST_IMAGES = 20
-# The network alone is tried on at most so many images, so many at a time.
+# The most images on which the network alone is tried, and how many of them at a time.
 MOST_CLEAN_IMAGES = 1000
 CLEAN_IMAGES_AT_ONCE = 64
 
-# So many images choose the noise, with so many samples of each.
+# The number of images that choose the noise, and the numbers of samples of each: those
+# that pick its class, and those that are counted.
 PILOT_IMAGES = 64
 PILOT_N0 = 20
 PILOT_N = 200
 
-# The plan is for the samples of the literature; its pilot takes so long.
+# The plan is for the number of samples of the literature. Its pilot takes these seconds.
 PLAN_N = 100_000
 PLAN_SECONDS = 1.0
 
-# Samples of an image, of which the largest number is taken that fits the time.
+# The numbers of samples of an image to choose from: the largest that fits the time.
 BUDGETS = (10_000, 5_000, 2_000, 1_000, 500, 200)
 SECONDS_FOR_CERTIFICATES = 30.0
-# The time may be so many times as long if fewer samples cannot prove the radius that
-# matters.
+# The factor by which the time may be longer if fewer samples cannot prove the radius
+# that matters.
 TIMES_LONGER_FOR_RADIUS = 6.0
 
 # Positions of images, and how they were chosen, in words.
@@ -91,21 +92,22 @@ def assess(
     keep: Callable[[Certificates], None] | None = None,
     **options: Unpack[OpeningOptions],
 ) -> Assessment:
-    """Assess what a model that is there can do.
+    """Assess what a model can do as it is.
 
     That is its clean accuracy, its accuracy under noise, certificates of some images,
     and an attack on them.
 
-    Several sigmas are tried on 64 images. Of those under which the network is shown to
-    be right more often than an answer that is always the largest class (of all, where
-    it never is), the one with the largest mean certified accuracy over the radii from 0
-    to `radius` is taken, as the shares of 200 noisy copies foretell it. Other images
-    are certified under it, so that this choice takes nothing from their certificates.
+    Several sigmas are tried on 64 images, with 200 noisy copies of each. A sigma
+    qualifies if the network under it is shown to be right more often than an answer
+    that is always the largest class; where none does, all qualify. Of these, the one is
+    taken with the largest expected mean certified accuracy over the radii from 0 to
+    `radius`. Other images are certified under it, so that this choice takes nothing
+    from their certificates.
 
     Args:
         model, dataset: as for `certify`; images, or features, which need labels.
-        sigmas: to be tried; default: 0.06, 0.12, 0.25 and 0.5, and the one that the
-            model was trained with. Of features "0.1std", "0.25std", "0.5std" and
+        sigmas: the sigmas to try; default: 0.06, 0.12, 0.25 and 0.5, and the one that
+            the model was trained with. Of features "0.1std", "0.25std", "0.5std" and
             "1std", standard deviations of each feature over the training split.
         noise: another noise than Gaussian, which is then the only one; default: that of
             the model, if it names one.
@@ -145,7 +147,7 @@ def assess(
     images = inputs.images
     chosen, others = _split(images, take, seed)
 
-    # On other images than those that are certified, which noise to take.
+    # Which noise to take is tried on other images than those that are certified.
     trial = _try(
         noises,
         _pilots(spec, inputs, noises, others),
@@ -178,7 +180,9 @@ def assess(
         attempts=attacked.attempts,
         pictures=attacked.pictures,
         seconds_each=_seconds_of_image(planned, settings.n0 + best.n),
-        seconds_all=_seconds_of_all(planned, of=len(table), images=len(images)),
+        seconds_all=_seconds_of_all(
+            planned, planned_images=len(table), images=len(images)
+        ),
         notes=notes_of(run).notes,
         columns=images.spec.columns,
         split=images.split if len(images.spec.sizes) > 1 else "",
@@ -193,14 +197,16 @@ def _opened(
     """Open the model and the images, and return them with the noises to be tried."""
     base = spec.open_model()
     own_noise = recorded_noise(models.provenance_of(base))
-    # Model and images are the same under all noises.
-    any_noise = _noises(own_noise, sigmas, noise, SIGMAS)[0]
+    # To open the images takes a noise, and whether they are features is known only
+    # then. They are the same under all noises: any will do.
+    any_noise = _noises(own_noise, sigmas, noise, usual=SIGMAS)[0]
     inputs = spec.on(spec.settings.replace(noise=any_noise)).open_inputs(base)
 
     usual: tuple[float | str, ...] = SIGMAS
     if inputs.images.spec.features:
         usual = tuple(f"{times:g}{STD}" for times in DEVIATIONS)
-    return inputs, _learned(inputs, _noises(own_noise, sigmas, noise, usual))
+    noises = _noises(own_noise, sigmas, noise, usual=usual)
+    return inputs, _learned(inputs, noises)
 
 
 def _noises(
@@ -212,10 +218,13 @@ def _noises(
     """Return the noises to be tried, in ascending order.
 
     Args:
-        own_noise: that of the model, if it names one.
-        sigmas: those asked for.
-        noise: the one asked for.
-        usual: the sigmas where neither is asked for.
+        own_noise: the noise of the model's training; None where it names none.
+        sigmas: the sigmas asked for; None for the usual ones.
+        noise: the noise asked for, which is then the only one; or None.
+        usual: the sigmas to try where neither is asked for.
+
+    Raises:
+        Conflict: both sigmas and a noise are asked for.
     """
     asked = noise_meant(noise)
     if asked is not None:
@@ -225,9 +234,10 @@ def _noises(
     if sigmas is None and own_noise is not None and not isinstance(own_noise, Gaussian):
         return [own_noise]
     # A set has no noise twice.
-    tried = {named_noise(sigma, None) for sigma in sigmas or usual}
+    tried = {named_noise(sigma, noise=None) for sigma in sigmas or usual}
     if sigmas is None:
         tried.add(own_noise)
+    # The own noise may be None.
     return sorted(filter(None, tried), key=_size)
 
 
@@ -237,7 +247,11 @@ def _size(noise: Noise | Deviations) -> float:
 
 
 def _learned(inputs: Inputs, noises: Sequence[Noise | Deviations]) -> list[Noise]:
-    """Return the noises; those in standard deviations of the features learn these."""
+    """Return the noises, each known in numbers.
+
+    Those in standard deviations of the features get these from the training split.
+    """
+    # The training split is read only where a noise needs it.
     if any(isinstance(noise, Deviations) for noise in noises):
         deviations = deviations_of_numbers(inputs.split("train"))
     return [
@@ -247,7 +261,11 @@ def _learned(inputs: Inputs, noises: Sequence[Noise | Deviations]) -> list[Noise
 
 
 def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
-    """Return images to certify, evenly spread, and others to choose the noise by."""
+    """Return images to certify, evenly spread, and others to choose the noise by.
+
+    Raises:
+        WrongData: the images have no labels, or there are too few.
+    """
     total = len(images)
     inputs = "rows" if images.spec.features else "images"
     if not images.labelled or total < FEWEST_IMAGES:
@@ -256,15 +274,15 @@ def _split(images: data.Images, take: int, seed: int) -> tuple[Chosen, Chosen]:
             f"assess takes {FEWEST_IMAGES} {inputs} with labels or more; "
             f"{images.spec.name} has {total} {inputs}{unlabelled}"
         )
+    # A third is left at least, by which the noise is chosen.
     size = min(take, 2 * total // 3)
     certified = data.take(total, size).tolist()
     left = np.setdiff1d(np.arange(total), certified)
     shuffled = np.random.default_rng(seed).permutation(left)
     others = np.sort(shuffled[:PILOT_IMAGES]).tolist()
-    return (
-        (tuple(certified), f"take {size} of {total}"),
-        (tuple(others), f"{len(others)} others by chance of {total}"),
-    )
+    to_certify = (tuple(certified), f"take {size} of {total}")
+    to_choose_by = (tuple(others), f"{len(others)} others by chance of {total}")
+    return to_certify, to_choose_by
 
 
 def _pilots(
@@ -278,7 +296,12 @@ def _pilots(
 
 
 def _clean_accuracy(run: OpenRun, show: Progress) -> Estimate:
-    """Return the accuracy without noise, on images that are evenly spread."""
+    """Return the accuracy without noise, on images that are evenly spread.
+
+    Args:
+        run: any run of the model, whatever its noise.
+        show: shows the progress.
+    """
     images = run.images
     indices = data.take(len(images), min(len(images), MOST_CLEAN_IMAGES))
     parts = indices.split(CLEAN_IMAGES_AT_ONCE)
@@ -292,11 +315,11 @@ def _clean_accuracy(run: OpenRun, show: Progress) -> Estimate:
 
 
 class PilotResults(NamedTuple):
-    """What came of the pilots.
+    """The results of the pilots.
 
     Attributes:
         clean: the accuracy without noise.
-        candidates: the noises that were tried.
+        candidates: the noises that were tried, each with what it promises.
     """
 
     clean: Estimate
@@ -316,13 +339,13 @@ def _try(
     """Try the model without noise, and each of the noises on the pilots' images.
 
     Args:
-        noises: those to be tried.
+        noises: the noises to try.
         pilots: a run for each noise.
-        settings: those of the certificates.
+        settings: the settings of the certificates.
         n: samples of each certificate; None: as many as fit the time.
         radius: the change that matters.
-        images: so many are to be certified.
-        show: shows how far it is.
+        images: the number of images to certify.
+        show: shows the progress.
     """
     clean = _clean_accuracy(pilots[0], show)
     images_of_pilots = sum(len(pilot.indices) for pilot in pilots)
@@ -342,7 +365,7 @@ def _try(
 
 
 def _rows(run: OpenRun, reporter: Reporter) -> list[JournalRow]:
-    """Return the rows of all images of a run."""
+    """Return the rows of all images of a run, and report each."""
     rows = []
     for row in run.certify(run.indices):
         rows.append(row)
@@ -356,13 +379,16 @@ def _samples(
     radius: float,
     settings: CertificationSettings,
 ) -> int:
-    """Return how many samples of an image are taken.
+    """Return the number of samples of an image: the largest that fits the time.
+
+    If that cannot prove the radius, it is the smallest that can, as long as this takes
+    at most TIMES_LONGER_FOR_RADIUS times the time.
 
     Args:
-        noise: that of the samples.
-        seconds_of_sample: the time that one sample of each image takes.
-        radius: more than fit the time are taken if only so many can prove it.
-        settings: those of the certificates.
+        noise: the noise of the samples.
+        seconds_of_sample: the seconds that one sample of each image takes.
+        radius: the change that matters.
+        settings: the settings of the certificates.
     """
     seconds = {n: seconds_of_sample * (settings.n0 + n) for n in BUDGETS}
     fitting = [n for n in BUDGETS if seconds[n] <= SECONDS_FOR_CERTIFICATES]
@@ -380,11 +406,22 @@ def _samples(
 def _candidate(
     noise: Noise, rows: Sequence[JournalRow], n: int, radius: float, alpha: float
 ) -> Candidate:
-    """Return a noise with what `n` samples would prove at the shares of the rows."""
+    """Return a noise with what it promises.
+
+    Args:
+        noise: the noise that was tried.
+        rows: the rows of the pilot's images under it.
+        n: the samples of a certificate; their votes are expected to have the shares of
+            the rows.
+        radius: the change that matters.
+        alpha: the level of the certificates.
+    """
+    # The votes for the true class.
     votes = np.array([row.counts[row.label] for row in rows])
     right = np.array([row.counts0.argmax() == row.label for row in rows])
     radii = radius_by_samples(votes, PILOT_N, n, alpha=alpha, noise=noise)
-    # Of the radii from 0 to the one that matters, the share at which each is certified.
+    # For each image, the share of the radii from 0 to `radius` at which it is certified:
+    # their mean over images is the mean certified accuracy over these radii.
     shares = right * np.minimum(radii, radius) / radius
     return Candidate(
         noise=noise,
@@ -396,7 +433,7 @@ def _candidate(
 
 
 def _line(candidate: Candidate) -> str:
-    """Return what came of a noise in one line for the user."""
+    """Return the results of a noise in one line for the user."""
     return (
         f"{noise_words(candidate.noise)}: accuracy {candidate.accuracy}, expected mean "
         f"certified accuracy {candidate.expected.value:.3f} with {candidate.n:,} "
@@ -407,8 +444,13 @@ def _line(candidate: Candidate) -> str:
 def choose(candidates: Sequence[Candidate], guess: float) -> Candidate:
     """Return the candidate that is expected to certify the most.
 
-    It is one of those that are shown to beat `guess`, or of all if none is. A network
-    that names one class for everything is certified far out, and is worth nothing.
+    Only candidates count whose accuracy is shown to be above `guess`, or all if none
+    is: a network that names one class for everything is certified far out, and is worth
+    nothing.
+
+    Args:
+        candidates: at least one candidate.
+        guess: the accuracy of naming the largest class for everything.
     """
     better = [candidate for candidate in candidates if candidate.accuracy.low > guess]
     return max(better or candidates, key=lambda candidate: candidate.expected.value)
@@ -423,7 +465,7 @@ def _planned(
     seed: int,
     show: Progress,
 ) -> Plan:
-    """Return what the chosen images take with as many samples as in the literature."""
+    """Return a plan for the chosen images with as many samples as in the literature."""
     settings = spec.settings.replace(n=PLAN_N)
     return plan(
         spec.on(settings, chosen).open(inputs),
@@ -436,22 +478,31 @@ def _planned(
 
 def _titled(show: Progress, best: Candidate) -> Progress:
     """Return `show` with titles that name the noise and the samples."""
-    under = f"{noise_words(best.noise)}, {best.n:,} samples each"
-    return lambda title, *of: show(f"{title} {under}", *of)
+    budget = f"{noise_words(best.noise)}, {best.n:,} samples each"
+    return lambda title, total, unit: show(f"{title} {budget}", total, unit)
 
 
 def _seconds_of_image(planned: Plan, samples: float) -> float:
-    """Return the time that an image takes with so many samples."""
+    """Return the seconds that an image takes with so many samples."""
     seconds_of_sample = planned.about["sample_seconds"]
     return float(samples * seconds_of_sample + planned.about["image_seconds"])
 
 
-def _seconds_of_all(planned: Plan, *, of: int, images: int) -> dict[str, float]:
-    """Return the time to certify all images, by rule, from a plan `of` some."""
-    return {
-        rule: images * _seconds_of_image(planned, spans["samples"].middle / of)
-        for rule, spans in planned.rules.items()
-    }
+def _seconds_of_all(
+    planned: Plan, *, planned_images: int, images: int
+) -> dict[str, float]:
+    """Return rule -> the seconds that the certification of all images takes.
+
+    Args:
+        planned: the plan for some of the images.
+        planned_images: the number of these.
+        images: the number of all.
+    """
+    seconds = {}
+    for rule, spans in planned.rules.items():
+        samples_of_image = spans["samples"].middle / planned_images
+        seconds[rule] = images * _seconds_of_image(planned, samples_of_image)
+    return seconds
 
 
 class AttackedRows(NamedTuple):
@@ -469,14 +520,14 @@ class AttackedRows(NamedTuple):
 def _attacks(
     run: OpenRun, table: Certificates, seed: int, show: Progress
 ) -> AttackedRows:
-    """Attack some of the right images, chosen by chance.
+    """Attack some images that are right and certified, chosen by chance.
 
-    There are as many as time allows, as the first one shows.
+    The first one shows how long an attack takes, and so how many more there is time for.
     """
     certified = np.flatnonzero(table.correct & (table.radius > 0.0))
     rows = np.random.default_rng(seed).permutation(certified)[:MOST_ATTACKED]
     if len(rows) == 0:
-        return AttackedRows({}, {})
+        return AttackedRows(attempts={}, pictures={})
     x, _ = run.images.batch(torch.from_numpy(table.idx[rows]))
     x = x.cpu()
     y = torch.from_numpy(table.predict[rows])
@@ -484,20 +535,21 @@ def _attacks(
     pictures: dict[int, NDArray[np.float32]] = {}
 
     def attack(place: int, reporter: Reporter | None = None) -> None:
+        """Attack the image at a place in `rows`."""
         row = int(rows[place])
         attempts[row] = attempt(
             run.smoothed,
             x[place],
             int(y[place]),
             float(table.radius[row]),
-            (x, y),
+            elsewhere=(x, y),
             reporter=reporter,
         )
         pictures[row] = x[place].numpy()
 
     start = time.perf_counter()
     with show("attack on a first image", MOST_ANSWERS, "searches") as reporter:
-        attack(0, reporter)
+        attack(place=0, reporter=reporter)
     seconds_of_one = time.perf_counter() - start
     others = min(len(rows) - 1, int(SECONDS_FOR_ATTACKS / seconds_of_one))
     with show("attack on others", others, "images") as reporter:

@@ -17,11 +17,10 @@ from randsmooth.metrics import Estimate
 from randsmooth.noise import Noise, printed_radius
 from randsmooth.notes import Note
 
-# At most so many images are attacked, for about so long.
+# The most images that are attacked, and about how long that may take.
 MOST_ATTACKED = 20
 SECONDS_FOR_ATTACKS = 30.0
-# A radius is out of reach if each sample must agree with a probability closer to 1 than
-# this.
+# A radius is out of reach if it needs a p_A that is closer to 1 than this.
 SMALLEST_TAIL = 1e-9
 
 
@@ -31,12 +30,12 @@ class Candidate:
 
     Attributes:
         noise: the noise.
-        accuracy: of the network, asked once under it: the mean over images of the share
-            of right answers.
-        expected: mean certified accuracy over the radii from 0 to the one that matters,
-            as those shares foretell it.
-        n: samples of an image for which it is foretold.
-        farthest: the largest radius that so many can prove.
+        accuracy: the accuracy of the network on one noisy copy of each image: the mean
+            over images of the share of right answers.
+        expected: the mean certified accuracy over the radii from 0 to the one that
+            matters, if the shares of right answers stay as they are.
+        n: the samples of an image for which it is expected.
+        farthest: the largest radius that n samples can prove.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -59,26 +58,26 @@ class Assessment:
     Where inputs are features, "images" below are rows of these.
 
     Attributes:
-        name: what to call the model.
-        images: how many the data set has.
-        shape: (C, H, W) of each, or (d,) of features.
-        clean: accuracy of the network alone, without noise.
+        name: the name of the model on the page.
+        images: the number of images in the split.
+        shape: the shape of an image (C, H, W), or of a row of features (d,).
+        clean: the accuracy of the network alone, without noise.
         candidates: the noises that were tried, on images other than those that were
             certified.
         chosen: the candidate under whose noise the images were certified, see `choose`.
-        guess: accuracy that is no better than guessing: the share of the largest class
-            (see `data.guessing`).
-        radius: the change that matters, in the units of the noise's radii: what
-            `expected` goes up to.
-        table: the certificates, under the noise that promised the most.
-        attempts: attacks on right and certified images, by their rows in the table.
-        pictures: the images (C, H, W) that were attacked, by the same.
-        seconds_each: time of an answer with its certificate.
-        seconds_all: time of a certification of all images with 100,000 samples, by
-            rule.
-        notes: on the run.
+        guess: the accuracy of guessing: the share of the largest class (see
+            `data.guessing`).
+        radius: the change that matters, in the units of the noise's radii.
+        table: the certificates, under the noise of `chosen`.
+        attempts: row of the table -> the attacks on that image, which is right and
+            certified.
+        pictures: row of the table -> the image (C, H, W) that was attacked.
+        seconds_each: the seconds that an answer with its certificate takes.
+        seconds_all: rule -> the seconds that a certification of all images with 100,000
+            samples takes.
+        notes: the notes on the run.
         columns: the names of the features, where the data name them.
-        split: that of the images; empty of data that have one alone.
+        split: the split of the images; empty for data with one split alone.
 
     Example:
         >>> import randsmooth as rs
@@ -121,7 +120,7 @@ class Assessment:
 
     @property
     def inputs(self) -> str:
-        """Return what to call the inputs."""
+        """Return the word for several inputs: "images", or "rows" of features."""
         return "rows" if self.features else "images"
 
     @property
@@ -146,10 +145,9 @@ class Assessment:
 
     @cached_property
     def certified(self) -> dict[float, Estimate]:
-        """Return the certified accuracy by radius.
+        """Return radius -> the certified accuracy, in ascending order.
 
-        The radii are 0, the one that matters and what is in reach of it, the halves of
-        both, and the usual ones.
+        The radii are 0, `radius`, `reach`, the halves of both, and the usual ones.
         """
         radii = {
             0.0,
@@ -166,7 +164,7 @@ class Assessment:
 
     @property
     def reach(self) -> float:
-        """Return the radius that matters, or what the samples can prove if less."""
+        """Return the radius that matters, or the largest provable one if that is less."""
         if self.radius <= self.chosen.farthest:
             return self.radius
         return float(printed_radius(self.chosen.farthest))
@@ -175,18 +173,20 @@ class Assessment:
     def least(self) -> int | None:
         """Return the fewest samples of an image that can prove the radius that matters.
 
-        None: no number can.
+        It is None where no number can.
         """
+        # The tail of the noise is the largest q = 1 - p_A that proves the radius.
         q = float(self.table.noise.tail(self.radius))
         if q <= SMALLEST_TAIL:
             return None
-        # If all n samples agree, p_A is above 1 - q where (1 - q)^n <= alpha.
+        # If all n samples agree, p_A is above 1 - q where (1 - q)^n <= alpha. An alpha
+        # of 0 means that all copies are counted: no number of samples is needed.
         alpha = self.table.header.alpha or 1.0
         return math.ceil(math.log(alpha) / math.log1p(-q))
 
     @property
     def attacked(self) -> str:
-        """Return how many images were attacked, which, and why not all."""
+        """Return in words how many images were attacked, which, and why not all."""
         certified = int((self.table.correct & (self.table.radius > 0.0)).sum())
         number = len(self.attempts)
         chosen = ""
@@ -215,12 +215,13 @@ class Assessment:
 
     @property
     def changed(self) -> dict[int, float]:
-        """Return the rows whose answer an attack changed -> how far away."""
+        """Return row -> the distance of the nearest change, where an attack found one."""
         distances = {
             row: attempts.outside.distance
             for row, attempts in self.attempts.items()
             if attempts.outside is not None
         }
+        # A change within the certified radius is nearer than one beyond it.
         for row in self.failed:
             distances[row] = self.attempts[row].inside.distance
         return distances
@@ -238,6 +239,7 @@ class Assessment:
             {**asdict(estimate), "radius": radius}
             for radius, estimate in self.certified.items()
         ]
+        # Position of an attacked image -> how far away it changed; None if it did not.
         changed_at = {
             int(self.table.idx[row]): self.changed.get(row) for row in self.attempts
         }

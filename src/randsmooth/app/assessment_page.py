@@ -25,16 +25,17 @@ FIGURE = "assessment.png"
 TABLE = "certificates.parquet"
 FILES = (PAGE, FIGURE, TABLE)
 
-# Features of the nearest change that are shown: those that move most.
+# The most features of the nearest change to show: those that move most.
 MOST_FEATURES = 5
-# Characters of the name of the model, and of the data set.
+# The most characters of the name of the model, and of the data set.
 LONGEST_NAME = 60
-# The probability that more certificates are false than the page says.
+# The probability, at most, that more certificates are false than the page says.
 RHO = 0.001
-# A vote that names one class in more than this share of its answers names it for all.
+# A vote with one class in more than this share of its answers is said to name it for
+# nearly all.
 ONE_CLASS_SHARE = 0.9
-# Noise is costly if it costs more than this share of the clean accuracy, and was not
-# learnt if it costs more than that one.
+# The shares of the clean accuracy beyond whose loss noise is costly, and beyond whose
+# loss the model has not learnt it.
 COSTLY_LOSS = 0.1
 UNLEARNT_LOSS = 0.5
 
@@ -47,6 +48,7 @@ def assessment_page(
     The arguments are those of `write_assessment`.
     """
     header = assessment.table.header
+    # In the template, n is the number of certified images.
     n = len(assessment.table)
     return filled(
         "assessment.html.j2",
@@ -54,6 +56,7 @@ def assessment_page(
         n=n,
         command=command,
         predict=predict,
+        # The two radii of which the first paragraphs speak.
         at=(assessment.reach / 2, assessment.reach),
         name=shortened(printable(str(assessment.name)), LONGEST_NAME),
         dataset=shortened(printable(str(header.dataset)), LONGEST_NAME),
@@ -80,9 +83,9 @@ def write_assessment(
 
     Args:
         assessment: what `assess` returned.
-        folder: where the files are written.
-        command: what made the page, to be shown on it.
-        predict: a command that answers a new image in the same way, to be shown on it.
+        folder: the folder for the files, which are called as in FILES.
+        command: the command that made the page, which the page shows.
+        predict: a command that answers a new image in the same way, which the page shows.
 
     Example:
         >>> import tempfile
@@ -103,11 +106,12 @@ def write_assessment(
 
 
 def advice(assessment: Assessment) -> str:
-    """Return what stands in the way of certificates.
+    """Return what stands in the way of certificates, in a word.
 
     Returns:
-        "guesses"; "one class" for all; "unlearnt", of the noise; "costly"; or "" for
-        nothing.
+        "guesses": the network hardly does more; "one class": the vote names it for
+        nearly all; "unlearnt": under the noise, the vote is right far less often;
+        "costly": the noise costs some accuracy; or "": nothing.
     """
     clean = assessment.clean.value
     guess = assessment.guess
@@ -115,6 +119,7 @@ def advice(assessment: Assessment) -> str:
         return "guesses"
     if _names_one_class(assessment):
         return "one class"
+    # Accuracy of the vote: at radius 0.
     voted = assessment.certified[0.0].value
     if voted < (1.0 - UNLEARNT_LOSS) * clean:
         return "unlearnt"
@@ -127,6 +132,7 @@ def advice(assessment: Assessment) -> str:
 def _names_one_class(assessment: Assessment) -> bool:
     """Return whether the vote names one class for nearly all, mostly wrongly."""
     table = assessment.table
+    # Classes below 0 are abstentions. Where all abstain, there is one count, 0.
     answers = table.predict[table.predict >= 0]
     counts = np.bincount(answers, minlength=1)
     share_of_labels = float((table.label == counts.argmax()).mean())
@@ -134,12 +140,21 @@ def _names_one_class(assessment: Assessment) -> bool:
 
 
 def _nearest_change(assessment: Assessment) -> dict[str, Any]:
-    """Count the searches that changed answers, and return the nearest change."""
+    """Return the facts of the page on the nearest change that an attack found.
+
+    Returns:
+        changed: the number of images with a change; if it is 0, there is no other key.
+        row: the row of the image in the table.
+        best: the attempt that found the change.
+        radius: the certified radius of the image.
+        moved: the features that it moves most, as `_moved`; empty for images.
+    """
     changed = assessment.changed
     if not changed:
         return {"changed": 0}
     row = min(changed, key=lambda row: changed[row])
     attempts = assessment.attempts[row]
+    # The change within the certified radius, or else the one beyond it.
     best = attempts.inside
     if row not in assessment.failed and attempts.outside is not None:
         best = attempts.outside
@@ -155,10 +170,15 @@ def _nearest_change(assessment: Assessment) -> dict[str, Any]:
 def _moved(
     assessment: Assessment, row: int, point: NDArray[np.float32]
 ) -> list[tuple[str, float, float]]:
-    """Return the features that a change moves most, each as its length is counted.
+    """Return the features that a change moves most, in the units of the noise.
+
+    Args:
+        assessment: the assessment, of features.
+        row: the row of the attacked input in the table.
+        point: the point (d,) that the attack found.
 
     Returns:
-        The name of each, with its values before and after.
+        (name, value before, value after) of each, the one that moves most first.
     """
     before = assessment.pictures[row].ravel()
     after = point.ravel()
@@ -167,14 +187,15 @@ def _moved(
     held = noise.held if isinstance(noise, HoldingFixed) else ()
     free = [place for place in range(len(names)) if place not in held]
 
-    # A unit for each feature that may change.
+    # A unit for each feature that may change. A noise that holds features fixed has
+    # units for the others only.
     shape = assessment.shape
     if len(free) < len(names):
         shape = (len(free),)
     unit = np.broadcast_to(assessment.noise.unit, shape).ravel()
     lengths = np.abs(after - before)[free] / unit
     largest = np.argsort(-lengths, kind="stable")[:MOST_FEATURES]
+    places = [free[i] for i in largest.tolist()]
     return [
-        (names[place], float(before[place]), float(after[place]))
-        for place in [free[i] for i in largest.tolist()]
+        (names[place], float(before[place]), float(after[place])) for place in places
     ]

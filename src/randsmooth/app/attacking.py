@@ -11,7 +11,7 @@ from randsmooth.certification.searches import make_search
 from randsmooth.noise import printed_radius
 from randsmooth.progress import Reporter, Silent
 
-# The radii of larger balls that are searched, in certified ones.
+# The radii of the larger balls that are searched, in certified radii.
 OUTWARDS = (1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
 # The most answers that PREDICT gives: in the certified ball and in larger ones.
 MOST_ANSWERS = 1 + len(OUTWARDS)
@@ -29,20 +29,20 @@ def attempt(
     *,
     reporter: Reporter | None = None,
 ) -> Attempts:
-    """Search the certified ball around an image for another class, then larger ones.
+    """Search the certified ball around an image for another class, then larger balls.
 
     Each of at most 9 answers is given at level alpha / 9 (Bonferroni), on noise that no
     search has used, so that all of them are right with probability at least 1 - alpha,
     the level of the certificate.
 
     Args:
-        smoothed: what answers.
-        x: (C, H, W) the image.
-        y: its certified class.
-        radius: of the certified ball.
-        elsewhere: images (P, C, H, W) of any class and their classes (P,), for a search
-            without gradients.
-        reporter: it is told of each ball that was searched.
+        smoothed: the smoothed classifier that is attacked.
+        x: the image (C, H, W), or a row of features (d,).
+        y: the certified class of the image.
+        radius: the radius of the certified ball.
+        elsewhere: images (P, C, H, W) of any class and their classes (P,), from which a
+            search without gradients begins; None where there are none.
+        reporter: gets one step for each ball that was searched.
     """
     x = x.cpu().float()
     reporter = reporter or Silent()
@@ -51,6 +51,7 @@ def attempt(
     search = make_search(
         smoothed,
         tuple(x.shape),
+        # A function, since a search up the gradient needs no images.
         lambda: elsewhere or no_images,
         steps=STEPS_OF_SEARCH,
         m=None,
@@ -60,9 +61,10 @@ def attempt(
     )
 
     def search_ball(eps: float) -> Attempt:
+        """Search the ball of radius `eps`, and ask PREDICT at the point found."""
         point = search.find(x, y, eps)
         level = alpha / MOST_ANSWERS
-        answer = predict_anywhere(smoothed.engine, point, N, level)
+        answer = predict_anywhere(smoothed.engine, point, n=N, alpha=level)
         reporter.advance(1)
         return Attempt(
             eps=eps,
@@ -74,6 +76,7 @@ def attempt(
     # The point shall lie inside the ball as the page prints it. A radius that is printed
     # as 0 is searched as it is.
     inside = search_ball(float(printed_radius(radius)) or radius)
+    # Larger and larger balls, until the answer changes in one.
     outside = None
     farthest = OUTWARDS[-1] * radius
     for factor in OUTWARDS:

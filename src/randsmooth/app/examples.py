@@ -10,7 +10,7 @@ from PIL import Image
 from randsmooth import data
 from randsmooth.report import web
 
-# So many images are offered, evenly spread over the test split.
+# The number of images that are offered, evenly spread over the test split.
 EXAMPLES = 6
 # Pixels of the longer side of a picture on its button.
 SIDE = 96
@@ -22,7 +22,7 @@ class Example:
 
     Attributes:
         name: the data set and the position in its test split, such as digits:17.
-        picture: the image as a file is read.
+        picture: the image, grey or in colours.
 
     Example:
         >>> first = examples_of("digits")[0]
@@ -39,11 +39,17 @@ class Example:
         times = SIDE / max(width, height)
         size = (max(1, round(times * width)), max(1, round(times * height)))
         # Few pixels are shown as squares, as on all pages.
-        how = Image.Resampling.NEAREST if times > 1 else Image.Resampling.LANCZOS
-        return web.data_uri(self.picture.resize(size, how), "png")
+        resampling = Image.Resampling.LANCZOS
+        if times > 1:
+            resampling = Image.Resampling.NEAREST
+        return web.data_uri(self.picture.resize(size, resampling), "png")
 
     def saved_in(self, folder: Path) -> Path:
-        """Return a new PNG file of the image below `folder`, called by its name."""
+        """Save the image as a PNG file below `folder`, and return the path.
+
+        The file is called by the name of the example. Each call makes a new one, since
+        the files in the folder are deleted after some minutes.
+        """
         path = Path(mkdtemp(dir=folder), self.name.replace(":", "-") + ".png")
         self.picture.save(path)
         return path
@@ -60,6 +66,7 @@ def examples_of(dataset: str) -> tuple[Example, ...]:
     """
     if dataset not in data.DATASETS or not data.is_at_hand(dataset):
         return ()
+    # Streamed: few of the images are decoded.
     images = data.load(dataset, "test", stream=True)
     indices = data.take(len(images), EXAMPLES)
     return tuple(
@@ -73,5 +80,5 @@ def _picture(images: data.Images, index: int) -> Image.Image:
     (x,), _ = images.batch(torch.tensor([index]))
     levels = (x * 255.0).round().byte().cpu().numpy()
     # Pillow takes (H, W) for grey and (H, W, C) for colours.
-    of_pillow = levels[0] if len(levels) == 1 else levels.transpose(1, 2, 0)
-    return Image.fromarray(of_pillow)
+    rows = levels[0] if len(levels) == 1 else levels.transpose(1, 2, 0)
+    return Image.fromarray(rows)

@@ -36,7 +36,7 @@ from randsmooth.noise import fresh_seed, recorded_noise
 from randsmooth.notes import Note
 from randsmooth.progress import Progress, chosen_progress
 
-# So many noisy copies are shown.
+# The number of noisy copies that a page shows.
 COPIES_SHOWN = 12
 
 
@@ -56,29 +56,29 @@ def explain(
     progress: Progress | bool | None = None,
     **fields: Unpack[CertificationOptions],
 ) -> Explanation:
-    """Explain what the certificate of one image means.
+    """Explain the certificate of one image by its votes, and by distances to see.
 
-    That is its votes, and its radius beside distances that a person can see. The image
-    is certified as `SmoothedClassifier.certify` does, by the rule "fixed"; without a
-    seed under a new one.
+    The image is certified as `SmoothedClassifier.certify` does, by the rule "fixed".
+    Without a seed, a new one is drawn.
 
     Args:
         model: the base classifier, or its name, as for `certify`.
         image: (C, H, W) in [0, 1].
-        settings: how to certify, the noise among them. Without sigma or noise, as the
-            model says.
-        training: images to compare it with, in any form that `data.load` takes.
+        settings: how to certify. Without sigma or noise, the noise is that of the
+            model's training.
+        training: the images to compare with, in any form that `data.load` takes.
             Default: those that the model was trained on, where it names them and they
             are on this machine. False: none.
-        label: the true class, if it is known.
-        classes: names of the K classes; default: those of the model or of the training
-            images.
-        attack: search the ball for a change of the answer, and larger ones. Left out
-            where noisy images lie on a grid (`sound`), and where nothing is certified.
+        label: the true class; None where it is not known.
+        classes: the names of the K classes; default: those of the model or of the
+            training images.
+        attack: whether to search the ball and larger ones for a change of the answer.
+            No search is made where noisy images lie on a grid (`sound`), and where
+            nothing is certified.
         device: auto, cpu or cuda.
         num_classes: K, for a function that answers with labels.
-        name: what to call the image.
-        out: HTML file to write the page to, which shows all of it and works offline.
+        name: the name of the image on the page.
+        out: the HTML file to write the page to; it works offline.
         progress: as for `certify`.
         fields: settings as keywords, such as `sigma` or `n`, each in place of the one
             in `settings`; `CertificationSettings` describes them.
@@ -92,18 +92,20 @@ def explain(
         >>> explained.neighbours.compared, explained.copies.pixels.shape
         (1433, (12, 1, 8, 8))
     """
-    base = opened(model, {}, num_classes)
+    base = opened(model, model_args={}, num_classes=num_classes)
     trained = recorded_noise(models.provenance_of(base))
     settings = _explainable(settings_from(CertificationSettings, settings, fields))
     if settings.noise is None:
         settings = settings.replace(noise=trained_noise(models.provenance_of(base)))
     _check_image(image)
+    # Some noises know their radii by the shape alone.
     settings = settings.of(image.shape)
     noise = settings.known_noise()
     if settings.seed is None:
         # One seed, for all that the page shows.
         settings = settings.replace(seed=fresh_seed())
 
+    # Notes on what the page lacks, and why.
     left_out = []
     images = None
     images_or_reason = _images_to_compare(training, base)
@@ -117,6 +119,7 @@ def explain(
     show = chosen_progress(progress)
     neighbours = None
     if images is not None:
+        # The answer, or the class that would be it if the image is not certified.
         picked = int(certified.counts0[0].argmax())
         neighbours = nearest(image, picked, images, noise, show)
     reason = _why_not_attacked(smoothed, certified, asked=attack)
@@ -129,6 +132,7 @@ def explain(
     explained = Explanation(
         name=name,
         image=image.detach().cpu().float().numpy(),
+        # The counts are (1, K).
         classes=_class_names(certified.counts.shape[1], classes, base, images),
         label=label,
         certified=certified,
@@ -165,7 +169,10 @@ def _check_image(image: object) -> None:
 
 
 def _images_to_compare(training: Any, base: models.BaseClassifier) -> Images | Note:
-    """Return the images to compare with, or why there are none."""
+    """Return the images to compare with, or a note that says why there are none.
+
+    `training` is as in `explain`.
+    """
     if training is False:
         return Note("comparison_not_asked")
     if training is None:
@@ -174,8 +181,8 @@ def _images_to_compare(training: Any, base: models.BaseClassifier) -> Images | N
             return Note("training_data_not_named")
         if not data.is_at_hand(training):
             return Note("training_data_not_here", dataset=training)
-    # As the model takes them, where they are named.
-    reading = reading_of(base, training, {})
+    # Named images are brought to the size that the model takes; arrays stay as they are.
+    reading = reading_of(base, training, asked={})
     is_named = isinstance(training, str | Path)
     return data.load(training, "train", stream=is_named, **reading)
 
@@ -183,7 +190,7 @@ def _images_to_compare(training: Any, base: models.BaseClassifier) -> Images | N
 def _why_not_attacked(
     smoothed: SmoothedClassifier, certified: Certified, *, asked: bool
 ) -> Note | None:
-    """Return why the certificate is not attacked; None if it is."""
+    """Return a note that says why the certificate is not attacked; None if it is."""
     if not asked:
         return Note("attack_not_asked")
     if certified.predict[0] == ABSTAIN or certified.radius[0] <= 0.0:
@@ -200,7 +207,7 @@ def _attempts(
     neighbours: Neighbours | None,
     show: Progress,
 ) -> Attempts:
-    """Attack the certificate.
+    """Attack the certificate, and return the searches.
 
     A search without gradients begins at the nearest image of another class.
     """
@@ -214,22 +221,26 @@ def _attempts(
             image,
             int(certified.predict[0]),
             float(certified.radius[0]),
-            elsewhere,
+            elsewhere=elsewhere,
             reporter=reporter,
         )
 
 
 @torch.inference_mode()
 def _copies(smoothed: SmoothedClassifier, image: Tensor) -> NoisyCopies:
-    """Return the first copies that were counted, and what a denoiser makes of them."""
+    """Return the first copies that were counted, and what a denoiser makes of them.
+
+    They are drawn again: the same seed gives the same copies.
+    """
     (x,) = smoothed.checked(image)
-    samples = SampleRange(ESTIMATE, 0, smoothed.settings.n)
+    samples = SampleRange(ESTIMATE, start=0, stop=smoothed.settings.n)
     noisy, answers = first_samples(smoothed.engine, x, samples, COPIES_SHOWN)
-    # Without the channels that mark what is hidden.
+    # Ablation adds a channel that marks the hidden pixels: it is no colour.
     noisy = noisy[:, : len(x)]
     model = smoothed.model
     denoised = None
     if isinstance(model, models.Denoised):
+        # A denoiser takes its input on its own device; one without parameters on any.
         parameter = next(model.parameters(), None)
         device = torch.device("cpu") if parameter is None else parameter.device
         denoised = model.denoiser(noisy.to(device)).float().cpu().numpy()
@@ -242,8 +253,18 @@ def _class_names(
     base: models.BaseClassifier,
     images: Images | None,
 ) -> tuple[str, ...]:
-    """Return so many names: those given, or else the model's or the images'."""
+    """Return the names of the classes: those given, or else the model's or the images'.
+
+    Where none of these has the right number of names, the names are 0, 1, ...
+
+    Args:
+        number: the number of classes.
+        given: names that the caller gave, or none; further ones are left out.
+        base: the model.
+        images: the images to compare with, if any.
+    """
     choices = [given[:number]]
+    # A user's own module may have an attribute of this name with another meaning.
     if isinstance(base, models.Classifier | models.Denoised):
         choices.append(getattr(base, "classes", None) or ())
     if images is not None and not images.spec.open_ended:

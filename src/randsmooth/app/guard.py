@@ -1,6 +1,6 @@
-"""What stands before the app.
+"""The guard before the app, which refuses requests that are not of the app's own page.
 
-It says which requests the app gets, how large they may be, and what every answer says.
+It also limits the size of requests, and gives every answer its headers.
 """
 
 import ipaddress
@@ -16,7 +16,7 @@ from randsmooth.errors import BadValue, Problem, Setting
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import Gaussian
 
-# The files that are read, by the ends of their names.
+# The endings of the files that are read.
 KINDS = (
     ".png",
     ".jpg",
@@ -29,15 +29,19 @@ KINDS = (
     ".ppm",
     ".pgm",
 )
+# The paths of Gradio's interface to which a page or a program may post: calls of the
+# app's function, of which the first names it and the others number it; and the rest.
 API = "/gradio_api"
 NAMED = f"{API}/call/certify"
 CALLS = (NAMED, f"{API}/queue/join", f"{API}/run/predict")
 UPLOAD = f"{API}/upload"
 POSTS = (*CALLS, UPLOAD, f"{API}/cancel", f"{API}/reset")
+# The methods that read.
 READS = ("GET", "HEAD")
+# Stands before the name of a file in a path.
 FILE = "file="
-# What of Gradio's interface may be asked for, by what it begins with: others fetch
-# addresses, or write.
+# The beginnings of the paths below API that may be read. Gradio's others fetch addresses,
+# or write.
 READABLE = (
     "app_id",
     "call/certify/",
@@ -53,24 +57,24 @@ READABLE = (
     "upload_progress",
     "user",
 )
-# The ends of the slider of sigma, unless the model is for one beyond them.
+# The ends of the slider of sigma, which goes farther for a model of a sigma beyond them.
 LEAST_SIGMA = 0.05
 LARGEST_SIGMA = 2.0
-# Bytes of a call, and of what stands around an uploaded file.
+# The most bytes of a call, and of the form around an uploaded file.
 MOST_BYTES = 2**16
-# Digits of the size that a request says.
+# The most digits of the size that a request states.
 MOST_DIGITS = 19
-# Characters of a stranger's path, and of an error, that are repeated.
+# The most characters that are repeated of a stranger's path or host, and of an error.
 SHOWN_OF_PATH = 80
 SHOWN_OF_ERROR = 120
-# The status of an answer to what is refused, and to what fails.
+# The status of an answer to a request that is refused, and to one that fails.
 REFUSED = 422
 FAILED = 500
-# The code by which a WebSocket is closed that is against the rules.
+# The code with which a WebSocket is closed: it violates a policy.
 AGAINST_POLICY = 1008
 
-# Pages may load and call nothing but this server: what Gradio's own page names
-# elsewhere is refused (fonts, a script).
+# Pages may load and call nothing but this server. Gradio's own page names fonts and a
+# script elsewhere: browsers do not load them.
 POLICY = "; ".join(
     [
         "default-src 'self'",
@@ -94,18 +98,18 @@ HEADERS = {
 
 
 class Guard:
-    """Lets through no requests but those of the app's own page.
+    """Lets through only the requests of the app's own page.
 
-    It counts what they send, and gives all answers HEADERS. Gradio would fetch any
-    address that a call names in place of a file, read a body of any length where none
-    is said, and print a traceback for every wrong argument.
+    It limits how much they send, and adds HEADERS to every answer. Gradio alone would
+    fetch any address that a call names in place of a file, read a body of any length
+    where the request states none, and print a traceback for every wrong argument.
 
     Args:
         inner: the app that is guarded, as servers call it (ASGI).
         uploads: the folder of files that visitors sent.
-        served: whose limits hold.
-        names: those under which visitors may reach the app, beside addresses in
-            numbers.
+        served: the model with the limits of the app.
+        names: the host names under which visitors may reach the app. Addresses in
+            numbers always pass.
 
     Example:
         >>> from randsmooth import models
@@ -128,19 +132,22 @@ class Guard:
         self.names = {name.lower() for name in names}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request as ASGI describes it.
+        """Have `inner` answer a request, or answer it with the reason why not.
 
-        It is answered by `inner`, or by a sentence that says why not.
+        The arguments are those of an ASGI app.
         """
+        # The server starts or ends.
         if scope["type"] == "lifespan":
             await self.inner(scope, receive, send)
             return
+        # A WebSocket, which the app does not use.
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": AGAINST_POLICY})
             return
         started = False
 
         async def send_guarded(message: Any) -> None:
+            """Send a part of an answer, and note when the answer has begun."""
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
@@ -150,19 +157,23 @@ class Guard:
         method = scope["method"]
         path = scope["path"]
         try:
-            receive = counted(receive, self.check_request(scope))
+            most = self.check_request(scope)
+            receive = counted(receive, most)
+            # The body of a call is read here to be checked, then given to `inner`.
             if method == "POST" and path in CALLS:
                 body = await whole(receive)
-                self.check(path, body)
+                self.check_call(path, body)
                 receive = again(body, receive)
             await self.inner(scope, receive, send_guarded)
-        # Gradio raises what it likes for a name that it does not know.
+        # Gradio may raise anything, such as for a name that it does not know.
         except Exception as error:
+            # A Problem is a refusal. Anything else is a failure, which goes to the log.
             if not isinstance(error, Problem):
                 request = shortened(printable(f"{method} {path}"), SHOWN_OF_PATH)
                 reason = shortened(printable(str(error)), SHOWN_OF_ERROR)
-                kind = type(error).__name__
-                say(f"{request} failed: {kind}: {reason}", file=sys.stderr)
+                error_class = type(error).__name__
+                say(f"{request} failed: {error_class}: {reason}", file=sys.stderr)
+            # An answer that has begun cannot be replaced by a refusal.
             if not started:
                 await refuse(error, scope, receive, send_guarded)
 
@@ -170,13 +181,14 @@ class Guard:
         """Return how many bytes a request may send.
 
         Raises:
-            Problem: it is one that the app does not get.
+            Problem: the app shall not get this request.
         """
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in scope["headers"]
         }
         self.check_host(headers.get("host", ""))
+        # Such a body has no stated length, which is checked below.
         if "transfer-encoding" in headers:
             raise Problem(
                 "what is sent must come with its Content-Length, without a "
@@ -189,8 +201,8 @@ class Guard:
             self.check_read(path)
             return 0
         if method != "POST" or path not in POSTS:
-            shown = shortened(printable(path), SHOWN_OF_PATH)
-            raise Problem(f"{method} {shown} is not of this app")
+            raise Problem(f"{method} {_shown_path(path)} is not of this app")
+        # Browsers set this header, and a page cannot change it.
         if headers.get("sec-fetch-site") == "cross-site":
             raise Problem("the page of another site may not use this app")
         most = MOST_BYTES
@@ -199,9 +211,10 @@ class Guard:
         return _checked_length(length or "", most)
 
     def check_read(self, path: str) -> None:
-        """Raise Problem for what may not be asked for.
+        """Raise Problem for a path that may not be read.
 
-        Gradio would fetch an address that stands for a file.
+        A file is named by file=PATH in the path of the request, and must be an upload:
+        Gradio would also fetch an address in the place of PATH.
         """
         before, names_file, name = path.partition(FILE)
         is_allowed = True
@@ -210,14 +223,13 @@ class Guard:
         elif before.startswith(f"{API}/"):
             is_allowed = before.removeprefix(f"{API}/").startswith(READABLE)
         if not is_allowed:
-            shown = shortened(printable(path), SHOWN_OF_PATH)
-            raise Problem(f"{shown} is not of this app")
+            raise Problem(f"{_shown_path(path)} is not of this app")
 
     def check_host(self, host: str) -> None:
-        """Raise Problem unless a request names this app as its host.
+        """Raise Problem unless the Host header of a request names this app.
 
-        A stranger's name that leads to this machine would let his page read what the
-        app answers.
+        A stranger may have his own host name lead to this machine. His page would then
+        be of the same host as the app, and could read the answers of the app.
         """
         try:
             name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
@@ -230,18 +242,23 @@ class Guard:
                 "the request has no Host header: name the app's address in it"
             )
         raise Problem(
-            f"no app is called {shortened(printable(host), 80)} here",
+            f"no app is called {_shown_path(host)} here",
             fix=(
                 "use its address, or start it with its name in ",
                 Setting("public_names"),
             ),
         )
 
-    def check(self, path: str, body: bytes) -> None:
-        """Raise Problem unless `body` calls a function of the app with what it takes.
+    def check_call(self, path: str, body: bytes) -> None:
+        """Raise Problem unless `body` calls a function of the app with its arguments.
 
-        Among Gradio's functions the one that certifies comes first. Those of the
-        examples follow, one each, and take nothing.
+        Among Gradio's functions the one that certifies has the number 0. Those of the
+        examples follow, one each, and take no arguments.
+
+        Args:
+            path: one of CALLS. NAMED names the function that certifies; the others give
+                the number of a function.
+            body: the JSON of the call.
         """
         try:
             call = json.loads(body)
@@ -251,7 +268,7 @@ class Guard:
         if not isinstance(arguments, list):
             raise Problem('a call is {"data": [...]}')
         function = 0 if path == NAMED else call.get("fn_index")
-        # Not isinstance, by which False is 0.
+        # Not isinstance: False is an int and equals 0.
         is_number = type(function) is int
         if is_number and 1 <= function <= len(self.served.examples) and not arguments:
             return
@@ -267,7 +284,10 @@ class Guard:
             )
 
     def _is_uploaded(self, file: Any) -> bool:
-        """Return whether a file names one in the folder of uploads, and no other."""
+        """Return whether the argument of a call is one uploaded image, and nothing else.
+
+        Gradio would look at nested values, too, and fetch the addresses in them.
+        """
         if not isinstance(file, dict):
             return False
         if file.get("meta") != {"_type": "gradio.FileData"}:
@@ -281,17 +301,27 @@ class Guard:
         return Path(path).suffix.lower() in KINDS
 
     def _is_inside(self, path: str) -> bool:
-        """Return whether `path` lies in the folder of uploads."""
+        """Return whether `path` lies in the folder of uploads, also behind links."""
         try:
             return Path(path).resolve().is_relative_to(self.uploads.resolve())
-        # A name that no file can have.
+        # No file can have this name.
         except (OSError, ValueError):
             return False
 
 
+def _shown_path(path: str) -> str:
+    """Return a stranger's path or host as a sentence may repeat it."""
+    return shortened(printable(path), SHOWN_OF_PATH)
+
+
 def _checked_length(length: str, most: int) -> int:
-    """Return the bytes that a request says it sends; Problem for more than `most`."""
-    # isdecimal takes the digits of other alphabets, too.
+    """Return the bytes that a request states it sends.
+
+    Raises:
+        Problem: it states none, or more than `most`.
+    """
+    # `isdecimal` alone takes the digits of other alphabets, too. Python refuses to read
+    # a number of very many digits.
     is_number = bool(length) and length.isascii() and length.isdecimal()
     if is_number and len(length) <= MOST_DIGITS and int(length) <= most:
         return int(length)
@@ -302,7 +332,7 @@ def _checked_length(length: str, most: int) -> int:
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:
     """Raise Problem unless the value is a number from `low` to `high`."""
-    # Not isinstance, by which True and False are numbers.
+    # Not isinstance: True and False are ints.
     if type(value) not in (int, float) or not low <= value <= high:
         raise BadValue(
             f"{name} must be a number from {low:,} to {high:,}", field=name, value=value
@@ -312,7 +342,7 @@ def _check_number(name: str, value: Any, low: float, high: float) -> None:
 def sigmas(served: Served) -> tuple[float, float]:
     """Return the least and the largest sigma that a visitor may choose.
 
-    Under another noise one number stands for it.
+    Noise other than Gaussian cannot be chosen: both are its scale, which calls give.
     """
     usual = served.usual
     if not isinstance(served.noise, Gaussian):
@@ -323,7 +353,7 @@ def sigmas(served: Served) -> tuple[float, float]:
 def is_address(name: str) -> bool:
     """Return whether `name` is an address in numbers.
 
-    No name server leads it elsewhere.
+    No stranger can have such a name lead to this machine.
 
     Example:
         >>> is_address("127.0.0.1"), is_address("::1"), is_address("example.com")
@@ -336,30 +366,30 @@ def is_address(name: str) -> bool:
     return True
 
 
-def names_of(host: str, own: str, public: Collection[str]) -> set[str]:
+def names_of(host: str, machine: str, public: Collection[str]) -> set[str]:
     """Return the names under which an app that listens to `host` may be reached.
 
     Args:
-        host: where it listens.
-        own: the name of this machine.
-        public: more names, such as that of a server before it.
+        host: the address at which the app listens.
+        machine: the name of this machine.
+        public: more names, such as that of a server in front of the app.
 
     Example:
         >>> sorted(names_of("127.0.0.1", "lab", ["digits.example.com"]))
         ['127.0.0.1', 'digits.example.com', 'lab', 'localhost']
     """
-    return {"localhost", host, own, *public}
+    return {"localhost", host, machine, *public}
 
 
 def with_own(headers: Any) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer, with HEADERS in place of such of its own."""
+    """Return the headers of an answer, in which HEADERS replace those of their names."""
     others = [
         (name, value)
         for name, value in headers
         if name.decode("latin-1").lower() not in HEADERS
     ]
-    own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-    return others + own
+    ours = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    return others + ours
 
 
 def counted(receive: Any, most: int) -> Any:
@@ -367,6 +397,7 @@ def counted(receive: Any, most: int) -> Any:
     left = most
 
     async def receive_counted() -> Any:
+        """Receive the next part of a body."""
         nonlocal left
         message = await receive()
         left -= len(message.get("body", b""))
@@ -378,7 +409,7 @@ def counted(receive: Any, most: int) -> Any:
 
 
 async def whole(receive: Any) -> bytes:
-    """Return the whole body of a request."""
+    """Return the whole body of a request. Problem where the visitor goes away."""
     parts = []
     more = True
     while more:
@@ -391,17 +422,25 @@ async def whole(receive: Any) -> bytes:
 
 
 def again(body: bytes, receive: Any) -> Any:
-    """Return what gives a body that was read, and then goes on as `receive`."""
+    """Return a `receive` that first gives a body once more, then goes on as `receive`.
+
+    `inner` needs the body, which was read to be checked.
+    """
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Any:
+        """Return the body as one message, and after it the messages that follow."""
         return messages.pop() if messages else await receive()
 
     return receive_again
 
 
 async def refuse(error: Exception, scope: Any, receive: Any, send: Any) -> None:
-    """Answer with the sentence of an error, as Gradio's page reads it."""
+    """Answer with the sentence of an error, in the form that Gradio's page reads.
+
+    The reason of a failure is for the log alone, and not for strangers.
+    """
+    # Late, as Gradio brings it, which may not be installed.
     from starlette.responses import JSONResponse
 
     is_refusal = isinstance(error, Problem)

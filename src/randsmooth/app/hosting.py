@@ -7,14 +7,17 @@ from typing import Any
 from randsmooth.app.guard import Guard, names_of
 from randsmooth.app.live_certificates import MEGABYTE, Served
 from randsmooth.app.uploads import emptying, folder_of_uploads
+from randsmooth.app.web_app import gradio, make_app, style_of_examples
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue
 from randsmooth.report import web
 
-# Threads of the server, for visitors that only wait or read.
+# The most threads of the server, for visitors who only wait or read.
 MOST_THREADS = 8
-# Sessions whose state is kept beside those that run or wait; the app itself keeps none.
+# The most sessions that Gradio keeps beside those that run or wait. The app itself keeps
+# nothing of a session.
 OTHER_SESSIONS = 32
+# The largest number of a port.
 MOST_PORT = 2**16 - 1
 
 
@@ -26,25 +29,25 @@ def serve(
     public_names: Collection[str] = (),
     wait: bool = True,
 ) -> Any:
-    """Start the app, and go on until it is interrupted.
+    """Start the app, and return it: at once, or when it is interrupted.
 
     Nothing is sent anywhere: no analytics, and pages load from this server alone. Files
-    are limited in size and deleted after minutes, and of visitors no more wait than
+    are limited in size and deleted after minutes. No more visitors wait than
     `served.limits` says.
 
     Args:
-        served: what to serve.
-        host: where to listen: this machine alone, by default; "0.0.0.0" for all who can
-            reach it.
-        port: where to listen; default: the first free one from 7860 on.
-        public_names: names under which visitors reach it, such as that of a server
-            before it, beside its address, the name of this machine and localhost. A
-            request that names another host is refused.
-        wait: whether to go on until it is interrupted, or to return the running app,
-            which `close()` ends.
+        served: the model to serve.
+        host: the address to listen at: by default for this machine alone; "0.0.0.0" for
+            all who can reach it.
+        port: the port to listen at; default: the first free one from 7860 on.
+        public_names: more names under which visitors reach the app, such as that of a
+            server in front of it. Its address, the name of this machine and localhost
+            are known. A request that names another host is refused.
+        wait: whether to return only when the app is interrupted. Otherwise it runs on,
+            and its `close()` ends it.
 
     Raises:
-        Problem: something else is to be served, one cannot listen there, or Gradio is
+        Problem: `served` is no `Served`, nothing can listen at the address, or Gradio is
             not installed.
 
     Example:
@@ -58,16 +61,14 @@ def serve(
             "name))"
         )
     check_address(host, port)
-    # Here, since Gradio takes seconds to load and may not be installed; it brings
-    # Starlette.
-    from randsmooth.app.web_app import gradio, make_app, style_of_examples
-
     gr = gradio()
+    # Late, as Gradio brings it, which may not be installed.
     from starlette.middleware import Middleware
 
     names = names_of(host, socket.gethostname(), public_names)
     uploads = folder_of_uploads()
     app = make_app(served)
+    # Gradio lists the files that it has taken: those that are deleted leave the list.
     forget = app.upload_file_set.difference_update
     server_options = {
         "middleware": [Middleware(Guard, uploads, served, names)],
@@ -100,11 +101,23 @@ def _launch(
     css: str,
     server_options: dict[str, Any],
 ) -> None:
-    """Start the server, whose options say what stands around the app."""
+    """Start the server.
+
+    Args:
+        app: the app of Gradio.
+        gr: the package gradio.
+        served: the model with the limits of the app.
+        host: the address to listen at.
+        port: the port to listen at, or None.
+        css: the style sheets of the page.
+        server_options: the arguments of the server: the guard around the app, and what
+            runs beside it.
+    """
     limits = served.limits
     app.launch(
         server_name=host,
         server_port=port,
+        # Return when the server runs.
         prevent_thread_lock=True,
         quiet=True,
         share=False,
@@ -148,7 +161,7 @@ def _theme(gr: Any) -> Any:
 def check_address(host: str, port: int | None) -> None:
     """Raise Problem where nothing can listen at `host` and `port`.
 
-    There is no such address, or another program is there.
+    Either there is no such address here, or another program listens at it.
 
     Example:
         >>> check_address("127.0.0.1", 99_999)
@@ -158,14 +171,16 @@ def check_address(host: str, port: int | None) -> None:
     if port is not None and not 0 < port <= MOST_PORT:
         raise BadValue(field="port", value=port, expected="must be from 1 to 65535")
     try:
-        # As the server does.
+        # As the server does it. Without a port, any free one will do: 0.
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         addresses = socket.getaddrinfo(host, port or 0, family, socket.SOCK_STREAM)
         *_, address = addresses[0]
+        # It listens for a moment, and raises where it cannot.
         socket.create_server(address, family=family).close()
     except (OSError, UnicodeError) as error:
-        place = shown(host if port is None else f"{host}:{port}")
+        where = shown(host if port is None else f"{host}:{port}")
+        # A UnicodeError, for a host that no name can be, has no such attribute.
         reason = getattr(error, "strerror", None) or error
         raise BadValue(
-            f"nothing can listen at {place} ({reason}): give another host or port"
+            f"nothing can listen at {where} ({reason}): give another host or port"
         ) from error

@@ -12,6 +12,7 @@ from randsmooth.certification import Certified, Watched
 from randsmooth.noise import Noise
 from randsmooth.notes import Note
 
+# The numbers of samples for which a page tells the radius.
 BUDGETS = (100, 1_000, 10_000, 100_000, 1_000_000)
 
 Pixels = NDArray[np.float32]
@@ -19,13 +20,13 @@ Pixels = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one search of a ball came to.
+    """The result of one search of a ball.
 
     Attributes:
-        eps: radius of the ball.
-        point: (C, H, W) float32, the point found, which may lie outside [0, 1].
-        distance: of the point from the image, in the norm of the noise.
-        predict: the answer of PREDICT there: a class, or ABSTAIN (-1).
+        eps: the radius of the ball.
+        point: the point found (C, H, W), float32, which may lie outside [0, 1].
+        distance: the distance of the point from the image, in the norm of the noise.
+        predict: the answer of PREDICT at the point: a class, or ABSTAIN (-1).
 
     Example:
         >>> Attempt(0.5, np.zeros((1, 8, 8), np.float32), 0.49, 7).predict
@@ -43,13 +44,15 @@ class Attempts:
     """The searches around one certified image.
 
     Attributes:
-        inside: of the certified ball, whose radius is rounded down as it is printed.
-        outside: the one with the smallest ball in which the answer changed; None: it
-            changed in none.
-        farthest: radius of the largest ball that was searched.
+        inside: the search of the certified ball, whose radius is rounded down as it is
+            printed.
+        outside: the search of the first larger ball in which the answer changed; None
+            where it changed in none.
+        farthest: the radius of the largest ball that was searched.
         gradient_free: whether the searches used answers alone.
-        n, alpha: samples of each PREDICT, and the probability that any class that they
-            gave is not the smoothed one.
+        n: the samples of each PREDICT.
+        alpha: the probability that PREDICT gave any class that is not the answer of the
+            smoothed classifier.
 
     Example:
         >>> inside = Attempt(0.5, np.zeros((1, 8, 8), np.float32), 0.49, 7)
@@ -70,10 +73,10 @@ class Neighbour:
     """An image near another.
 
     Attributes:
-        index: its position in its split.
-        label: its class.
-        distance: in the norm of the noise.
-        pixels: (C, H, W) float32 in [0, 1].
+        index: the position of the image in its split.
+        label: the class of the image.
+        distance: the distance of the two images, in the norm of the noise.
+        pixels: the pixels (C, H, W), float32 in [0, 1].
 
     Example:
         >>> Neighbour(3, 7, 1.5, np.zeros((1, 8, 8), np.float32)).distance
@@ -91,12 +94,13 @@ class Neighbours:
     """The images of a split around one image.
 
     Attributes:
-        dataset, split: where they are from; an empty split of data that have one alone.
-        compared: how many images were compared, evenly spread over the `total` of the
-            split.
-        other: the nearest of another class; None if there is none.
-        same: the nearest of its class that is not the same image; None if there is
-            none.
+        dataset: the data set of the images.
+        split: the split of the images; empty for data with one split alone.
+        compared: the number of images that were compared, evenly spread over the split.
+        total: the number of images in the split.
+        other: the nearest image of another class; None if there is none.
+        same: the nearest image of the same class that is not the image itself; None if
+            there is none.
 
     Example:
         >>> Neighbours("digits", "train", 10, 100, None, None).compared
@@ -116,10 +120,9 @@ class NoisyCopies:
     """Some of the noisy copies that were counted.
 
     Attributes:
-        pixels: (n, C, H, W), which noise takes out of [0, 1].
-        answers: (n,) the base classifier's classes.
-        denoised: (n, C, H, W) what a denoiser before the classifier makes of them; None
-            without one.
+        pixels: the copies (n, C, H, W), which noise takes out of [0, 1].
+        answers: the base classifier's classes (n,).
+        denoised: the copies (n, C, H, W) behind the denoiser; None without a denoiser.
 
     Example:
         >>> pixels, answers = np.zeros((3, 1, 8, 8), np.float32), np.array([7, 7, 9])
@@ -134,21 +137,21 @@ class NoisyCopies:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `explain` found about one image.
+    """The result of `explain`: one image with its certificate.
 
     Attributes:
-        name: what to call the image.
-        image: (C, H, W) float32 in [0, 1].
-        classes: their names.
+        name: the name of the image on the page.
+        image: the pixels (C, H, W), float32 in [0, 1].
+        classes: the names of the classes.
         label: the true class; None where it is not known.
         certified: the certificate, with its counts.
         copies: some of the noisy copies.
-        neighbours: distances to the images of a data set; None without one.
-        attempts: attacks on the certificate; None where there were none.
+        neighbours: the nearest images of a data set; None without one.
+        attempts: the attacks on the certificate; None where there were none.
         trained_noise: the noise that the model was trained with; None where it does not
             say.
-        left_out: notes that say what is missing, and why.
-        notes: what lies between a noisy copy and its label besides a network, such as a
+        left_out: notes that say which parts are missing, and why.
+        notes: the steps between a noisy copy and its label besides a network, such as a
             denoiser.
 
     Example:
@@ -173,7 +176,7 @@ class Explanation:
 
     @property
     def settings(self) -> CertificationSettings:
-        """Return how the image was certified."""
+        """Return the settings by which the image was certified."""
         return self.certified.settings
 
     @property
@@ -190,11 +193,12 @@ class Explanation:
 
     @cached_property
     def look(self) -> Watched:
-        """Return the answer, the radius and the votes that they follow from."""
+        """Return the answer and the radius, with the votes from which they follow."""
         certified = self.certified
         counts0 = certified.counts0[0]
         counts = certified.counts[0]
         votes = int(counts[counts0.argmax()])
+        # The rule is "fixed", which looks once, at the end.
         q = self.settings.stopping_rule().claim([votes]).q
         predict = int(certified.predict[0])
         radius = float(certified.radius[0])
@@ -214,18 +218,18 @@ class Explanation:
 def radius_by_samples(
     k: ArrayLike, n: int, budgets: ArrayLike, *, alpha: float, noise: Noise
 ) -> NDArray[np.float64]:
-    """Return the radius of shares k/n at other numbers of samples.
+    """Return the radii of shares k/n at other numbers of samples.
 
     Of b samples floor(b k / n) are taken to agree. This is what b samples would prove
-    if the share were the same, not what they will: the share of others varies by
-    chance. The bound is Clopper-Pearson's.
+    if the share stayed the same; the share of new samples varies by chance. The bound
+    is Clopper-Pearson's.
 
     Args:
-        k: how many of the samples agree.
-        n: samples.
+        k: the number of samples that agree, one or more numbers.
+        n: the number of samples.
         budgets: other numbers of samples, which broadcast with k.
-        alpha: level of the bound.
-        noise: of the samples.
+        alpha: the level of the bound.
+        noise: the noise of the samples.
 
     Example:
         >>> from randsmooth.noise import Gaussian
@@ -242,7 +246,7 @@ def radius_by_samples(
 
 
 def limit(k: int, n: int, noise: Noise) -> float:
-    """Return what the radius of a share k/n tends to as the samples go on.
+    """Return the limit of the radius of a share k/n with ever more samples.
 
     Under Gaussian noise it is sigma * Phi^-1(k / n).
 

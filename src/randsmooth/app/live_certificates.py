@@ -1,6 +1,6 @@
-"""What the app serves: one model, and certificates of strangers' images as they grow.
+"""The model that the app serves, and certificates of strangers' images as they grow.
 
-They are shown as HTML and as data.
+The app shows a certificate as HTML and as data.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ from randsmooth.models import BaseClassifier
 from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.report import web
 
-# Samples of an image: below this, hardly any radius is certified.
+# The fewest samples of an image: with fewer, hardly any radius is certified.
 FEWEST_SAMPLES = 200
+# The least time, in seconds, by which a rate is divided.
+LEAST_SECONDS = 1e-9
 # Bytes of a megabyte.
 MEGABYTE = 2**20
 
@@ -45,15 +47,15 @@ class Limits(FrozenRecord):
 
     Attributes:
         samples: the most samples n that one image may take.
-        seconds: that one certificate may take, with the reading of its image; it is
-            then shown as it is, which is as valid.
-        upload_mb: megabytes of a file.
-        pixels: of an image, as its file says.
-        queue: visitors who may wait; others are asked to come again.
-        at_once: certificates that are computed at the same time.
+        seconds: the most seconds that one certificate may take, with the reading of its
+            image. It is then shown as it is, which is as valid.
+        upload_mb: the most megabytes of a file.
+        pixels: the most pixels of an image, as its file states them.
+        queue: the most visitors who may wait; others are asked to come again.
+        at_once: the most certificates that are computed at the same time.
 
     Raises:
-        Problem: a limit that is not above 0.
+        Problem: a limit is not above 0.
 
     Example:
         >>> Limits(samples=10_000).queue
@@ -73,12 +75,12 @@ class Moment:
     """A certificate as it is shown while it grows.
 
     Attributes:
-        look: what the samples prove so far.
+        look: the counts and the certificate so far.
         history: (samples, radius) at every look so far.
-        settings: how it is certified, the seed among them.
+        settings: the settings by which it is certified, the seed among them.
         done: whether no more samples follow.
-        late: whether that is because the time was up.
-        rate: samples a second.
+        late: whether the time was up, so that no more follow.
+        rate: the samples a second.
 
     Example:
         >>> import numpy as np
@@ -107,11 +109,12 @@ class ServingOptions(TypedDict, total=False):
     """The settings of the certificates that an app shows, as keywords.
 
     Attributes:
-        sigma: standard deviation of Gaussian noise, or
-        noise: another one; default: the one that the model was trained with.
-        alpha: probability that a certificate is wrong.
-        backend: what runs the base classifier.
-        precision: arithmetic of the base classifier.
+        sigma: the standard deviation of Gaussian noise.
+        noise: another noise, in place of sigma. Without both, the noise is that of the
+            model's training.
+        alpha: the probability that a certificate is wrong.
+        backend: the backend that runs the base classifier.
+        precision: the arithmetic of the base classifier.
 
     Example:
         >>> options: ServingOptions = {"sigma": 0.25, "alpha": 0.01}
@@ -131,17 +134,17 @@ class Served:
     """A model whose certificates are shown to visitors.
 
     Every run draws a new seed: visitors choose images, and a certificate holds for
-    images that were chosen without sight of the noise. The rule is "anytime", so that
-    wherever a run stops what it shows is valid at level alpha.
+    images that were chosen without sight of the noise. The rule is "anytime", so that a
+    certificate is valid at level alpha wherever its run stops.
 
     Attributes:
         model: the base classifier.
-        name: what to call it.
-        spec: of the images that it takes.
-        settings: how to certify, without a seed; sigma is the first position of its
-            slider, which other noise has not.
-        limits: of a visitor.
-        device: where the model computes.
+        name: the name of the model on the page.
+        spec: the spec of the images that the model takes.
+        settings: the settings of the certificates, without a seed. Their sigma is where
+            the slider stands at first.
+        limits: the limits of the app.
+        device: the device on which the model computes.
         examples: images that a visitor may choose in place of a file.
 
     Example:
@@ -178,40 +181,43 @@ class Served:
         limits: Limits | None = None,
         **fields: Unpack[ServingOptions],
     ) -> Served:
-        """Return a model of any kind, or of a name, with the images that it takes.
+        """Return a model of any kind, or of a name, ready to be served.
 
         Args:
-            model: as for `certify`.
-            name: what to call it.
-            dataset: the data set that it is for; default: what it says.
+            model: the model, or its name, as for `certify`.
+            name: the name of the model on the page.
+            dataset: the data set that the model is for; default: the one it names.
             resize, crop: how pictures are brought to size, as for `data.load`; default:
                 as in the model's training.
-            denoiser: folder of a denoiser that every noisy image passes first.
+            denoiser: the folder of a denoiser that every noisy image passes first.
             device, num_classes: as for `certify`.
-            limits: of a visitor; default: `Limits()`.
+            limits: the limits of the app; default: `Limits()`.
             fields: settings as for `certify`: `sigma`, `noise`, `alpha`, `backend` and
                 `precision`.
 
         Raises:
-            Problem: nothing says what the images are, or which noise.
+            Problem: nothing says what the images are or which noise to take, or an
+                argument cannot be used.
         """
-        base = opened(model, {}, num_classes)
+        base = opened(model, model_args={}, num_classes=num_classes)
         if denoiser is not None:
-            before = models.load_denoiser(denoiser, sigma=fields.get("sigma"))
-            base = models.Denoised(before, base)
+            loaded = models.load_denoiser(denoiser, sigma=fields.get("sigma"))
+            base = models.Denoised(loaded, base)
         spec = images_taken(base, name, dataset, num_classes, resize=resize, crop=crop)
+        # Open-ended classes are only those that occur: the model may know more.
         if dataset and not spec.open_ended:
             base = models.for_classes(base, spec.classes)
 
         limits = limits or Limits()
         asked = {**fields, "rule": "anytime", "n": limits.samples}
-        settings = settings_from(CertificationSettings, None, asked)
+        settings = settings_from(CertificationSettings, settings=None, fields=asked)
         noise = settings.noise or trained_noise(models.provenance_of(base), name)
+        # Some noises know their radii by the shape alone.
         settings = settings.replace(noise=noise).of(spec.shape)
 
-        # The backend is chosen here, so that no visitor waits for another trial.
-        where = models.pick_device(device)
-        engine = SmoothedClassifier(base, settings, device=where).engine
+        # The backend is tried and chosen here, so that no visitor waits for it.
+        picked_device = models.pick_device(device)
+        engine = SmoothedClassifier(base, settings, device=picked_device).engine
         backend = engine.prepare(spec.shape)
         settings = settings.replace(
             backend=backend.name, precision=backend.precision, batch=engine.size
@@ -222,18 +228,18 @@ class Served:
             spec=spec,
             settings=settings,
             limits=limits,
-            device=where,
+            device=picked_device,
             examples=examples_of(spec.name),
         )
 
     @property
     def noise(self) -> Noise:
-        """Return the noise that it is certified under at first."""
+        """Return the noise of the settings: with a slider, where it stands at first."""
         return self.settings.known_noise()
 
     @property
     def fixed(self) -> bool:
-        """Return whether no other noise can be chosen.
+        """Return whether a visitor can choose no other noise.
 
         A denoiser is for one sigma, and only Gaussian noise has a slider.
         """
@@ -242,16 +248,16 @@ class Served:
 
     @property
     def usual(self) -> float:
-        """Return where the slider stands at first: sigma.
+        """Return the sigma at which the slider stands at first.
 
-        Under another noise, which has no slider, it is its scale.
+        For noise other than Gaussian, which has no slider, it is the scale of the noise.
         """
         return self.noise.scale
 
     def smoothed(self, sigma: float) -> SmoothedClassifier:
-        """Return the smoothed classifier at `sigma`, or under its one noise.
+        """Return the smoothed classifier at `sigma`, with a seed that nobody has seen.
 
-        It has a seed that nobody has seen.
+        Where no noise can be chosen, `sigma` does not matter.
         """
         settings = self.settings.replace(seed=fresh_seed())
         if not self.fixed:
@@ -264,7 +270,8 @@ class Served:
         It is scaled and cut to what the model takes before any noise is added.
 
         Raises:
-            Problem: the file is too large, or no image of a kind that is read.
+            Problem: the file or its image is too large, or it is no image that can be
+                read.
         """
         path = Path(path)
         megabytes = self.limits.upload_mb
@@ -272,9 +279,10 @@ class Served:
             raise TooLarge(
                 f"the file is larger than the {megabytes:g} MB that are read"
             )
+        # It raises for an image of too many pixels, before these are decoded.
         with opened_file(path) as stream:
             image_header(stream, "the file", most=self.limits.pixels)
-        # Strangers need not know where files are kept.
+        # Errors call it "the file": strangers need not know where files are kept.
         image, _ = data.read_picture(path, self.spec, called="the file")
         return image
 
@@ -283,15 +291,18 @@ class Served:
     ) -> Iterator[Moment]:
         """Yield the certificate of an image at every look.
 
-        It ends at n samples, or at the limit of time.
+        The looks end at n samples, or at the limit of time.
 
         Args:
-            x: (C, H, W) the image.
-            sigma, n: of the noise, and how many samples it may take.
-            began: when its time began, by `time.monotonic`; default: now.
+            x: the image (C, H, W).
+            sigma: the sigma of the noise; where no noise can be chosen, it must be
+                `usual`.
+            n: the most samples to take.
+            began: when the time of this visitor began, by `time.monotonic`; default:
+                now.
 
         Raises:
-            Problem: a sigma or n beyond the limits.
+            Problem: n is beyond the limits, or there is no choice of sigma.
         """
         if not FEWEST_SAMPLES <= n <= self.limits.samples:
             raise BadValue(
@@ -313,12 +324,14 @@ class Served:
         smoothed = self.smoothed(sigma)
         history: list[tuple[int, float]] = []
         looks = watch(smoothed, x, n=n)
+        # There is at least one look.
         look: Watched | None = next(looks)
         while look is not None:
             now = time.monotonic()
             history.append((look.samples, look.radius))
             is_late = now - began > self.limits.seconds
-            # Asked for before this look is shown, which says whether it is the last.
+            # The next look is computed before this one is shown, which says whether it
+            # is the last.
             following = None if is_late else next(looks, None)
             yield Moment(
                 look=look,
@@ -326,13 +339,13 @@ class Served:
                 settings=smoothed.settings.replace(n=n),
                 done=following is None,
                 late=is_late,
-                rate=look.samples / max(1e-9, now - start),
+                rate=look.samples / max(LEAST_SECONDS, now - start),
             )
             look = following
 
 
 def class_names(served: Served, number: int) -> list[str]:
-    """Return the names of so many classes."""
+    """Return the names of `number` classes: those of the spec if it has enough."""
     known = served.spec.classes
     if len(known) < number:
         return [str(k) for k in range(number)]
@@ -340,7 +353,7 @@ def class_names(served: Served, number: int) -> list[str]:
 
 
 def as_html(served: Served, x: Tensor, moment: Moment) -> str:
-    """Return the certificate of an image (C, H, W) as HTML."""
+    """Return the certificate of an image (C, H, W) at a moment as HTML."""
     look = moment.look
     classes = class_names(served, len(look.counts))
     samples = [n for n, _ in moment.history]
@@ -360,7 +373,7 @@ def as_html(served: Served, x: Tensor, moment: Moment) -> str:
 
 
 def as_data(served: Served, moment: Moment) -> dict[str, Any]:
-    """Return the certificate for a program: plain JSON."""
+    """Return the certificate at a moment as plain values, for JSON."""
     look = moment.look
     classes = class_names(served, len(look.counts))
     noise = moment.settings.known_noise()
@@ -374,11 +387,12 @@ def as_data(served: Served, moment: Moment) -> dict[str, Any]:
         "samples": look.samples,
         "counts": look.counts.tolist(),
         "classes": classes,
+        # A text, as programs in JavaScript would round so large a number.
         "seed": str(moment.settings.seed),
         "done": moment.done,
     }
 
 
 def refusal(message: str) -> str:
-    """Return what a visitor is told whose image cannot be certified, as HTML."""
+    """Return a message to a visitor in place of a certificate, as HTML."""
     return str(web.fragment(__package__, "refusal.html.j2", message=message))

@@ -11,9 +11,10 @@ from randsmooth.errors import WrongData
 from randsmooth.noise import Gaussian, Noise
 from randsmooth.progress import Progress, silent
 
-# At most so many images are compared with one; fewer where they are decoded one by one.
+# The most images that are compared with one; fewer where each must be decoded for it.
 MOST_COMPARED = 60_000
 MOST_STREAMED = 2_000
+# Images that are decoded together.
 IMAGES_AT_ONCE = 512
 
 
@@ -24,17 +25,17 @@ def nearest(
     noise: Noise | None = None,
     progress: Progress = silent,
 ) -> Neighbours:
-    """Return the nearest of `images` to `x` in class `y` and out of it.
+    """Return the nearest image to `x` of class `y`, and that of another class.
 
-    Images equal to `x` are passed over. Of more than 60,000 images (2,000 of those too
-    large to be held in memory) as many, evenly spread, are compared.
+    Images equal to `x` are passed over. At most 60,000 images are compared, evenly
+    spread over all; of images too large to be held in memory, at most 2,000.
 
     Args:
-        x: (C, H, W) in [0, 1].
+        x: the image (C, H, W) in [0, 1].
         y: the class.
-        images: those to compare with.
-        noise: distances are in its norm; None: in L2.
-        progress: shows how far it is.
+        images: the images to compare with.
+        noise: the noise in whose norm distances are; None: L2.
+        progress: shows the progress.
 
     Raises:
         Problem: the images have another shape, or no labels.
@@ -49,22 +50,27 @@ def nearest(
     _check(x, images)
     most = MOST_STREAMED if images.spec.streams else MOST_COMPARED
     compared = data.take(len(images), min(len(images), most))
+    # The norm of Gaussian noise is L2, whatever its sigma.
     distances = _distances(x, images, compared, noise or Gaussian(1.0), progress)
-    # Of the image itself.
+    # The image itself is not its neighbour.
     distances[distances == 0.0] = torch.inf
     labels = images.labels_at(compared)
 
     def nearest_among(chosen: Tensor) -> Neighbour | None:
-        """Return the nearest of those that are `chosen`, or None if there are none."""
+        """Return the nearest image among those at which `chosen` (N,) is true.
+
+        It is None where there is none at a finite distance.
+        """
         distances_of_chosen = torch.where(chosen, distances, torch.inf)
         if not bool(distances_of_chosen.isfinite().any()):
             return None
-        place = int(distances_of_chosen.argmin())
-        (pixels,), _ = images.batch(compared[place : place + 1])
+        # The number of the image among those compared.
+        nearest_one = int(distances_of_chosen.argmin())
+        (pixels,), _ = images.batch(compared[nearest_one : nearest_one + 1])
         return Neighbour(
-            index=int(compared[place]),
-            label=int(labels[place]),
-            distance=float(distances[place]),
+            index=int(compared[nearest_one]),
+            label=int(labels[nearest_one]),
+            distance=float(distances[nearest_one]),
             pixels=pixels.cpu().numpy(),
         )
 
@@ -98,7 +104,8 @@ def _check(x: Tensor, images: Images) -> None:
 def _distances(
     x: Tensor, images: Images, indices: Tensor, noise: Noise, progress: Progress
 ) -> Tensor:
-    """Return (N,) float64 the distances of the images at `indices` (N,) from `x`."""
+    """Return the distances (N,) of the images at `indices` (N,) from `x`, float64."""
+    # The ball knows the norm of the noise.
     ball = ball_under(noise)
     x = x.cpu().float()
     lengths: list[float] = []

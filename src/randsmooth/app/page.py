@@ -1,6 +1,6 @@
 """The page that explains the certificate of one image: an HTML file that works offline.
 
-Its words are those of `page.html.j2`; what is computed for them is here.
+Its words are in `page.html.j2`. This module computes the figures for them.
 """
 
 import math
@@ -38,12 +38,13 @@ from randsmooth.noise import Gaussian, printed_radius
 from randsmooth.progress import clock
 from randsmooth.report import web
 
-# The curve of radii goes from 100 samples to a million, by so many points.
+# The powers of ten between which the curve of radii goes, from 100 samples to a million,
+# and its number of points.
 FIRST_POWER = 2
 LAST_POWER = 6
 POINTS_OF_CURVE = 61
 
-# What all templates of this room use.
+# Name in the templates of this room -> the function.
 HELPERS: dict[str, Any] = {
     "amplified": amplified,
     "clock": clock,
@@ -64,13 +65,14 @@ HELPERS: dict[str, Any] = {
 
 
 class Surrounding(NamedTuple):
-    """An image that stands on the ruler.
+    """An image that is a mark on the ruler.
 
     Attributes:
-        distance: from the certified image.
-        pixels: (C, H, W)
-        words: what it is.
-        tone: its colour, a class of the style sheet.
+        distance: the distance from the certified image.
+        pixels: the pixels (C, H, W).
+        words: the words below the image.
+        tone: the colour of its frame, a class of the style sheet: "same" or "other", as
+            the class of the image is.
     """
 
     distance: float
@@ -83,8 +85,8 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     """Return the page as HTML with everything inlined.
 
     Args:
-        explained: what `explain` found.
-        command: what was typed to make the page, to be shown on it.
+        explained: the result of `explain`.
+        command: the command that made the page, which the page shows.
 
     Example:
         >>> import randsmooth as rs
@@ -98,6 +100,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     engine = explained.certified.engine
     backend = engine.backend
 
+    # (samples, radius) at each of BUDGETS.
     growth = list(zip(BUDGETS, _growth(explained, BUDGETS), strict=True))
     votes = int(look.counts[look.picked])
     radius_at_the_end = limit(votes, look.samples, explained.noise)
@@ -105,8 +108,9 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
     if radius_at_the_end > 0.0:
         chart = _growth_chart(explained, radius_at_the_end)
 
+    # At most three images: an attack and two neighbours.
     around = _around(explained)
-    distances = [shown.distance for shown in around]
+    distances = [surrounding.distance for surrounding in around]
     letters = list(zip("ABC", distances, strict=False))
     seconds_of_sample = float(explained.certified.seconds[0]) / (
         look.samples + settings.n0
@@ -135,7 +139,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
 
 
 def filled(template: str, **content: Any) -> str:
-    """Return a page of this room, with what all of its templates use."""
+    """Return a page of this room: a template filled with content and HELPERS."""
     styles = [web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")]
     return web.page(
         __package__, template, scripts=[], styles=styles, **HELPERS, **content
@@ -161,14 +165,19 @@ def write_explanation(
 
 
 def _around(explained: Explanation) -> list[Surrounding]:
-    """Return what stands on the ruler, the nearest first."""
+    """Return the images that are marks on the ruler, the nearest first."""
     around = []
     attempts = explained.attempts
     if attempts is not None and attempts.outside is not None:
         attack = attempts.outside
         answer = class_name(explained.classes, attack.predict)
         around.append(
-            Surrounding(attack.distance, attack.point, f"an attack: {answer}", "other")
+            Surrounding(
+                attack.distance,
+                attack.point,
+                words=f"an attack: {answer}",
+                tone="other",
+            )
         )
     neighbours = explained.neighbours
     if neighbours is not None:
@@ -181,14 +190,17 @@ def _around(explained: Explanation) -> list[Surrounding]:
             label = class_name(explained.classes, neighbour.label)
             around.append(
                 Surrounding(
-                    neighbour.distance, neighbour.pixels, f"{words} {label}", tone
+                    neighbour.distance,
+                    neighbour.pixels,
+                    words=f"{words} {label}",
+                    tone=tone,
                 )
             )
-    return sorted(around, key=lambda shown: shown.distance)
+    return sorted(around, key=lambda surrounding: surrounding.distance)
 
 
 def _growth(explained: Explanation, budgets: Sequence[int]) -> list[float]:
-    """Return the radius that the share of this run would have at so many samples."""
+    """Return the radii that the share of this run would prove at `budgets` of samples."""
     look = explained.look
     radii = radius_by_samples(
         int(look.counts[look.picked]),
@@ -201,8 +213,14 @@ def _growth(explained: Explanation, budgets: Sequence[int]) -> list[float]:
 
 
 def _growth_chart(explained: Explanation, end: float) -> dict[str, Any]:
-    """Return the radius against the number of samples, and what it tends to."""
+    """Return the chart of the radius against the number of samples.
+
+    Args:
+        explained: the result of `explain`.
+        end: the limit of the radius, which the dashed line shows if it is finite.
+    """
     powers = LAST_POWER - FIRST_POWER
+    # Evenly spread on the logarithmic axis; BUDGETS are among them.
     budgets = [
         round(10 ** (FIRST_POWER + powers * i / (POINTS_OF_CURVE - 1)))
         for i in range(POINTS_OF_CURVE)

@@ -1,4 +1,4 @@
-"""The files that visitors send: in a folder that is emptied by a clock."""
+"""The folder of the files that visitors send, from which old files are deleted."""
 
 import asyncio
 import atexit
@@ -12,20 +12,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+# Seconds after which a file is deleted.
 SECONDS_KEPT = 600.0
-# Between two looks at how old the files are.
+# Seconds between two looks at the age of the files.
 SECONDS_BETWEEN_LOOKS = 60.0
-# The environment variable that says where Gradio keeps files.
+# The environment variable that names the folder in which Gradio keeps files.
 PLACE = "GRADIO_TEMP_DIR"
 
 
 @cache
 def folder_of_uploads() -> Path:
-    """Return the folder in which Gradio keeps its files from now on.
+    """Make the folder in which Gradio keeps its files from now on, and return it.
 
-    It is a new one of this process, removed when it ends. Gradio looks up its place at
-    every call, so that all apps of a process have one.
+    It belongs to this process, and is removed when the process ends. Gradio reads the
+    environment variable at every call, so that all apps of a process share one folder.
     """
+    # A user may have named a folder: it is made in there.
     above = os.environ.get(PLACE)
     if above:
         Path(above).mkdir(parents=True, exist_ok=True)
@@ -36,39 +38,42 @@ def folder_of_uploads() -> Path:
 
 
 def emptying(folder: Path, forget: Callable[[set[str]], Any]) -> Callable[[Any], Any]:
-    """Return what a server enters while it runs.
+    """Return the lifespan of a server: a context that it enters while it runs.
 
-    It deletes old files, and at the end all in the `folder`.
+    Meanwhile old files are deleted, and at the end all files.
 
     Args:
-        folder: of the files.
-        forget: what is told which files are no longer there.
+        folder: the folder of the files.
+        forget: a function that is called with the paths of the deleted files.
     """
 
     async def look() -> None:
+        """Delete old files, again and again."""
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            # In a thread, so that visitors need not wait for the disk.
             forget(await asyncio.to_thread(delete_old, folder, SECONDS_KEPT))
 
     @asynccontextmanager
     async def running(app: Any) -> AsyncIterator[None]:
+        """Look after the files while the server runs."""
         looking = asyncio.create_task(look())
         try:
             yield
         finally:
             looking.cancel()
-            forget(delete_old(folder, 0.0))
+            forget(delete_old(folder, seconds=0.0))
 
     return running
 
 
 def delete_old(folder: Path, seconds: float) -> set[str]:
-    """Delete what nobody has written to for so many seconds.
+    """Delete files and folders that nobody has changed for so many seconds.
 
-    What cannot be deleted stays.
+    One that cannot be deleted stays.
 
     Returns:
-        The files that are gone.
+        The paths of the deleted files.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -80,21 +85,21 @@ def delete_old(folder: Path, seconds: float) -> set[str]:
         ...     len(too_new), len(gone), made.parent.exists()
         (0, 1, False)
     """
-    gone: set[str] = set()
-    oldest = time.time() - seconds
-    # From the innermost folders on, so that emptied ones can go.
-    for place, folders, files in os.walk(folder, topdown=False):
+    deleted: set[str] = set()
+    latest_change = time.time() - seconds
+    # From the innermost folders on, so that emptied ones can be deleted.
+    for above, folders, files in os.walk(folder, topdown=False):
         for name in files:
-            file = Path(place, name)
-            # It went meanwhile, or is not ours.
+            file = Path(above, name)
+            # Suppressed: it is gone meanwhile, or may not be deleted.
             with suppress(OSError):
-                if file.lstat().st_ctime <= oldest:
+                if file.lstat().st_ctime <= latest_change:
                     file.unlink()
-                    gone.add(str(file))
+                    deleted.add(str(file))
         for name in folders:
-            inner = Path(place, name)
-            # It is not empty.
+            inner = Path(above, name)
+            # Suppressed: it is not empty.
             with suppress(OSError):
-                if inner.lstat().st_ctime <= oldest:
+                if inner.lstat().st_ctime <= latest_change:
                     inner.rmdir()
-    return gone
+    return deleted

@@ -24,13 +24,15 @@ from randsmooth.extras import needs
 from randsmooth.noise import Gaussian
 from randsmooth.report import web
 
-# Where the slider of samples stands at first.
+# The number of samples at which the slider stands at first.
 USUAL_SAMPLES = 10_000
-# Characters of the name of a model.
+# The most characters of the name of a model.
 LONGEST_NAME = 60
-# Pixels.
+# The least width of the button of an example, in pixels.
 BUTTON_WIDTH = 80
+# Stands in place of the first certificate.
 INVITATION = "Choose an image, and its certificate grows here, sample by sample."
+# Stands above the examples.
 OR_EXAMPLE = "Or choose an example:"
 
 
@@ -39,13 +41,21 @@ def check_gradio() -> None:
 
     It is not imported, which takes seconds.
     """
+    # `needs` makes a MissingPackage of the error, which importing would raise.
     with needs("the web app"):
         if find_spec("gradio") is None:
             raise ModuleNotFoundError(name="gradio")
 
 
 def gradio() -> Any:
-    """Return the package. `randsmooth.extras` has told it to send nothing home."""
+    """Return the package gradio.
+
+    It sends nothing home: `randsmooth.extras` sets the variable that it reads when it
+    is imported.
+
+    Raises:
+        MissingPackage: Gradio is not installed.
+    """
     with needs("the web app"):
         import gradio
 
@@ -53,7 +63,11 @@ def gradio() -> Any:
 
 
 def make_app(served: Served) -> Any:
-    """Return the app, which `serve` starts with its limits and headers."""
+    """Return the app, which `serve` starts behind a guard.
+
+    On the left are the image, two sliders and two buttons, on the right the certificate
+    as HTML and as data.
+    """
     gr = gradio()
     limits = served.limits
     name = shortened(printable(served.name), LONGEST_NAME)
@@ -113,13 +127,14 @@ def make_app(served: Served) -> Any:
                 queue=False,
                 show_progress="hidden",
             )
-        stop.click(None, None, None, cancels=[events], queue=False)
+        # It calls no function: it cancels the run that goes on.
+        stop.click(fn=None, inputs=None, outputs=None, cancels=[events], queue=False)
     app.queue(max_size=limits.queue, default_concurrency_limit=limits.at_once)
     return app
 
 
 def _example_buttons(gr: Any, served: Served) -> list[Any]:
-    """Return a button for each example, whose picture `style_of_examples` shows."""
+    """Return a button for each example; `style_of_examples` gives it its picture."""
     if not served.examples:
         return []
     gr.HTML(f"<p id='examples'>{OR_EXAMPLE}</p>", elem_classes="certificate")
@@ -141,12 +156,15 @@ def style_of_examples(served: Served) -> str:
 
 
 def _saved(example: Example) -> str:
-    """Return the path of an example, as a visitor's file has one."""
+    """Save an example in the folder of visitors' files, and return its path.
+
+    The guard and the app then take it for a file of the visitor.
+    """
     return str(example.saved_in(folder_of_uploads()))
 
 
 def _sigma_slider(gr: Any, served: Served) -> Any:
-    """Return the slider of sigma, which other noise hides."""
+    """Return the slider of sigma, which is hidden for noise other than Gaussian."""
     lowest, highest = sigmas(served)
     hint = f"The model is for {served.usual:g}."
     if served.fixed:
@@ -164,18 +182,25 @@ def _sigma_slider(gr: Any, served: Served) -> Any:
 
 
 def _certifier(served: Served) -> Any:
-    """Return what answers a visitor: a certificate at every look, or why not."""
+    """Return the function of the app, which answers a visitor."""
 
     def certify(
         path: str | None, sigma: float, n: float
     ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the certificate at every look, or why there is none: HTML and data.
+
+        Args:
+            path: the path of the visitor's file; None before one was sent.
+            sigma: the position of the slider of sigma.
+            n: the position of the slider of samples.
+        """
         if path is None:
             yield refusal("Drop an image first."), {}
             return
         if not Path(path).is_file():
             yield refusal("Your file is no longer kept: drop it again."), {}
             return
-        # Reading an image takes time, too.
+        # The time limit holds for the reading of the image, too.
         began = time.monotonic()
         try:
             x = served.read(path)

@@ -1,4 +1,4 @@
-"""What pages say of a noise, of lengths in its norm, and of shares."""
+"""The words of pages for a noise, for lengths in its norm, and for shares."""
 
 import math
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from randsmooth.noise import (
 
 # Steps from black to white in an image file.
 LEVELS = 255
-# Characters of the name of a class in a sentence.
+# The most characters of the name of a class in a sentence.
 LONGEST_NAME = 40
-# Decimal places of a share: as many as tell it from 1, but from 4 to 9.
+# The fewest and the most decimals of a share, which has as many as tell it from 1.
 FEWEST_PLACES = 4
 MOST_PLACES = 9
 # Less than any difference that matters, more than what floats are rounded by.
@@ -27,13 +27,13 @@ ROUNDING = 1e-9
 
 
 def class_name(classes: Sequence[str], k: int) -> str:
-    """Return the name of class `k`, fit for a sentence."""
+    """Return the name of class `k` for a sentence; its number if it has no name."""
     name = classes[k] if 0 <= k < len(classes) else str(k)
     return shortened(printable(name), LONGEST_NAME)
 
 
 def noise_words(noise: Noise) -> str:
-    """Return the noise in words.
+    """Return a short name of the noise, such as its sigma.
 
     Example:
         >>> noise_words(Gaussian(0.5))
@@ -47,13 +47,13 @@ def noise_words(noise: Noise) -> str:
 
 
 def norm_words(noise: Noise) -> str:
-    """Return the norm of radii, to be said before a length or a radius."""
+    """Return the norm of radii, as it stands before a length or a radius: L2."""
     norm = NORMS[noise.norm]
     return "weighted L2" if norm.own_units else norm.label
 
 
 def length_unit(noise: Noise) -> str:
-    """Return the unit of a length, to be said after it.
+    """Return the unit of a length, as it stands after the length.
 
     It is empty unless each coordinate has a unit of its own.
 
@@ -69,7 +69,7 @@ def length_unit(noise: Noise) -> str:
 
 
 def within(noise: Noise, radius: float) -> str:
-    """Return, for a sentence, which changes are no larger than a radius.
+    """Return which changes a radius covers, as it goes on after "no change of it".
 
     Example:
         >>> from randsmooth.noise import Ablation, Uniform
@@ -102,19 +102,23 @@ def distance_inside(noise: Noise, distance: float, radius: float) -> str:
 
 
 def _unweighted(noise: Noise) -> str:
-    """Return the norm of radii, to be said where the units are said beside it."""
+    """Return the norm of radii, as it stands in a sentence that also names the units."""
     return norm_words(noise).removeprefix("weighted ")
 
 
 def examples(noise: Noise, radius: float, d: int) -> str:
-    """Return changes that are smaller than the radius as it is printed.
+    """Return in words some changes of an image that are smaller than the radius.
 
-    They are of an image of `d` values in 255 steps from black to white. There are none,
-    and "" is returned, if the place matters.
+    It is empty in Linf, and where each value has a unit of its own.
 
     In L2 a change of all d values by c has the norm c sqrt(d), one of a single value by
     c the norm c, and one of k values from black to white sqrt(k). In L1 these are c d,
     c and k.
+
+    Args:
+        noise: the noise of the certificate.
+        radius: the certified radius; it counts as it is printed, rounded down.
+        d: the number of values of the image, each in 255 steps from black to white.
 
     Example:
         >>> from randsmooth.noise import Ablation, Gaussian, Uniform
@@ -131,12 +135,13 @@ def examples(noise: Noise, radius: float, d: int) -> str:
     if norm.own_units or norm.power == math.inf:
         return ""
     radius = float(printed_radius(radius))
-    # The largest k with k^(1/p) < radius.
+    # How many values may go from black to white: the largest k with k^(1/p) < radius.
     whole_values = min(d, math.ceil(radius**norm.power) - 1)
     few = _change_of_few(whole_values, radius)
 
-    # Rounded down to a tenth of a level.
+    # By how much every value may change, rounded down to a tenth of a level.
     tenths = math.floor(LEVELS * float(linf_radius(radius, d)) * 10 - ROUNDING)
+    # In L1, a change of every value would be too small to tell.
     if norm.power == 1 or tenths < 1:
         return few
     if whole_values == d:
@@ -145,7 +150,10 @@ def examples(noise: Noise, radius: float, d: int) -> str:
 
 
 def _change_of_few(whole_values: int, radius: float) -> str:
-    """Return a change of so many values from black to white, or of less than one."""
+    """Return in words a change of so many values from black to white.
+
+    If there is none, return how far a single value may change.
+    """
     if whole_values > 1:
         return f"{whole_values} values from black to white"
     if whole_values == 1:
@@ -169,7 +177,7 @@ def unit_of_features(noise: Noise) -> str:
 
 
 def examples_of_features(noise: Noise, radius: float, d: int) -> str:
-    """Return changes of `d` features that are smaller than `radius`.
+    """Return in words some changes of `d` features that are smaller than `radius`.
 
     Example:
         >>> import numpy as np
@@ -181,26 +189,29 @@ def examples_of_features(noise: Noise, radius: float, d: int) -> str:
     norm = NORMS[noise.norm]
     if norm.whole:
         return f"{radius:.0f} features, to any values"
-    one = printed_radius(radius)
+    # By how much one feature alone may change, and by how much each of all may.
+    alone = printed_radius(radius)
     if norm.power == math.inf:
-        return f"each of the {d} features by {one}"
-    each = printed_radius(norm.of_each(radius, d))
+        return f"each of the {d} features by {alone}"
+    together = printed_radius(norm.of_each(radius, d))
     if not norm.own_units:
-        return f"one feature by {one}, or each of the {d} by {each}"
+        return f"one feature by {alone}, or each of the {d} by {together}"
+    # The unit of a feature is its standard deviation, or that of its noise.
     if isinstance(noise, PerFeature):
         return (
-            f"one feature by {one} of its standard deviation, or each of the {d} by "
-            f"{each} of its own"
+            f"one feature by {alone} of its standard deviation, or each of the {d} by "
+            f"{together} of its own"
         )
     return (
-        f"one feature by {one} of that of the noise, or each of the {d} by {each} of it"
+        f"one feature by {alone} of that of the noise, or each of the {d} by "
+        f"{together} of it"
     )
 
 
 def share_rounded_down(share: float) -> str:
-    """Return a lower bound on a probability, not above it.
+    """Return a lower bound on a probability as digits, rounded down.
 
-    It has as many digits as tell it from 1.
+    It has as many decimals as tell it from 1, from 4 to 9.
 
     Example:
         >>> share_rounded_down(0.97316), share_rounded_down(0.9999309)
@@ -208,20 +219,21 @@ def share_rounded_down(share: float) -> str:
     """
     places = FEWEST_PLACES
     if share > 0.999:
-        # One more than the nines after the point.
+        # One decimal more than there are nines after the point.
         distance = max(ROUNDING, 1.0 - share)
         places = min(MOST_PLACES, 1 - math.floor(math.log10(distance)))
     return str(round_down(share, places))
 
 
 def percent(estimate: Estimate | float) -> str:
-    """Return a share in whole percent, of which only all is 100% and only none is 0%.
+    """Return a share in whole percent: 100% only for all, and 0% only for none.
 
     Example:
         >>> percent(0.974), percent(0.9996), percent(0.001), percent(1.0)
         ('97%', '>99%', '<1%', '100%')
     """
     share = estimate.value if isinstance(estimate, Estimate) else estimate
+    # These would be rounded to 0% and to 100%.
     if 0.0 < share < 0.005:
         return "<1%"
     if 0.995 <= share < 1.0:

@@ -141,12 +141,13 @@ def load(
     files = _of_each(fetched, places)
     tables = _of_each(certificates.read, files)
     if sigma is not None:
-        _check_sigma_has_a_table(tables, sigma)
+        _check_sigma_is_needed(tables, sigma)
     some_lack_sigma = not all(map(_records_sigma, tables))
     table_of = dict(zip(files, _named_apart(tables, files), strict=True))
 
     # A function of the file, so that `_of_each` can name the file in an error.
     def judged(file: Path) -> Certificates:
+        """Return the table in a file, complete, at the budget and in the norm."""
         table = table_of[file]
         sigma_of_log = sigma
         if some_lack_sigma and _records_sigma(table):
@@ -175,16 +176,17 @@ def check_asked(sigma: float | None, n: int | None, alpha: float | None) -> None
         check_budget(n0=0, n=n, alpha=alpha)
 
 
-def _check_sigma_has_a_table(tables: Sequence[Certificates], sigma: float) -> None:
-    """Raise Problem where no table can be one of this sigma.
+def _check_sigma_is_needed(tables: Sequence[Certificates], sigma: float) -> None:
+    """Raise Problem where a sigma is given that no table takes.
 
-    A table can be where it records this sigma, and a log where it records none.
+    A log takes it if it records none. A table that records this very sigma does not
+    contradict it.
     """
-    can_be = any(
+    is_taken = any(
         table.header.sigma == sigma or (table.is_log and table.header.sigma is None)
         for table in tables
     )
-    if not can_be:
+    if not is_taken:
         raise BadValue(
             f"{tables[0].name} was certified at {tables[0].header.noise_title}",
             field="sigma",

@@ -67,6 +67,7 @@ def make_command(verb: Verb) -> click.Command:
         save_config: str | None = None,
         **given: Any,
     ) -> None:
+        """Run the verb on the settings of the command line and of its file."""
         values = _stated(given)
         with (
             worded_for(settings),

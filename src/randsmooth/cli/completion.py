@@ -14,30 +14,35 @@ from randsmooth.registry import Registry
 
 
 def _architectures() -> Registry[Any]:
+    """Return the registry of architectures."""
     from randsmooth.models import ARCHITECTURES
 
     return ARCHITECTURES
 
 
 def _backends() -> Registry[Any]:
+    """Return the registry of backends."""
     from randsmooth.certification.backends import BACKENDS
 
     return BACKENDS
 
 
 def _datasets() -> Registry[Any]:
+    """Return the registry of named data sets."""
     from randsmooth.data import DATASETS
 
     return DATASETS
 
 
 def _methods() -> Registry[Any]:
+    """Return the registry of training methods."""
     from randsmooth.methods import METHODS
 
     return METHODS
 
 
 def _rules() -> Registry[Any]:
+    """Return the registry of rules."""
     from randsmooth.rules import RULES
 
     return RULES
@@ -74,6 +79,7 @@ def offer_for(setting: str, field: FieldInfo) -> Offer:
     def offer(
         context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
+        """Return the names that begin like the incomplete word, or else files."""
         known = choices_of(field) or names_for(setting)
         begun = [name for name in known if name.startswith(incomplete)]
         if begun:

@@ -36,7 +36,7 @@ class Planned(Answered, WhatToCertify):
 
 
 def plan_lines(plan: launch.Plan) -> Iterator[str]:
-    """Return the plan of a certification for a person to read."""
+    """Yield the lines of the plan of a certification for a person to read."""
     about = plan.about
     yield (
         f"{about['dataset']} {about['split']}, {about['selection']}, "
@@ -75,7 +75,7 @@ def memory_of(about: dict[str, Any]) -> str:
 
 
 def rule_lines(plan: launch.Plan) -> Iterator[str]:
-    """Return a table of the cost of this rule and others, the dearest first."""
+    """Yield the lines of a table of the cost of each rule, the dearest first."""
     asked = plan.about["rule"]
     # Where the rule fixed is not among them, the rule asked for is the 100%.
     fixed = plan.rules.get("fixed", plan.rules[asked])["samples"].middle

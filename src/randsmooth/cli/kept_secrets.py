@@ -40,7 +40,7 @@ def _kept(keeper: str, secret: str) -> BadValue:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Return all texts in nested values."""
+    """Yield all texts in nested values."""
     if isinstance(value, Mapping):
         for part in value.values():
             yield from _texts(part)

@@ -30,8 +30,8 @@ class OneClassifier(Smoothed, Identified):
             what the model says)
     """
 
-    n: int = certification_option("n", 10_000)
-    n0: int = certification_option("n0", 100)
+    n: int = certification_option("n", default=10_000)
+    n0: int = certification_option("n0", default=100)
     precision: str | None = certification_option("precision", stands_for="32")
     seed: int | None = certification_option(
         "seed", stands_for="a new one, which is printed so that you can repeat it"

@@ -228,5 +228,5 @@ class NoisyInputs(Noisy):
 class Smoothed(Noisy):
     """The noise, alpha and backend, for a verb that takes a few settings of `certify`."""
 
-    alpha: float = certification_option("alpha", 0.001)
+    alpha: float = certification_option("alpha", default=0.001)
     backend: str | None = certification_option("backend")

@@ -80,10 +80,10 @@ def explained(error: OSError | RuntimeError) -> str:
     if not isinstance(error, OSError) or error.errno is None:
         # Another library raised it, in its own words.
         return f"{type(error).__name__}: {error}"
-    place = error.filename if isinstance(error.filename, str) else "a file"
+    name = error.filename if isinstance(error.filename, str) else "a file"
     # An exception has the attribute only once a note was added to it.
     notes = getattr(error, "__notes__", ["try again"])
-    return f"{place}: {error.strerror}; mend that, then {notes[0]}"
+    return f"{name}: {error.strerror}; mend that, then {notes[0]}"
 
 
 @contextmanager

@@ -49,6 +49,7 @@ def spelling(settings: type[Settings]) -> Spell:
     """
 
     def spell(setting: Setting) -> str:
+        """Return a setting as an option, or as Python spells it."""
         # `of` is the setting that holds this one: model_arg holds layout.
         holder = setting.of or setting.name
         if holder not in settings.model_fields:
@@ -81,6 +82,7 @@ def spelling_in_notes(settings: type[Settings]) -> Spell:
     spell = spelling(settings)
 
     def spell_in_note(setting: Setting) -> str:
+        """Return a setting as an option."""
         if setting.name in settings.model_fields:
             return spell(setting)
         return _with_value(option_named(setting.name), setting.value)

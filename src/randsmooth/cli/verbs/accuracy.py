@@ -40,9 +40,9 @@ class Accuracy(Answered, Shared, Smoothed, ModelAndImages):
     sigma: SigmaNamed = NoisyInputs.model_fields["sigma"]  # type: ignore[assignment]
     radius: float
     within: float = 0.01
-    n: int = certification_option("n", 100_000)
-    sound: bool = certification_option("sound", False)
-    precision: AskedPrecision = certification_option("precision", "32")
+    n: int = certification_option("n", default=100_000)
+    sound: bool = certification_option("sound", default=False)
+    precision: AskedPrecision = certification_option("precision", default="32")
     batch: int | None = certification_option("batch")
     seed: int | None = certification_option("seed", stands_for="0")
     out: Place | None = None

@@ -70,8 +70,8 @@ class Assess(Answered, Identified):
     split: str = "test"
     take: int = 100
     n: int | None = None
-    alpha: float = certification_option("alpha", 0.001)
-    seed: int = certification_option("seed", 0)
+    alpha: float = certification_option("alpha", default=0.001)
+    seed: int = certification_option("seed", default=0)
     out: Path | None = None
     overwrite: bool = False
 
@@ -122,6 +122,7 @@ def run(settings: Assess) -> None:
 
     # `app.assess` calls it once the certificates are there, before the attack.
     def keep(table: certificates.Certificates) -> None:
+        """Write the certificates, and print what is suspicious in them."""
         # Remove the files of an assessment that this one replaces.
         for file in files:
             file.unlink(missing_ok=True)

@@ -61,7 +61,7 @@ class Attack(Columns, OnDevice):
     alpha: float = 0.001
     take: int | None = None
     identity: str | None = None
-    seed: int = certification_option("seed", 0)
+    seed: int = certification_option("seed", default=0)
     format: Literal["text", "csv", "json"] = "text"
 
 
@@ -146,6 +146,7 @@ def summary(attacks: Attacks, table: Certificates) -> list[str]:
     changed = int(attacks.changed.sum())
     abstained = int(attacks.abstained.sum())
     method = "without gradients " if attacks.gradient_free else ""
+    # Each image has an equal part of alpha (Bonferroni), so that all hold together.
     return [
         f"certified images attacked {method}within {attacks.scale:g} x their "
         f"{NORMS[attacks.norm].radius}: {total}; held {total - changed - abstained}, "

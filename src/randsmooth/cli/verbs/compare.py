@@ -221,12 +221,13 @@ def pictures_of(tables: Sequence[Certificates]) -> report.Pictures:
     _check_labels(tables, images.labels.numpy())
 
     def pixels(idx: Sequence[int]) -> list[Any]:
+        """Return the images at positions, each (H, W, C) in bytes."""
         # Late, as most comparisons need no torch.
         import torch
 
         x, _ = images.batch(torch.tensor(list(idx)))  # (B, C, H, W) in [0, 1]
         in_bytes = (x * 255.0).round().to(torch.uint8)
-        return list(in_bytes.permute(0, 2, 3, 1).cpu().numpy())  # B of (H, W, C)
+        return list(in_bytes.permute(0, 2, 3, 1).cpu().numpy())
 
     return pixels
 

@@ -29,9 +29,9 @@ def run(settings: List) -> None:
 def _description(spec: data.DatasetSpec) -> str:
     """Return a line on a data set: here, on the hub or away, and what it holds."""
     if data.is_at_hand(spec.name):
-        place = "here"
+        where = "here"
     elif spec.hub:
-        place = "hub"
+        where = "hub"
     else:
-        place = "away"
-    return f"{place:4}  {spec.description}"
+        where = "away"
+    return f"{where:4}  {spec.description}"

@@ -57,8 +57,9 @@ def run(settings: Doctor) -> None:
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:
-    """Return the report, with what is broken at the end."""
+    """Yield the lines of the report, with what is broken at the end."""
     for name, facts in report.items():
+        # A look returns one text, or a text for each of several things.
         if isinstance(facts, dict):
             yield ""
             yield f"{name}:"
@@ -102,6 +103,7 @@ def examine() -> dict[str, Any]:
 
     # A function in here, as each backend is a look of its own in the same examination.
     def look_at_backends() -> Facts:
+        """Return backend -> the findings on it; none without torch."""
         known = backends.BACKENDS if installed("torch") else ()
         return {
             name: examination.look(f"backend {name}", partial(_backend, name))
@@ -218,11 +220,12 @@ def _data_sets() -> Facts:
 def _place_of(name: str, spec: DatasetSpec) -> str:
     """Return where a data set is, or how it comes here."""
     if is_at_hand(name):
+        # A data set without a folder is made by an installed package, as digits is.
         folder = folder_of(name)
         return tidy(folder) if folder.is_dir() else "comes with a package"
-    place = "not here: set RANDSMOOTH_DATA to a folder that holds it"
+    where = "not here: set RANDSMOOTH_DATA to a folder that holds it"
     if spec.hub:
-        place += ", or it is fetched from the hub"
+        where += ", or it is fetched from the hub"
         if not installed("datasets"):
-            place += " once the extra hub is installed"
-    return place
+            where += " once the extra hub is installed"
+    return where

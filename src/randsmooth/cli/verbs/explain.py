@@ -189,24 +189,27 @@ def _answer(explained: app.Explanation, files: list[Path], settings: Explain) ->
 
     written = [str(file) for file in files]
     abstention = app.why_abstained(explained)
-    by_bounds = () if abstention is None else abstention.certifying
+    # Other confidence bounds that certify the picked class where this one abstains.
+    by_other_bounds = () if abstention is None else abstention.certifying
     content = {
         "image": explained.name,
         "label": label,
         "true_label": true_label,
         "radius": explained.radius,
-        "by_other_bounds": {each.bound: each.radius for each in by_bounds},
+        "radius_by_other_bounds": {
+            by_bound.bound: by_bound.radius for by_bound in by_other_bounds
+        },
         "seed": seed,
         "written": written,
     }
     line = f"{explained.name}  {_verdict(explained, label, true_label)}"
     settings.answer([line, *written], lambda: content)
-    for each in by_bounds:
+    for by_bound in by_other_bounds:
         class_name = names[explained.look.picked]
-        radius = printed_radius(each.radius)
+        radius = printed_radius(by_bound.radius)
         note(
-            f"from the same counts, the bound {each.bound} certifies {class_name} with "
-            f"radius {radius} (certify --bound {each.bound})"
+            f"from the same counts, the bound {by_bound.bound} certifies {class_name} "
+            f"with radius {radius} (certify --bound {by_bound.bound})"
         )
     if settings.seed is None:
         note(f"--seed {seed} repeats this answer")

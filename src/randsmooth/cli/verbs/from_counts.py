@@ -38,7 +38,7 @@ class FromCounts(Answered):
     sigma: float | None = None
     noise: str | None = None
     n: int | None = None
-    alpha: float = certification_option("alpha", 0.001)
+    alpha: float = certification_option("alpha", default=0.001)
     rule: str = "fixed"
     bound: str = "clopper-pearson"
     dataset: str | None = None

@@ -114,7 +114,7 @@ def _measured(settings: Leaderboard) -> Ranked:
     # Of a URL, files that surely hold no certificates are not fetched.
     below = fetched(settings.folder, lambda path: path.suffix not in UNOPENED)
     paths = certificates.find_certificates(below)
-    ranked = Ranked([], [], {})
+    ranked = Ranked(entries=[], predicted=[], faults={})
     progress = console if len(paths) >= FILES_WITH_PROGRESS else silent
     with progress("reading certificates", len(paths), "files") as reporter:
         for path in paths:

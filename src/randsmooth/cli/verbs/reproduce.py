@@ -208,6 +208,7 @@ def answer_object(settings: Reproduce, name: str) -> None:
     resources = settings.resources() if settings.slurm else None
     # It raises for an unknown name, before pandas is loaded; `reproduction` looks again.
     find_object(name)
+    # Late, as it loads pandas.
     from randsmooth.papers import reproduction
 
     source = settings.source

@@ -53,7 +53,7 @@ class Serve(Smoothed, Resized, Model):
 
     dataset: str | None = None
     title: str | None = None
-    precision: str = certification_option("precision", "32")
+    precision: str = certification_option("precision", default="32")
     host: str = "127.0.0.1"
     port: int | None = None
     public_name: Annotated[list[str], Listed, Given(metavar="NAME")] = []

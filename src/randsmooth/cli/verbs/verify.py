@@ -181,7 +181,9 @@ def examined(
             sentence = check(path)
     except ForeignFile as error:
         # The check of a kind may find that the file is of another one after all.
-        return _finding(path, None, UNKNOWN, str(about(path, error)))
+        return _finding(
+            path, kind=None, state=UNKNOWN, sentence=str(about(path, error))
+        )
     except (Problem, OSError) as error:
         return _finding(path, kind, REFUSED, str(about(path, error)))
 
