@@ -34,10 +34,8 @@ QUICK = {
         "bounds.md",
         "comparing.md",
         "data.md",
-        "denoised.md",
-        "combining.md",
         "glossary.md",
-        "models.md",
+        "own-model.md",
     ),
     *(
         "other-models.md",

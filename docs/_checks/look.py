@@ -3,7 +3,7 @@
     python docs/_checks/look.py SITE OUT [PAGE ...]
 
 It fails where a page writes an error to the console, asks another host for anything, or is wider than the window, and
-where the search does not find what a newcomer looks for. The pictures lie in OUT.
+where the search does not show first what answers the words that people type. The pictures lie in OUT.
 """
 
 import itertools
@@ -11,17 +11,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from sought import SOUGHT
 
 from chromium import Page, chromium
 
-SOUGHT = {
-    "abstain": "abstains",
-    "license": "citing",
-    "cite": "citing",
-    "jpeg folder": "data",
-    "colab": "install",
-}  # -> page
 OVERFLOW = """(() => {
   const wide = document.documentElement.clientWidth;
   const inside = (e) => { for (let p = e.parentElement; p; p = p.parentElement)
@@ -53,7 +49,7 @@ def faults(site: Path, out: Path, only: list[str]) -> Iterator[str]:
                     *browser.asked(),
                 ]:
                     yield f"{name} at {width}: {fault}"
-        for words, page in SOUGHT.items():
+        for words, place in SOUGHT.items():
             opened(
                 browser,
                 f"{(site / 'search.html').as_uri()}?q={words.replace(' ', '+')}",
@@ -61,11 +57,12 @@ def faults(site: Path, out: Path, only: list[str]) -> Iterator[str]:
             browser.until(
                 "document.querySelectorAll('ul.search li').length > 0", seconds=10
             )
-            found = browser.run(
-                "[...document.querySelectorAll('ul.search li a')].map((e) => e.getAttribute('href'))"
+            first = browser.run(
+                "document.querySelector('ul.search li a').getAttribute('href')"
             )
-            if not any(f"{page}.html" in link for link in found[:4]):
-                yield f"search: {words} finds {found[:4]}, not {page}"
+            page, _, anchor = place.partition("#")
+            if not first.startswith(f"{page}.html") or anchor not in first:
+                yield f"search: {words} finds {first} first, not {place}"
 
 
 def opened(browser: Page, address: str) -> None:

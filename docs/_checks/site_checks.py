@@ -2,16 +2,18 @@
 
     python docs/_checks/site_checks.py SITE
 
-Described are every public name, and every option of the command line. `make docs-links` asks other sites.
+Described are every public name, and every option of the command line. Old addresses lead to their new places, and the
+search finds what people type. `make docs-links` asks other sites.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 # Where a browser fetches something by itself, as (element, attribute).
@@ -135,7 +137,7 @@ def foreign(site: Path) -> Iterator[str]:
 def undescribed(site: Path) -> Iterator[str]:
     """The public names and the options of the command line that have no entry of their own."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
-    from commands import options_of
+    from commands import options_of, page_of
     from reference import PLACES, ROOMS
 
     from randsmooth.cli.verbs import VERBS
@@ -145,18 +147,68 @@ def undescribed(site: Path) -> Iterator[str]:
         page = site / "api" / f"{room if room in ROOMS else 'index'}.html"
         if place not in read(page).anchors:
             yield f"api/{page.name} does not describe {place}"
-    there = read(site / "command-line.html").anchors
     for verb in VERBS:
         words = verb.name.replace(" ", "-")
+        page = f"{page_of(verb)}.html"
         for option in options_of(verb):
             anchor = f"cmdoption-randsmooth-{words}-{option.lstrip('-')}"
-            if anchor not in there:
-                yield f"command-line.html does not describe {option} of {verb.name}"
+            if anchor not in read(site / page).anchors:
+                yield f"{page} does not describe {option} of {verb.name}"
+
+
+def misled(site: Path) -> Iterator[str]:
+    """The old addresses that lead to no page, or to an anchor that is not on it."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
+    from moved import MOVED, address_of, places_of
+
+    for page in MOVED:
+        for place in dict.fromkeys(places_of(page).values()):
+            if not leads_somewhere(site / f"{page}.html", address_of(place)):
+                yield f"{page}.html leads to {place}, which is not there"
+
+
+def unfound(site: Path) -> Iterator[str]:
+    """The words that people type of which the search does not show the right place first."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
+    from sought import SOUGHT
+
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    for words, place in SOUGHT.items():
+        first = first_result(index, words)
+        if first != place:
+            yield f"search: {words!r} finds {first} first, not {place}"
+
+
+def first_result(index: dict[str, Any], words: str) -> str | None:
+    """Return the page and anchor that the search ranks first among headings and entries of the index.
+
+    It ranks these two above the text of pages: an entry by 100 times the share of it that was typed, a heading by 15
+    times that share, as searchtools.js of Sphinx does.
+    """
+    found = []
+    kinds = ((100, index["indexentries"], True), (15, index["alltitles"], False))
+    for weight, texts, in_index in kinds:
+        for text, places in texts.items():
+            lowered = text.lower().strip()
+            if words in lowered and len(words) >= len(text) / 2:
+                for file, anchor, *main in places:
+                    if not in_index or all(main):
+                        place = index["docnames"][file]
+                        score = weight * len(words) / len(text)
+                        found.append((score, f"{place}#{anchor}" if anchor else place))
+    return max(found, default=(0, None), key=lambda result: result[0])[1]
 
 
 def main() -> None:
     site = Path(sys.argv[1]).resolve()
-    faults = [*broken(site), *foreign(site), *undescribed(site)]
+    faults = [
+        *broken(site),
+        *foreign(site),
+        *undescribed(site),
+        *misled(site),
+        *unfound(site),
+    ]
     print(
         "\n".join(
             [*faults, f"{len(faults)} faults in {len([*site.rglob('*.html')])} pages"]

@@ -61,7 +61,7 @@ def command_line() -> str:
 
 
 def of_verb(verb: Verb) -> Iterator[str]:
-    """Return the parts of a verb's section."""
+    """Return the parts of a verb's section, in the order of its page."""
     from commands import Description
     from tables import table
 
@@ -72,10 +72,13 @@ def of_verb(verb: Verb) -> Iterator[str]:
         if example:
             yield f"```console\n{example}\n```"
     yield f"```text\n{said.usage}\n```"
-    if said.parameters:
-        rows = [(f"`{spelled}`", help) for spelled, help in said.parameters]
-        yield table(("argument or option", "what it means"), rows).strip()
-    yield from said.epilog
+    for heading, parameters in said.sections.items():
+        yield f"**{heading}**"
+        rows = [(f"`{spelled}`", help) for spelled, help in parameters]
+        yield table(("as typed", "what it means"), rows).strip()
+    for heading, paragraphs in said.epilog_below_headings().items():
+        yield f"**{heading}**"
+        yield from paragraphs
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from moved import MOVED
 from sphinx.application import Sphinx
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -30,6 +31,8 @@ def address(link: re.Match[str], folder: Path) -> str:
         Path(os.path.normpath(folder / link[2])),
         link[3] or "",
     )
+    if path.parent == DOCS and path.stem in MOVED:
+        return f"{text}]({new_address(path.stem, anchor.lstrip('#'), folder)})"
     if not path.is_relative_to(ROOT) or not path.exists():
         return link[0]
     place = path.relative_to(ROOT).as_posix()
@@ -47,6 +50,14 @@ def address(link: re.Match[str], folder: Path) -> str:
     if path.is_file():
         return f"{text}](path:{os.path.relpath(path, folder)})"
     return f"`{place}`" if text[1:].strip("`") == place else f"{text[1:]} (`{place}`)"
+
+
+def new_address(page: str, anchor: str, folder: Path) -> str:
+    """Return the link from a page in `folder` to where a page that was merged is now, as the changes name it."""
+    place = MOVED[page].get(anchor, MOVED[page][""])
+    now, _, section = place.partition("#")
+    address = os.path.relpath(DOCS / f"{now}.md", folder)
+    return f"{address}#{section}" if section else address
 
 
 def rewrite(app: Sphinx, docname: str, source: list[str]) -> None:

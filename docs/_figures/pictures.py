@@ -7,7 +7,7 @@ samples-by-rule: how many samples an image takes under each rule, by its p_A. Th
 sigma-curves: one method trained at three sigmas, from the certificates in results/mnist-methods.
 sigma-strip: a digit under noise of the usual sigmas.
 abstains-votes: images and the votes of their samples, one for each way to abstain; model, images and settings are those
-    of docs/abstains.md.
+    of docs/troubles.md.
 what-n-buys: the radius that n samples prove, by p_A.
 four-noises, l1-envelopes: see noises.py.
 methods: the history of each method's small run (results/methods-training), terms of the loss above, shares below.

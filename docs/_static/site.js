@@ -9,3 +9,15 @@ addEventListener("DOMContentLoaded", () => {
     if (word.textContent.length < 24) word.style.whiteSpace = "nowrap";
   }
 });
+
+// A picture that is drawn for light and for dark pages follows the page's own switch, not the system alone.
+addEventListener("DOMContentLoaded", () => {
+  const media = { light: "not all", dark: "all" };
+  const follow = () => {
+    for (const source of document.querySelectorAll("picture source")) {
+      source.media = media[document.body.dataset.theme] ?? "(prefers-color-scheme: dark)";
+    }
+  };
+  new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
+  follow();
+});

@@ -59,7 +59,8 @@ def test_a_page_that_is_read_without_a_build_leads_to_what_the_build_puts_there(
         linked = {(page.parent / link).resolve() for link in LINK.findall(text)}
         for directive in {*DIRECTIVE.findall(text)}:
             expected = {
-                "verbs": DOCS / "_reference" / "command-line.md",
+                "verb": DOCS / "_reference" / "command-line.md",
+                "options": DOCS / "_reference" / "command-line.md",
                 "generated": DOCS / "_reference" / file_for(page),
                 "room": ROOT
                 / "src"

@@ -67,8 +67,7 @@ def betting_lower(values: ArrayLike, alpha: float) -> Floats:
         Problem: a value outside [0, 1], none at all, or alpha out of range.
 
     Source: Waudby-Smith & Ramdas 2024: the capital process of section 4, one-sided,
-    with
-        the bets of their equation for a fixed n.
+    with the bets of their equation for a fixed n.
 
     Example:
         >>> values = np.tile([0.9, 1.0, 0.8, 0.9], 250)

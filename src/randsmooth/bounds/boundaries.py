@@ -189,17 +189,15 @@ def any_class_boundary(q0: float, looks: ArrayLike, alpha: float) -> Boundary:
     its look. Two conditions on every claim are checked:
 
     1. c > n / 2. Then h(p) / p grows up to p = 1/2, since S - 1 >= (n - 1) / 2. So of
-    classes that share a probability
-       of t <= 1/2 some one crosses with probability at most the sum of f(p) <= (p / t)
-       f(t), which is f(t). If no class exceeds 1/2, all of them together cross with
-       probability 2 f(1/2) at most.
+       classes that share a probability of t <= 1/2 some one crosses with probability at
+       most the sum of f(p) <= (p / t) f(t), which is f(t). If no class exceeds 1/2, all
+       of them together cross with probability 2 f(1/2) at most.
     2. c > n p0, and (c - n q0) / (c - n p0) <= (p0 / q0)^(2c - n). Then h(p) + h(1 - p)
-    grows from p = 1/2 to p0:
-       with p = 1/2 + x and S = n (1/2 + d), where d > x, its derivative is not negative
-       where artanh(x / d) <= 2 n d artanh(2 x). The quotient artanh(x / d) / artanh(2
-       x) grows with x, as 2 d <= 1 (the coefficients of the two series have growing
-       quotients), and falls as d grows, so that the condition at p0 and c covers all
-       smaller p and larger S.
+       grows from p = 1/2 to p0: with p = 1/2 + x and S = n (1/2 + d), where d > x, its
+       derivative is not negative where artanh(x / d) <= 2 n d artanh(2 x). The quotient
+       artanh(x / d) / artanh(2 x) grows with x, as 2 d <= 1 (the coefficients of the two
+       series have growing quotients), and falls as d grows, so that the condition at p0
+       and c covers all smaller p and larger S.
 
     Hence f(p) + f(1 - p) grows from 2 f(1/2) to f(p0) + f(q0). If one class has 1/2 < p
     <= p0, it and the others cross with probability f(p) + f(1 - p) at most; if it has p

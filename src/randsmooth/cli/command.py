@@ -54,7 +54,7 @@ QUIET = click.Option(
 )
 
 
-def make_command(verb: Verb) -> click.Command:
+def make_command(verb: Verb) -> VerbCommand:
     """Return the command of click that gathers the settings of a verb and runs it."""
     run = verb.load()
     settings = settings_of(run)

@@ -77,6 +77,14 @@ class VerbCommand(click.Command):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         """Write a section for each heading that has options."""
+        for heading, lines in self.options_below_headings(ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(lines)
+
+    def options_below_headings(
+        self, ctx: click.Context
+    ) -> dict[str, list[tuple[str, str]]]:
+        """Return each option as it is spelled with its help, below headings."""
         rows = {}
         for parameter in self.get_params(ctx):
             if not isinstance(parameter, click.Argument):
@@ -84,9 +92,7 @@ class VerbCommand(click.Command):
                 name = parameter.opts[-1].removeprefix("--").replace("-", "_")
                 # Click's type allows None, for hidden options; no option of ours is.
                 rows[name] = parameter.get_help_record(ctx) or ("", "")
-        for heading, lines in _below_headings(rows).items():
-            with formatter.section(heading):
-                formatter.write_dl(lines)
+        return _below_headings(rows)
 
 
 def _below_headings(

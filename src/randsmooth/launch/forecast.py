@@ -69,18 +69,19 @@ class Plan:
             their samples and seconds, and the seed of the choice.
         about: data set, split, selection and settings, as in the header of the table, and
             these figures:
-            inputs: the word for several inputs: "images", or "rows" of features.
-            images: the number of images to certify.
-            start_seconds: the seconds until the first image: opening model and data,
-                and trying the model out.
-            sample_seconds, image_seconds: the seconds that a sample takes, and an image
-                besides its samples.
-            memory_bytes, device_memory_bytes: the memory of each process and each GPU
-                so far; None where it is unknown or there is no GPU.
-            journal_bytes: the most bytes of the file OUT.parquet.partial, which is
-                there while the run lasts.
-            table_bytes: the most bytes of the finished file. For a moment both files
-                are there.
+
+            - inputs: the word for several inputs: "images", or "rows" of features.
+            - images: the number of images to certify.
+            - start_seconds: the seconds until the first image: opening model and data,
+              and trying the model out.
+            - sample_seconds, image_seconds: the seconds that a sample takes, and an
+              image besides its samples.
+            - memory_bytes, device_memory_bytes: the memory of each process and each GPU
+              so far; None where it is unknown or there is no GPU.
+            - journal_bytes: the most bytes of the file OUT.parquet.partial, which is
+              there while the run lasts.
+            - table_bytes: the most bytes of the finished file. For a moment both files
+              are there.
         notes: the notes on the run, and on facts that the forecast cannot know.
 
     Example:
