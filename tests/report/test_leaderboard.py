@@ -14,10 +14,10 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.cli.rankings import ranking_lines, records_of
 from randsmooth.errors import BadValue, NotFound, WrongTable
-from randsmooth.report import leaderboard_page, measure, write_leaderboard
+from randsmooth.report import charts, leaderboard_page, measure, write_leaderboard
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, Entry, curves_of
 from randsmooth.report.leaderboard import to_json
-from randsmooth.report.ranking import by_setting, usual_radii
+from randsmooth.report.ranking import by_setting, distinct_names, usual_radii
 from report.browser import opened
 from report.conftest import Make
 from report.reading import Read
@@ -181,7 +181,7 @@ def test_other_settings_stand_apart(make: Make) -> None:
             for group in groups
         }
         assert named == {usual: {"a", "c"}, words: {"b"}}
-        assert "They were made in 2 settings" in Read(leaderboard_page(entries)).text
+        assert "made in 2 settings" in Read(leaderboard_page(entries)).text
     _, groups = by_setting(
         measured([make("a"), make("b", images=151).rows(np.arange(151) > 0)])
     )
@@ -386,11 +386,41 @@ def test_curves_and_more_lines_come_on_demand_in_a_browser(
         *(True, 202),  # of one setting, the eight best lines
         *(2, 2, 2),
         "100.0% at r = 0.00",
+        True,  # a text says what each chart shows
         *(1, "false", "true", True),
         *(True, 0),  # intervals of the lines that show
         *(0, "210 of 210 tables found."),
         True,
     ]
+
+
+def test_names_differ_where_settings_or_folders_do(log: Make, make: Make) -> None:
+    facts: list[tuple[str, dict[str, object]]] = [
+        ("a/x/log.tsv", {"hyperparameters": {"lbd": 10}}),
+        ("b/x/log.tsv", {"hyperparameters": {"lbd": 20}}),
+    ]
+    set_apart = [
+        measure(log([1.0], "log", model=model, **LOGGED), file) for file, model in facts
+    ]
+    assert distinct_names(set_apart) == ["log (lbd 10)", "log (lbd 20)"]
+    table = make("counted")
+    files = ["runs/a/tables/x.parquet", "runs/b/tables/x.parquet", "c/y.parquet"]
+    alike = [measure(table, file) for file in files[:2]]
+    assert distinct_names(alike) == ["counted (a)", "counted (b)"]
+    assert distinct_names([measure(table, files[2])]) == ["counted"]
+    in_one_folder = [measure(table, file) for file in ("c/y.parquet", "c/z.parquet")]
+    assert distinct_names(in_one_folder) == ["c/y.parquet", "c/z.parquet"]
+
+
+def test_a_method_has_the_colour_of_its_figures(make: Make) -> None:
+    tables = [make(name, seed=k) for k, name in enumerate(["gaussian", "macer", "my"])]
+    lines = Read(leaderboard_page(measured(tables))).data["lines"]
+    colour_of_file = {line[2]: line[8] for line in lines}
+    looks = charts.looks([table.name for table in tables])
+    assert colour_of_file == {
+        f"deep/{table.name}.parquet": look.colour
+        for table, look in zip(tables, looks, strict=True)
+    }
 
 
 def test_curves_read_off_what_the_table_certifies(log: Make, make: Make) -> None:
@@ -439,4 +469,4 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(
             ]
         )
     ).text
-    assert "Against 0/log.parquet" in text and "1/log.parquet :" in text
+    assert "Against log (0)" in text and "log (1) :" in text

@@ -16,7 +16,11 @@ from randsmooth.metrics import Estimate
 RADIUS_STEPS = 60
 # Values of p_A of a curve: each 1/40, and finer near 1, where most radii are decided.
 P_A_GRID = np.round(
-    np.append(np.linspace(0.0, 0.975, 40), [0.98, 0.985, 0.99, 0.995, 0.999, 1.0]), 3
+    np.append(
+        np.linspace(0.0, 0.975, 40),
+        [0.98, 0.985, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 1.0],
+    ),
+    4,
 )
 # The shares of a curve are kept as whole numbers of tenths of a percent.
 SHARE_UNIT = 1000

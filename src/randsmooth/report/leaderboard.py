@@ -13,6 +13,8 @@ from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, shortened
 from randsmooth.metrics import Comparison, Estimate
 from randsmooth.noise import NORMS, Norm
 from randsmooth.report import web
+from randsmooth.report.charts import PROBABILITY_TICKS, at_quantiles, looks
+from randsmooth.report.curves import LEAST_P_A
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, SHARE_UNIT, Entry
 from randsmooth.report.grouping import gathered
 from randsmooth.report.ranking import (
@@ -35,6 +37,8 @@ SCRIPTS = ("ordering.js", "charts.js", "leaderboard.js", "curves.js")
 
 # Files that a note names; of more files it names the first ones.
 MOST_FILES_NAMED = 5
+# Decimals of a place on the axis of p_A.
+QUANTILE_DECIMALS = 4
 # Significant digits of the radius at which a curve ends.
 RADIUS_DIGITS = 4
 
@@ -262,12 +266,16 @@ def _payload(
     """Return the data that the page's script needs beside the printed figures.
 
     The lines are in the order of the page. Each is [places in the filters, places in
-    the notes, file, intervals, end, accuracy, p_A, what its radii are]. `intervals` are
-    those of its figures, [] where there is none. Notes that lines share are kept once.
+    the notes, file, intervals, end, accuracy, p_A, what its radii are, colour].
+    `intervals` are those of its figures, [] where there is none. Notes that lines share
+    are kept once.
     """
+    looks_of_rows = looks(
+        [row.name for row in rows], [row.entry.method for row in rows]
+    )
     place_of_note: dict[str, int] = {}
     lines = []
-    for row in rows:
+    for row, look in zip(rows, looks_of_rows, strict=True):
         entry = row.entry
         note_places = []
         for note in entry.header.notes:
@@ -287,6 +295,7 @@ def _payload(
                 entry.curves.accuracy,
                 entry.curves.p_a,
                 NORMS[entry.table.norm].title,
+                look.colour,
             ]
         )
     return {
@@ -297,6 +306,16 @@ def _payload(
         "steps": RADIUS_STEPS,
         "unit": SHARE_UNIT,
         "levels": P_A_GRID.tolist(),
+        # Where the values of p_A lie on their axis, and its ends and marks.
+        "quantiles": at_quantiles(P_A_GRID).round(QUANTILE_DECIMALS).tolist(),
+        "ends": at_quantiles([LEAST_P_A, 1.0]).round(QUANTILE_DECIMALS).tolist(),
+        "marks": [
+            [round(float(at), QUANTILE_DECIMALS), f"{p:g}"]
+            for p, at in zip(
+                PROBABILITY_TICKS, at_quantiles(PROBABILITY_TICKS), strict=True
+            )
+            if p > LEAST_P_A
+        ],
     }
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from randsmooth import metrics
@@ -64,6 +65,7 @@ class BoardRow:
     """One table's figures.
 
     Attributes:
+        name: the table's name, which no other table of the setting has.
         cells: certified accuracy at the radius that the setting is ranked at, the share
             with p_A of at least LEVEL_BESIDE, accuracy at radius 0, one cell for each of
             FURTHER_LEVELS and for each radius, ACR.
@@ -73,6 +75,7 @@ class BoardRow:
             where there is no such table.
     """
 
+    name: str
     entry: Entry
     cells: list[RankedCell]
     ranked_by: Estimate | None
@@ -120,9 +123,8 @@ class RankedSetting(NamedTuple):
         if len(self.rows) == 1 or self.at is None:
             return ""
         first = self.rows[0]
-        name = shortened(printable(first.entry.table.name))
         sentence = (
-            f"{name} is the first of {len(self.rows)} by these very images, "
+            f"{first.name} is the first of {len(self.rows)} by these very images, "
             "so that its figures are too high on average"
         )
         if first.ranked_by is not None:
@@ -278,9 +280,14 @@ def _rows(
         _ranking_cells(entries, ranked_by, ranked_at),
         *_columns(entries, at_radii, radii_of_norm),
     ]
-    against = _against_gaussian(_distinct_tables(entries), radii_of_norm[norm])
+    names = distinct_names(entries)
+    tables = [
+        entry.table.renamed(name) for entry, name in zip(entries, names, strict=True)
+    ]
+    against = _against_gaussian(tables, radii_of_norm[norm])
     rows = [
         BoardRow(
+            name=names[place],
             entry=entry,
             cells=[cells[place] for cells in columns],
             ranked_by=ranked_by[place],
@@ -369,12 +376,46 @@ def _columns(
     return columns
 
 
-def _distinct_tables(entries: Sequence[Entry]) -> list[Certificates]:
-    """Return the tables, under the names of their files where names occur twice."""
-    tables = [entry.table for entry in entries]
-    if len({table.name for table in tables}) == len(tables):
-        return tables
-    return [entry.table.renamed(shortened(printable(entry.file))) for entry in entries]
+def distinct_names(entries: Sequence[Entry]) -> list[str]:
+    """Return names of the tables that differ.
+
+    Tables of one name have beside it what tells them apart: their settings, else the
+    part of their folders that differs. Where neither does, they go by their files.
+    """
+    entries_of_name = gathered((entry.table.name, entry) for entry in entries)
+    name_of_file = {}
+    for name, alike in entries_of_name.items():
+        files = [entry.file for entry in alike]
+        marks = [entry.settings for entry in alike]
+        if len(set(marks)) < len(marks):
+            marks = _differing_folders(files)
+        names = [f"{name} ({mark})" if mark else name for mark in marks]
+        if len(set(names)) < len(names):
+            names = files
+        if len(alike) == 1:
+            names = [name]
+        name_of_file.update(zip(files, names, strict=True))
+    return [shortened(printable(name_of_file[entry.file])) for entry in entries]
+
+
+def _differing_folders(files: Sequence[str]) -> list[str]:
+    """Return the folders of files without the first and last parts that all share.
+
+    Example:
+        >>> _differing_folders(["runs/a/tables/x.tsv", "runs/b/tables/x.tsv"])
+        ['a', 'b']
+    """
+    folders = [PurePosixPath(file).parent.parts for file in files]
+    shared = _shared_parts(folders)
+    ends = [folder[shared:][::-1] for folder in folders]
+    shared_at_end = _shared_parts(ends)
+    return ["/".join(end[shared_at_end:][::-1]) for end in ends]
+
+
+def _shared_parts(folders: Sequence[Sequence[str]]) -> int:
+    """Return with how many of the same parts all folders begin."""
+    same = [len(set(parts)) == 1 for parts in zip(*folders, strict=False)]
+    return [*same, False].index(False)
 
 
 def _against_gaussian(

@@ -10,6 +10,7 @@ steps.push(legend().length, paths("by-radius"), paths("by-p-a"));
 const svg = document.getElementById("by-radius"), box = svg.getBoundingClientRect();
 const point = (x) => svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x * box.width }));
 point(34 / 480); steps.push(legend()[0].split("   ")[0]);
+steps.push(["by-radius", "by-p-a"].every((id) => /% at /.test(document.getElementById(id).getAttribute("aria-label"))));
 document.querySelector("#legend button").click();
 steps.push(legend().length, names[0].getAttribute("aria-pressed"), names[1].getAttribute("aria-pressed"));
 document.getElementById("clear").click();

@@ -2,7 +2,7 @@
 // Curves of shares by x, drawn as SVG in a box of WIDE by HIGH units, and what a pointer finds there.
 const charts = (function () {
   const WIDE = 480, HIGH = 200, LEFT = 34, RIGHT = 8, TOP = 8, BOTTOM = 24;
-  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7500", "#7f7f7f"];
+  const DASHES = ["", "7 4", "2 3", "7 3 2 3", "12 3", "12 3 2 3", "1 5", "4 2"]; // of curves, so that they differ in grey
   const STEPS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50, 100, 200];
   const across = (share) => LEFT + share * (WIDE - LEFT - RIGHT);
   const up = (share) => HIGH - BOTTOM - share * (HIGH - TOP - BOTTOM);
@@ -16,23 +16,30 @@ const charts = (function () {
   }
   const stepTo = (end) => STEPS.find((step) => end / step <= 8) || end;
 
-  // Empties `svg` and draws the axes: shares upwards, x from `start` to `end`. Gives the scale that the rest needs.
-  function axes(svg, start, end, step) {
+  // Marks of an axis from 0 to `end` at round steps.
+  function marksTo(end) {
+    const step = stepTo(end), marks = [];
+    for (let x = 0; x <= end * 1.0001; x += step) marks.push([x, String(Number(x.toFixed(3)))]);
+    return marks;
+  }
+  // Empties `svg` and draws the axes: shares upwards, x from `start` to `end` with its marks [x, text]. Gives the scale that the rest needs.
+  function axes(svg, start, end, marks) {
     svg.replaceChildren();
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       add(svg, "line", { x1: across(0), x2: across(1), y1: up(share), y2: up(share), class: "grid" });
       add(svg, "text", { x: LEFT - 5, y: up(share) + 4, "text-anchor": "end" }, String(100 * share));
     }
-    for (let x = start; x <= end * 1.0001; x += step) {
-      add(svg, "text", { x: across((x - start) / (end - start)), y: HIGH - 7, "text-anchor": "middle" }, String(Number(x.toFixed(3))));
+    for (const [x, text] of marks) {
+      add(svg, "text", { x: across((x - start) / (end - start)), y: HIGH - 7, "text-anchor": "middle" }, text);
     }
     const mark = add(svg, "line", { y1: up(0), y2: up(1), class: "pointed", visibility: "hidden" });
     return { svg, start, end, mark };
   }
-  function path(scale, points, colour) { // points: [x, share]
-    const place = ([x, share]) => `${across((x - scale.start) / (scale.end - scale.start)).toFixed(1)} ${up(share).toFixed(1)}`;
+  function path(scale, points, colour, dash) { // points: [x, share]
+    const inside = (x) => Math.min(Math.max(x, scale.start), scale.end);
+    const place = ([x, share]) => `${across((inside(x) - scale.start) / (scale.end - scale.start)).toFixed(1)} ${up(share).toFixed(1)}`;
     const way = points.map((one, at) => (at ? "L" : "M") + place(one)).join("");
-    if (points.length) add(scale.svg, "path", { d: way, stroke: colour, class: "curve" });
+    if (points.length) add(scale.svg, "path", { d: way, stroke: colour, "stroke-dasharray": dash, class: "curve" });
   }
   function read(points, x) { // the share at x, between two points; null outside of them
     const after = points.findIndex(([at]) => at >= x);
@@ -51,5 +58,5 @@ const charts = (function () {
     return inside ? x : null;
   }
   const leave = (scale) => scale.mark.setAttribute("visibility", "hidden");
-  return { COLOURS, axes, leave, path, point, read, stepTo };
+  return { DASHES, add, axes, leave, marksTo, path, point, read };
 })();

@@ -112,6 +112,7 @@
   picks.forEach((pick) => pick.addEventListener("change", filter));
   grouped.addEventListener("change", arrange);
   intervals.addEventListener("change", () => { table.classList.toggle("intervals", intervals.checked); filter(); });
+  if (matchMedia("(max-width: 40rem)").matches) document.querySelector("details.find").open = false; // figures come first there
   document.querySelectorAll(".js").forEach((element) => element.classList.remove("js"));
   table.classList.toggle("intervals", intervals.checked);
   if (grouped.checked) filter(); // a browser may bring back what was chosen before
