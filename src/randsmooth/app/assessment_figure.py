@@ -136,7 +136,7 @@ def _under_attack(assessment: Assessment, x: NDArray[np.float64], right: float) 
         right: the share of all images that are right. Those attacked are among them, and
             what they lose is taken for the loss of all.
     """
-    look = Look(PALETTE[1], "solid")
+    look = Look(PALETTE[1], "dashdot")
     images = len(assessment.attempts)
     if images < FEWEST_IN_A_CURVE:
         return _marks_under_attack(assessment, end=x[-1], right=right, look=look)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from randsmooth.escape import plotly, printable
@@ -175,8 +175,8 @@ def _probabilities(span: tuple[float, float] | None) -> Plot:
     marks: Plot = {
         "tickvals": _rounded(at_quantiles(PROBABILITY_TICKS), QUANTILE_DECIMALS),
         "ticktext": [f"{p:g}" for p in PROBABILITY_TICKS],
-        # The head of the text under the pointer is the probability, not the quantile.
-        "unifiedhovertitle": {"text": "%{customdata}"},
+        # It could show the quantile only: each line tells its own probability.
+        "unifiedhovertitle": {"text": " "},
     }
     if span is not None:
         marks["range"] = _rounded(at_quantiles(span), QUANTILE_DECIMALS)
@@ -226,6 +226,7 @@ def _traces(
         # The text under the pointer shows the probability.
         shared["customdata"] = shared["x"]
         shared["x"] = _rounded(at_quantiles(shared["x"]), QUANTILE_DECIMALS)
+        line = replace(line, hover=f"{line.hover or '%{y}'} at %{{customdata:.5~g}}")
     if line.low is not None and line.high is not None:
         edge = shared | {
             "mode": "lines",

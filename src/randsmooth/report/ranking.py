@@ -383,7 +383,7 @@ def distinct_names(entries: Sequence[Entry]) -> list[str]:
     part of their folders that differs. Where neither does, they go by their files.
     """
     entries_of_name = gathered((entry.table.name, entry) for entry in entries)
-    name_of_file = {}
+    name_of_file: dict[str, str] = {}
     for name, alike in entries_of_name.items():
         files = [entry.file for entry in alike]
         marks = [entry.settings for entry in alike]
