@@ -164,9 +164,9 @@ def claimed(
     def check() -> None:
         if lock.compromise is not None:
             raise Busy(
-                f"the lock of {name} was lost, since this run gave no sign of life for "
-                f"{LEASE_SECONDS:g} s: what is finished is kept; run the same command again "
-                "once no other does"
+                f"this run lost its lock of {name}: it gave no sign of life for "
+                f"{LEASE_SECONDS:g} s. Finished work is kept. Run the same command "
+                "again once no other run writes there"
             )
 
     try:

@@ -31,7 +31,7 @@ BEGINNINGS: tuple[tuple[bytes, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "is packed by zstd: unpack it, `unzstd FILE`"),
     (b"7z\xbc\xaf", "is a 7z archive: unpack it"),
     (b"Rar!", "is a rar archive: unpack it"),
-    (b"\x89HDF", "is an HDF5 file, as Keras writes them"),
+    (b"\x89HDF", "is an HDF5 file, the format of Keras"),
     (b"\x93NUMPY", "is an array of NumPy (.npy)"),
     (b"PAR1", "is a Parquet file"),
     (b"\x89PNG", "is a picture"),
@@ -91,8 +91,9 @@ def what_it_is(path: Path) -> str:
         return "is a tar archive: unpack it, `tar xf FILE`, and give the file in it"
     if is_pickle(path):
         return (
-            "is a plain pickle, as pickle.dump and joblib write, which can run code and is "
-            "never loaded: save torch.save(model.state_dict(), 'weights.pth')"
+            "is a plain pickle (of pickle.dump or joblib). Pickles can run code, "
+            "so randsmooth never loads one: save torch.save(model.state_dict(), "
+            "'weights.pth')"
         )
     # A number of 8 bytes stands before the JSON of a file of safetensors.
     has_json_behind_number = re.fullmatch(rb"\{\s*[\"}].*", head[8:10], re.DOTALL)
@@ -144,7 +145,7 @@ def stands_for(head: bytes) -> str:
 
     Example:
         >>> stands_for(b"<!DOCTYPE html><title>404</title>")
-        'is a web page (404), as servers send in place of a file: fetch the file itself, ...
+        'is a web page (404); servers send one in place of a missing file: fetch the ...
     """
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head:
@@ -158,7 +159,10 @@ def stands_for(head: bytes) -> str:
         title = ""
         if title_found is not None:
             title = f" ({shown(title_found[1].decode(errors='replace').strip())})"
-        return f"is a web page{title}, as servers send in place of a file: {AGAIN}"
+        return (
+            f"is a web page{title}; servers send one in place of a missing "
+            f"file: {AGAIN}"
+        )
     if start.startswith(b"<") and b"<Error>" in start:
         return f"is the error message of a server: {AGAIN}"
     return ""

@@ -233,14 +233,14 @@ def _check_node(node: yaml.Node, where: object, seen: set[int], depth: int = 0) 
         raise _too_deep(where)
     if id(node) in seen:
         raise WrongFile(
-            f"{where} uses YAML anchors (& and *): write what they stand for in their place",
+            f"{where} uses YAML anchors (& and *): write their content instead",
             file=where,
         )
     seen.add(id(node))
     if node.tag not in PLAIN:
         raise ValueError(
-            f"{node.tag} is no plain value: write texts, numbers, true, false, null, lists "
-            "and mappings"
+            f"{node.tag} is not a plain value: write texts, numbers, true, false, "
+            "null, lists and mappings"
         )
     parts: list[yaml.Node] = []
     if isinstance(node, yaml.MappingNode):

@@ -227,7 +227,7 @@ def _certified_by_rule(facts: Facts) -> Words:
     ]
     if facts["stops"]:
         clauses.append(
-            "it stops where its rule is answered, so that ACR and accuracy at other "
+            "it stops once its rule is answered, so ACR and accuracy at other "
             "radii are lower bounds"
         )
     if not facts["knows_p_a"]:
@@ -236,9 +236,7 @@ def _certified_by_rule(facts: Facts) -> Words:
         tested = "only the label was tested"
         if facts["gives_up_others"]:
             tested = "samples stopped where the label was missed"
-        clauses.append(
-            f"{tested}, so that abstention is not known: for evaluation only"
-        )
+        clauses.append(f"{tested}, so abstention is unknown: for evaluation only")
     return f"{'; '.join(clauses)}."
 
 
@@ -285,7 +283,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "No check sees a few wrong images made right, or radii raised by little below "
         "the largest."
     ),
-    "judged_anyway": "The verdicts are given in spite of failed checks, as asked.",
+    "judged_anyway": "You asked for verdicts in spite of failed checks.",
     "verdict_off": (
         "A check failed, so {names} get no verdict and no marked figures (to give them "
         "all the same: ",
@@ -308,9 +306,9 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     "other_images": _other_images,
     "other_sources": f"{OTHER_IMAGES}, and they are of different {{kind}} ({{sources}}).",
     "missing_not_by_chance": (
-        "{table} is right on {other_share:.1%} of its others and on {shared_share:.1%} "
-        "of these: chance did not choose which images are missing, and no verdict is "
-        "fair."
+        "{table} is right on {shared_share:.1%} of the shared images and on "
+        "{other_share:.1%} of its others. Chance did not choose the missing "
+        "images, so no verdict is fair."
     ),
     "noises_differ": (
         "The tables were made under different noises ({noises}), each p_A under its own."
@@ -323,16 +321,15 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     "budgets_differ": _budgets_differ,
     "not_recorded": _not_recorded,
     "sizes_differ": (
-        "Radii are about images of different sizes ({sizes}): what differs is not the "
-        "classifiers alone."
+        "Radii are about images of different sizes ({sizes}), so more than the "
+        "classifiers differs."
     ),
     "bounds_differ": (
-        "Tables were judged in different ways ({bounds}): what differs is not the "
-        "classifiers alone."
+        "Tables were judged in different ways ({bounds}), so more than the "
+        "classifiers differs."
     ),
     "tables_without_labels": (
-        "{tables}: the images have no labels, so that accuracy, ACR and p_A are not "
-        "known."
+        "{tables}: the images have no labels, so accuracy, ACR and p_A are unknown."
     ),
     "counts_of_others": (
         "{tables}: the counts are another program's; its noise, and how it picked the "
@@ -345,16 +342,16 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     ),
     "certified_by_rule": _certified_by_rule,
     # Of what the page on one image leaves out.
-    "attack_not_asked": "No attack was tried, as was asked for.",
+    "attack_not_asked": "You asked for no attack.",
     "attack_off_the_grid": (
         "No attack was tried: the certificate is about images on the grid k/255, between "
         "whose points attacks search."
     ),
     "nothing_to_attack": "Nothing is certified, so there is nothing to attack.",
-    "comparison_not_asked": "No training images are compared, as was asked for.",
+    "comparison_not_asked": "You asked for no comparison with training images.",
     "training_data_not_named": (
-        "The model does not name a data set, so that no training images are compared: "
-        "name it (dataset)."
+        "The model does not name its data set, so no training images are "
+        "compared: name it (dataset)."
     ),
     "training_data_not_here": (
         "The training images of {dataset} are not on this machine (RANDSMOOTH_DATA), so "
@@ -385,15 +382,17 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "{first}: these are left out"
     ),
     "labels_of_list": "the labels of {folder} are those of {list}",
-    "labels_paired": "{path}: the labels {labels} are taken for {images}",
+    "labels_paired": "{path}: randsmooth takes {labels} as the labels of {images}",
     "numbering_column": (
         "{path}: the first column has no name and numbers the rows; it is left out"
     ),
     "found_by_name": (
-        "{path}: names that are no paths were found below {folder}, as {cell} is {file}"
+        "{path}: some names are not paths; they were found below {folder}, such "
+        "as {cell} at {file}"
     ),
     "validation_as_test": (
-        "{source} has no test split: its validation split {split!r} is taken as test"
+        "{source} has no test split: randsmooth takes its validation split "
+        "{split!r} instead"
     ),
     "folders_but_no_labels": (
         "{source} has no labels, and {number:,} folders, such as {first}: store 0001.cls "
@@ -407,8 +406,8 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "no scale is checked"
     ),
     "scales_apart": (
-        "the features' standard deviations lie from {low:.3g} to {high:.3g}, and the "
-        "noise is the same for all: ",
+        "the features' standard deviations lie from {low:.3g} to {high:.3g}, but "
+        "all get the same noise: ",
         Setting("sigma", "0.25std"),
         " takes a quarter of each",
     ),
@@ -425,22 +424,22 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "no choice)"
     ),
     "slow_bfloat16": (
-        "{processor} has no units for bfloat16 and computes in it slowly: precision 32 "
-        "with the backend auto is faster, an int8 model (`randsmooth quantise`) faster "
-        "still"
+        "{processor} has no units for bfloat16 and computes in it slowly. "
+        "Precision 32 with the backend auto is faster; an int8 model (`randsmooth "
+        "quantise`) is faster still"
     ),
     "slow_bfloat16_on_gpu": (
         "{processor} has no units for bfloat16 and computes in it slowly: precision fp16 "
         "is faster"
     ),
     "one_image_at_a_time": (
-        "the model fails on batches and is asked image by image, which is slow: make it "
-        "take any number of images"
+        "the model fails on batches, so it gets one image at a time, which is "
+        "slow: make it take any number of images"
     ),
     "batch_matters": "{text}",
     "of_the_model": "{text}",
     "of_the_header": "{text}",
-    "unlabelled": "the images have no labels, so that accuracy and ACR stay unknown",
+    "unlabelled": "the images have no labels, so accuracy and ACR stay unknown",
     "right_without_noise": WITHOUT_NOISE,
     "hardly_better_than_guessing": _hardly_better_than_guessing,
     "features_without_names": (
@@ -450,9 +449,9 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "{estimator} was not fitted with the class {name}, and never answers it"
     ),
     "numbers_for_names": (
-        "{estimator} was fitted with numbers, and the data have names, taken in the order "
-        "{order}, ...: is it this order? Else give as labels the numbers that it was "
-        "fitted with"
+        "{estimator} was fitted with numbers, but the data have class names. "
+        "randsmooth takes them in the order {order}, ...: if that is wrong, give "
+        "the numbers of the fit as labels"
     ),
     # Of a run that trains.
     "preset": "{name}: {source}",
@@ -473,7 +472,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     # Of workers and forecasts.
     "one_worker_a_gpu": "{gpus} workers instead of {workers}: one for each GPU",
     "wide_limits": (
-        "the limits are wide: the pilot knows the samples of {known} {inputs}; give it "
-        "more seconds"
+        "the limits are wide: the pilot has sampled only {known} {inputs}; give "
+        "it more seconds"
     ),
 }

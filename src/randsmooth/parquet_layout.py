@@ -292,7 +292,7 @@ def _chunks(footer: Fields, begins: int) -> Iterator[Fields]:
                 raise Misstated("it says nothing of one of its columns")
             path = facts.get(3)
             if not isinstance(path, list) or not path or not isinstance(path[0], bytes):
-                raise Misstated("it does not say what one of its columns is called")
+                raise Misstated("one of its columns has no name")
             _number(facts, 7, "size of a column", begins)
             if _number(facts, 5, "number of values in a column", MOST_ROWS) < rows:
                 raise Misstated(
@@ -370,7 +370,7 @@ def _pages(file: IO[bytes], facts: Fields, end: int) -> Iterator[Page]:
         own, encoded = HEADERS[kind]
         told = header.get(own)
         if not isinstance(told, dict):
-            raise Misstated("a page of it does not say what it holds")
+            raise Misstated("one of its pages does not describe its content")
         count = _number(told, 1, "number of values in a page", MOST_IN_A_PAGE)
         encoding = _number(told, encoded, "encoding", MOST_IN_A_PAGE)
         yield Page(

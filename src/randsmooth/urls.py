@@ -413,7 +413,7 @@ def _send(local: Path, url: str) -> None:
                 sent = hashlib.file_digest(here, "sha256").digest()
                 stored = hashlib.file_digest(there, "sha256").digest()
             if stored != sent:
-                raise OSError("what was stored is not what was sent")
+                raise OSError("the stored file differs from the sent one")
             if target != path:
                 fs.mv(target, path)
     except Unreachable as error:
@@ -485,8 +485,8 @@ def _opened(url: str, what: str) -> Iterator[tuple[Any, str]]:
         yield fs, path.rstrip("/")
     except Exception as error:
         raise Unreachable(
-            f"{named} could not be {what}: {_reason(error)}; is there such a place, may "
-            "this user do that, does the store answer?"
+            f"{named} could not be {what}: {_reason(error)}. Does the place exist, "
+            "may this user do that, and does the store answer?"
         ) from error
 
 

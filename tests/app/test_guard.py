@@ -98,12 +98,12 @@ def test_bodies_come_with_their_size_and_are_counted(guard: Guard) -> None:
     refused = [
         ({"transfer-encoding": "chunked"}, "Transfer-Encoding"),
         ({"transfer-encoding": "chunked", "content-length": "10"}, "Transfer-Encoding"),
-        ({"content-length": f"{most + 1}"}, f"may not be larger than {most:,}"),
+        ({"content-length": f"{most + 1}"}, f"{most:,} bytes"),
         *(
-            ({"content-length": size}, "must say its size")
+            ({"content-length": size}, "state its size")
             for size in ("-1", "1e3", "٣", "")
         ),
-        ({}, "must say its size"),
+        ({}, "state its size"),
         ({"content-length": "10"}, "more was sent than the 10 bytes"),
     ]
     for headers, why in refused:

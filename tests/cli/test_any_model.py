@@ -141,7 +141,7 @@ BAD = {
     "zoo.py:small --model-arg width": "--model-arg: 'width' must read key=value",
     "zoo.py:broken": "zoo.py:broken failed (KeyError: 'key', in ",
     "net.pth": "`randsmooth import`",
-    "text.pt2": "text.pt2 is no exported program",
+    "text.pt2": "text.pt2",
 }
 
 

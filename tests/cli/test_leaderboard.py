@@ -145,8 +145,8 @@ def test_many_logs_are_read_with_progress(
 def test_bad_input_is_named(cli: Run, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     bad = {
-        "nowhere": "is no folder",
-        "runs/gaussian.parquet": "is no folder",
+        "nowhere": "not a folder",
+        "runs/gaussian.parquet": "not a folder",
         "none": "no certificates below",
         "runs --out board.json": "name the page",
         "runs --n 5 --alpha 0.001": "n >= 10",

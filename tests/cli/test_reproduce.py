@@ -113,9 +113,7 @@ def test_a_folder_fills_tables_row_by_row(cli: Run, clone: Path) -> None:
     )
     assert lines[at + 2] == "  only logs of other runs: macer at sigma 0.5"
     assert lines[at + 3].startswith("  nothing at hand: gaussian, macer, smoothadv")
-    assert (
-        "3 certificate tables, 1 of which stand in no row of these tables" in told.out
-    )
+    assert "3 certificate tables, 1 without a row" in told.out
     assert "  gaussian on fashion-mnist (1)" in lines
     assert any(line.startswith("nothing at all of acr/table5, ") for line in lines)
     cells = pd.read_csv("out/smoothing-catrs-cells.csv")
@@ -144,7 +142,7 @@ def test_bad_input(cli: Run, clone: Path) -> None:
         "acr/icml-table7": "settings, which `randsmooth methods` lists",
         "acr/icml-table1": "acr/icml-table6, acr/icml-table7 are known here. Take the number in the first version",
         "acr/c1 --scale tiny --run --workers 0": "--workers 0",
-        f"{clone} --run": "a folder goes alone, without --from and --run, or behind a table",
-        __file__: "is no folder; a log lies in one, as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv",
+        f"{clone} --run": "names no table",
+        __file__: "FOLDER/DATASET-sigmaSIGMA/METHOD.tsv",
     }
     cli.refuses(bad, "reproduce")

@@ -132,7 +132,7 @@ def test_shards_that_cannot_be_merged(cli: Run) -> None:
         cli.done("merge", first, *flags)
     bad = {
         f"{first} u-1-of-1.parquet --out v.parquet": f"u-1-of-1.parquet is of another run than {first} (seed: 0 in",
-        f"{first} u-1-of-1.parquet": "do not say what the whole is called: give --out",
+        f"{first} u-1-of-1.parquet": "give --out",
         first: "t.parquet exists; to begin anew: --overwrite, or another --out",
     }
     cli.refuses(bad, "merge")

@@ -354,7 +354,7 @@ def test_folders_without_a_log_are_refused_before_anything_is_written(
     before = page.CSV.stat().st_mtime_ns
     assert (
         main([str(tmp_path / "nowhere")]) == 2
-        and "nowhere is no folder" in capsys.readouterr().err
+        and "nowhere is not a folder" in capsys.readouterr().err
     )
     monkeypatch.delenv("RANDSMOOTH_DATA", raising=False)
     assert main([]) == 2 and "make field CLONES=" in capsys.readouterr().err

@@ -155,7 +155,7 @@ def test_a_reference_that_may_mean_two_models_is_refused() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"sigmas": None}, "the grid is empty: it must name sigmas"),
+    ({"sigmas": None}, "the grid lacks sigmas"),
     ({"sigma": 0.5}, "unknown key of a grid 'sigma': did you mean 'sigmas'?"),
     ({"sigmas": [0.25, 0.25]}, "has digits-gaussian-0.25-seed0 twice"),
     (

@@ -134,10 +134,7 @@ def test_ctrl_c_ends_the_steps(tmp_path: Path) -> None:
     assert "running" in sweep(tmp_path, "status", out).stdout
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=120.0)[0].decode()
-    assert (
-        process.returncode == 130
-        and "the same command goes on: what is finished is kept" in said
-    ), said
+    assert process.returncode == 130 and "the same command goes on" in said, said
     assert not running("-m randsmooth", out.parent.parent)
     shown = sweep(tmp_path, "status", out).stdout
     assert "to be gone on with" in shown and "running" not in shown

@@ -422,6 +422,6 @@ def test_torchrun_starts_ranks_of_which_all_have_the_same(tmp_path: Path) -> Non
         ) as process:
             out, _ = process.communicate(timeout=300)
         assert process.returncode and re.search(
-            rf"rank 1 on \S+ has {what}, and not .*, as the first rank has", out
+            rf"rank 1 on \S+ has {what}, and not .*, unlike the first rank", out
         ), out
         assert not (tmp_path / "m").exists()

@@ -191,7 +191,7 @@ class Guard:
         # Such a body has no stated length, which is checked below.
         if "transfer-encoding" in headers:
             raise Problem(
-                "what is sent must come with its Content-Length, without a "
+                "the request must state its Content-Length, and use no "
                 "Transfer-Encoding"
             )
         method = scope["method"]
@@ -263,7 +263,7 @@ class Guard:
         try:
             call = json.loads(body)
         except (ValueError, RecursionError):
-            raise Problem("the call is no JSON") from None
+            raise Problem("the call is not JSON") from None
         arguments = call.get("data") if isinstance(call, dict) else None
         if not isinstance(arguments, list):
             raise Problem('a call is {"data": [...]}')
@@ -279,8 +279,8 @@ class Guard:
         _check_number("n", n, FEWEST_SAMPLES, self.served.limits.samples)
         if file is not None and not self._is_uploaded(file):
             raise Problem(
-                "the image must be a file that was uploaded; addresses and other files "
-                "are not read, nor are names that do not end in " + ", ".join(KINDS)
+                "the image must be an uploaded file; the app reads no addresses "
+                "and no other files. Its name must end in one of " + ", ".join(KINDS)
             )
 
     def _is_uploaded(self, file: Any) -> bool:
@@ -325,9 +325,7 @@ def _checked_length(length: str, most: int) -> int:
     is_number = bool(length) and length.isascii() and length.isdecimal()
     if is_number and len(length) <= MOST_DIGITS and int(length) <= most:
         return int(length)
-    raise Problem(
-        f"what is sent must say its size, which may not be larger than {most:,} bytes"
-    )
+    raise Problem(f"the request must state its size, at most {most:,} bytes")
 
 
 def _check_number(name: str, value: Any, low: float, high: float) -> None:

@@ -70,8 +70,8 @@ def _check_log(
     unknown = [name for name, value in facts.items() if value is None]
     if unknown:
         return (
-            f"{sentence}; not checked: whether its radii are possible, as its "
-            f"{', '.join(unknown)} is not known"
+            f"{sentence}; not checked: whether its radii are possible, because "
+            f"its {', '.join(unknown)} is not known"
         )
     return (
         f"{sentence}, and no radius is beyond what sigma {header.sigma:g}, n "

@@ -180,7 +180,7 @@ def arrays_given(given: Mapping[str, Any]) -> dict[str, Any]:
         arrays["seconds"] = np.asarray(given.get("seconds", np.zeros(N)), np.float64)
     except (TypeError, ValueError):
         raise BadValue(
-            f"seconds holds something else than the times of {N} images; leave it out"
+            f"seconds must hold the times of {N} images; leave it out"
         ) from None
     return arrays
 

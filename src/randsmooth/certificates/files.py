@@ -83,7 +83,7 @@ def _no_file(path: Path) -> WrongFile:
     writer = "`randsmooth certify` writes them"
     if path.exists():
         # A folder, say.
-        return WrongFile(f"{path} is no file of certificates; {writer}", file=path)
+        return WrongFile(f"{path} is not a file of certificates; {writer}", file=path)
     names = [neighbour.name for neighbour in path.parent.glob("*.*")]
     similar = get_close_matches(path.name, names, n=1)
     hint = f"did you mean {path.with_name(similar[0])}?" if similar else writer
@@ -108,7 +108,7 @@ def find_certificates(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise NotFound(
-            f"{folder} is no folder; give one that holds certificates or logs",
+            f"{folder} is not a folder; give one that holds certificates or logs",
             file=folder,
         )
     files = list[Path]()

@@ -157,8 +157,8 @@ def _radii(radius: ArrayLike) -> Floats:
         return np.atleast_1d(np.asarray(radius, np.float64))
     except (TypeError, ValueError):
         raise BadValue(
-            f"{shown(repr(radius))} is no array of radii: expected numbers, "
-            "a table or columns",
+            f"{shown(repr(radius))} is not an array of radii: expected numbers, a "
+            "table or columns",
             field="radius",
             value=radius,
         ) from None

@@ -56,9 +56,9 @@ LABEL_TESTED = (
     " For evaluation only: no class was picked, the samples test each image's label."
 )
 BATCH_MATTERS = (
-    "the base classifier's answer for a noisy image depends, if little, on the others "
-    "in its batch (a layer that scales by the batch, or rounds by the place in it?), "
-    "which no certificate allows for"
+    "the base classifier's answer for a noisy image depends slightly on the rest "
+    "of its batch. No certificate allows for that. Does a layer scale by the "
+    "batch, or round by the place in it?"
 )
 
 # The notes that randsmooth writes on what was done to a table since it was made (see
@@ -400,7 +400,7 @@ class Header(RunFacts, UnderNoise):
         """
         if self.noise is None:
             raise MissingValue(
-                "what a table proves needs the sigma of its noise",
+                "a table proves nothing without the sigma of its noise",
                 field="sigma",
                 fix=("give the ", Setting("sigma"), " of a log"),
             )
@@ -563,7 +563,7 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         )
     raw = parse_json(text, damaged)
     if not isinstance(raw, dict):
-        raise WrongFile(f"{damaged} is no mapping of names to facts")
+        raise WrongFile(f"{damaged} is not a mapping of names to facts")
     version = raw.get("version")
     # True == 1 == 1.0: only the number 1 itself is the format 1.
     if type(version) is not int or version != VERSION:

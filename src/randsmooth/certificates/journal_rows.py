@@ -107,7 +107,9 @@ class JournalRow:
             return cls(**fields)
         # A line may hold any JSON: of another type, of other fields, of other values.
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise WrongFile(f"{where} is no row of a journal: {shown(error)}") from None
+            raise WrongFile(
+                f"{where} is not a row of a journal: {shown(error)}"
+            ) from None
 
 
 def _in_smallest_type(counts: Ints) -> Any:

@@ -98,7 +98,7 @@ class NotWhole(WrongTable):
         >>> to_make = ShardToMake(Shard(2, 2), Path("t-2-of-2.parquet"), RESUME)
         >>> print(NotWhole(["1 of 2 images is missing"], [1], [to_make]))
         1 of 2 images is missing
-        To make what is missing, with the rest as for the other shards:
+        To make the missing shards, with all other settings as before:
         rs.certify(..., shard='2/2', out='t-2-of-2.parquet', resume=True)
     """
 
@@ -116,7 +116,7 @@ class NotWhole(WrongTable):
         way_out = []
         if to_make:
             way_out = [
-                "To make what is missing, with the rest as for the other shards:",
+                "To make the missing shards, with all other settings as before:",
                 *map(str, to_make),
             ]
         super().__init__("\n".join([*faults, *way_out]))
@@ -236,8 +236,8 @@ class _Part:
         if header.shard is None or chosen is None:
             tells = header.selection or "no selection"
             raise WrongFile(
-                f"{path} is no shard: its header tells {tells}. "
-                "Give what `certify` wrote of one",
+                f"{path} is not a shard: its header tells {tells}. Give what "
+                "`certify` wrote of one",
                 file=path,
             )
         if table.image is None and len(table):
@@ -341,7 +341,7 @@ def _read_parts(
         if absent:
             raise NotFound(f"{absent[0]} is not there", fix=way, file=absent[0])
         raise MissingValue(
-            "no shard is given, of which any image is finished", field="shards", fix=way
+            "none of the given shards has a finished image", field="shards", fix=way
         )
     return sorted(parts, key=_order), absent
 

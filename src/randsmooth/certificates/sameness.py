@@ -178,8 +178,9 @@ def classifier_difference(
     if not differ:
         return ClassifierDifference(
             ANOTHER_MODEL,
-            "its weights are the same but its outputs differ (other code (of a noise, too), "
-            "attributes or number of threads, or the images of the data set changed)",
+            "its weights are the same, but its outputs differ. The code (of the "
+            "model or the noise), its attributes, the number of threads or the "
+            "images have changed",
         )
     arithmetic = "; ".join(_clauses(arithmetic_then, arithmetic_now, differ, sides))
     if begun.model and "called" in begun.model:

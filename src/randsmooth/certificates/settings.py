@@ -78,27 +78,27 @@ class HowToCertify(FrozenRecord):
     """The settings besides the noise, with their types and defaults.
 
     Attributes:
-        n0: Samples per image that select the class to certify. 0: none do. Then --rule
-            radius=R certifies whichever class proves R, and with --label-aware every
-            rule tests the label itself.
+        n0: Samples per image that select the class to certify. With 0, --rule radius=R
+            certifies whichever class proves R; with --label-aware, every rule tests the
+            label.
         n: Further samples per image, at most, that bound the probability of that class.
         alpha: Probability that an image's certificate is wrong.
         rule: How many of the n samples are drawn: fixed, or a sequential rule such as
             grid.
         bound: Confidence bound of the fixed rule: clopper-pearson, two-sided, pairwise,
             randomised, any-class.
-        label_aware: Stop where the class picked is not the label; with --n0 0, test the
-            label and pick none. For evaluation only, and the table says so.
-        sound: Round noisy images to the grid k/255, under the exact distribution: no
-            rounding of floats stands between proof and program.
+        label_aware: Stop at images whose picked class is not the label. With --n0 0,
+            test the label and pick none. For evaluation only; the table records it.
+        sound: Round noisy images to the grid k/255, under the exact distribution. Float
+            rounding then cannot break the proof.
         backend: What runs the base classifier: torch, compile, openvino, onnx, or auto,
             the fastest installed. (default: torch; onnx for an ONNX file)
-        precision: Arithmetic of the base classifier: 32, bf16, fp16, or auto, the
-            faster here of float32 and a format of half its length (a short run:
-            float32). It is a part of the classifier.
-        batch: Samples per forward pass: of a network 128 or more (32 of large images),
-            of what is called in Python or asked over a network any number. (default:
-            what suits device and image)
+        precision: Arithmetic of the base classifier: 32, bf16, fp16, or auto. auto
+            takes the faster of float32 and a half-length format (float32 for a short
+            run). Precision is a part of the classifier.
+        batch: Samples per forward pass. A network needs 128 or more (32 for large
+            images). Python functions and remote models take any number. (default: one
+            that suits device and image)
         seed: Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at
             each call)
 
@@ -217,9 +217,8 @@ class CertificationSettings(HowToCertify, UnderNoise):
             )
         if isinstance(self.noise, Deviations):
             raise BadValue(
-                f"{self.noise.text} is known once there are training data, as "
-                "certification has them; else give "
-                f"rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))",
+                f"{self.noise.text} depends on training data, which certification "
+                f"has. Elsewhere give rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))",
                 field="noise",
                 value=self.noise.text,
             )

@@ -137,7 +137,8 @@ class Certificates:
         """
         if self.sigmas is not None:
             raise WrongTable(
-                f"{_own_sigmas_in_words(self.sigmas)}, so there is no one noise of all",
+                f"{_own_sigmas_in_words(self.sigmas)}, so its images share no "
+                "single noise",
                 where=self.name or "this log",
             )
         return self.converted or self.header.known_noise()

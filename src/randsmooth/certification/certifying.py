@@ -117,7 +117,7 @@ def certify(
         raise BadValue(
             field="workers",
             value=workers,
-            fix="say of what kind they are, such as rs.launch.Processes(4)",
+            fix="name their kind, such as rs.launch.Processes(4)",
         )
     spec = RunSpec.of(
         model, dataset, settings, shard=shard, only=only, command=command, **options

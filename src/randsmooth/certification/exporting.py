@@ -102,7 +102,7 @@ def export_model(
     shape = _shape_taken(module) or shape
     if shape is None:
         raise MissingValue(
-            "the model does not say what images it takes",
+            "the model does not describe its images",
             field="shape",
             fix=("give shape=(C, H, W), or the ", Setting("dataset")),
         )

@@ -221,7 +221,7 @@ def _image_shape(model: models.BaseClassifier, called: object) -> tuple[int, ...
     shape = getattr(model, "shape", None)
     if not isinstance(shape, tuple):
         raise MissingValue(
-            f"{called} does not say what images it takes",
+            f"{called} does not describe its images",
             field="dataset",
             fix=("name the data set that it is for, ", Setting("dataset")),
         )

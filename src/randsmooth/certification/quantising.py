@@ -221,7 +221,7 @@ def _check_quantisable(base: BaseClassifier) -> None:
     if BACKENDS["openvino"].accepts(base):
         return
     if isinstance(base, nn.Module):
-        kind = "module with a part that is no torch module"
+        kind = "module with a part that is not a torch module"
     else:
         kind = base.kind
     raise WrongModel(

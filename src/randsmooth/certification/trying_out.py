@@ -50,9 +50,9 @@ def check_eval_mode(model: nn.Module) -> None:
             )
         if _is_batch_norm(module) and getattr(module, "running_mean", None) is None:
             raise WrongModel(
-                f"{place} is a batch norm without running statistics, "
-                "so that an image's "
-                "answer depends on others: train with track_running_stats=True"
+                f"{place} is a batch norm without running statistics, so an "
+                "image's answer depends on others: train with "
+                "track_running_stats=True"
             )
 
 

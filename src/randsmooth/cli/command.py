@@ -142,7 +142,7 @@ def _how_to_go_on(settings: Settings) -> Iterator[None]:
     if not way_on and "resume" in type(settings).model_fields:
         way_on = "the same command with --resume goes on"
     if way_on:
-        way_on += ": what is finished is kept"
+        way_on += ": finished work is kept"
     try:
         yield
     except KeyboardInterrupt:

@@ -28,8 +28,8 @@ def read_document(path: Path) -> dict[str, Any]:
     values = parse_yaml(read_file(path, MOST_BYTES), path)
     if not isinstance(values, dict):
         raise WrongFile(
-            f"{path} must hold `key: value` lines, the settings of a verb of "
-            "randsmooth",
+            f"{path} must hold `key: value` lines: the settings of a randsmooth "
+            "command",
             file=path,
         )
     return values

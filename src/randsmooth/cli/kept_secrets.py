@@ -28,7 +28,7 @@ def check_no_secrets(settings: Settings, keeper: str) -> None:
         public = without_credentials(text)
         # Such as the password in a URL.
         if public != text:
-            raise _kept(keeper, f"what gives access in {public}")
+            raise _kept(keeper, f"the credentials in {public}")
 
 
 def _kept(keeper: str, secret: str) -> BadValue:

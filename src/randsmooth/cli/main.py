@@ -52,7 +52,7 @@ class VerbGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         """Return the command of a verb. Problem for a name that no verb has."""
-        check_known("verb", self.list_commands(ctx), cmd_name)
+        check_known("command", self.list_commands(ctx), cmd_name)
         # `commands` holds the groups, which `add_command` added.
         if cmd_name in self.commands:
             return self.commands[cmd_name]

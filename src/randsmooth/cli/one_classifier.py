@@ -34,7 +34,7 @@ class OneClassifier(Smoothed, Identified):
     n0: int = certification_option("n0", default=100)
     precision: str | None = certification_option("precision", stands_for="32")
     seed: int | None = certification_option(
-        "seed", stands_for="a new one, which is printed so that you can repeat it"
+        "seed", stands_for="a new one; the command prints it"
     )
     dataset: str | None = None
 

@@ -24,15 +24,14 @@ class Trained(Answered):
     Attributes:
         devices: Devices of each machine that share every batch: GPUs or, with --device
             cpu, processes. (default: as many as torchrun started, else 1)
-        nodes: Machines with so many devices each, on all of which torchrun starts this
-            command.
-        sync_batch_norm: Normalise by the whole batch's statistics, not on each device
-            by those of its part of the batch.
+        nodes: Machines with so many devices each. torchrun starts this command on each.
+        sync_batch_norm: Normalise by the statistics of the whole batch, not of each
+            device's part.
         logger: Where metrics go besides history.csv: tensorboard or csv. Repeatable.
             (default: tensorboard, where it is installed; those that a resumed run had)
-        resume: Go on with an interrupted run in the folder.
-        accept_changes: With --resume: go on under the settings given, where they
-            differ.
+        resume: Resume an interrupted run in the folder.
+        accept_changes: With --resume: use the given settings, also where they differ
+            from the run's.
         overwrite: Discard an earlier run in the folder.
     """
 

@@ -227,15 +227,15 @@ class WhatToCertify(ModelAndImages, HowToCertify, NoisyInputs):
     def epilog(cls) -> str:
         """Return the rules and the noises, those of other packages among them."""
         parts = [
-            "Rules, and what holds under each with probability 1 - alpha for every "
-            "image:"
+            "Rules, and the guarantee of each, with probability 1 - alpha for "
+            "every image:"
         ]
         for name in RULES:
             parts.append(
                 RULES.describe(name, lambda rule: f"{rule.usage}: {rule.summary}")
             )
         parts.append(
-            "Noises (--noise), what a copy is, and in which norm it certifies:"
+            "Noises (--noise), their noisy copies, and the norm in which they certify:"
         )
         for name in NOISES:
             parts.append(

@@ -96,9 +96,8 @@ class SharedOrSlurm(Shared):
             )
         if self.time is None:
             raise MissingValue(
-                "--slurm needs --time, how long a task may run, such as "
-                "--time 2:00:00: one that has not finished by then is queued again "
-                "and goes on"
+                "--slurm needs --time, the longest time of a task, such as --time "
+                "2:00:00. A task that needs longer is queued again and resumes"
             )
         # The options have the names of the fields, but for `setup`, which is a tuple
         # there, and `extra`, which is --slurm-arg.

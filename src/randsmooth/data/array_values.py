@@ -35,12 +35,12 @@ def into_unit_range(low: float, high: float) -> str:
         >>> into_unit_range(0, 16)
         'divide by the value of white, 16 if it is among them'
         >>> into_unit_range(-0.002, 1.0001)
-        'clip what rounding or resizing did: x.clip(0, 1)'
+        'clip the overshoot of rounding or resizing: x.clip(0, 1)'
     """
     if not np.isfinite([low, high]).all():
         return "look where NaN or infinity came from"
     if low >= -SLIGHTLY_OUTSIDE and high <= 1.0 + SLIGHTLY_OUTSIDE:
-        return "clip what rounding or resizing did: x.clip(0, 1)"
+        return "clip the overshoot of rounding or resizing: x.clip(0, 1)"
     if low < 0.0:
         return "undo its normalisation, and leave that to the model"
 
@@ -133,7 +133,7 @@ def check_features(x: Array, name: str, where: Where) -> NDArray[np.float32]:
     if not finite.all():
         first = int(np.flatnonzero(~finite)[0])
         raise WrongData(
-            f"{name} has NaN, or numbers too large for float32, as in {where(first)}",
+            f"{name} has NaN, or numbers too large for float32, in {where(first)}",
             fix="fill them in",
         )
     return values

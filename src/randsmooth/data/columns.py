@@ -26,7 +26,7 @@ NAME_COLUMNS = (
     Setting("image_column"),
     " and ",
     Setting("label_column"),
-    f"; {NONE} as the label column says that there are no labels",
+    f"; {NONE} as the label column means that there are no labels",
 )
 
 

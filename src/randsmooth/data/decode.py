@@ -108,7 +108,8 @@ def check_brightest(value: int, what: str, way_out: str) -> None:
     """
     if value == 1:
         raise WrongData(
-            f"{what} holds 0 and 1 only, of 255", fix=f"{way_out} if 1 means white"
+            f"{what} holds only 0 and 1, where 255 is white",
+            fix=f"{way_out} if 1 means white",
         )
 
 

@@ -321,8 +321,8 @@ def _no_numbers(table: Any, column: Categories, name: str, where: Where) -> Prob
         row = no_number[0] if no_number else 0
         example = f"{shown(repr(cells[row]))} in {where(row)}"
     return WrongData(
-        f"the column {shown(repr(column.name))} of {name} holds no numbers, as "
-        f"{example}",
+        f"the column {shown(repr(column.name))} of {name} holds values that are "
+        f"not numbers, such as {example}",
         fix=("encode it, drop it, or name it as ", Setting("label_column")),
     )
 

@@ -176,8 +176,8 @@ def flat(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]:
     for beside in folders:
         if images_below(beside):
             raise WrongData(
-                f"{folder} holds {paths[0].name} beside folders of images, as "
-                f"{beside.name}",
+                f"{folder} holds {paths[0].name} beside folders of images, such "
+                f"as {beside.name}",
                 fix="put all into folders",
             )
 

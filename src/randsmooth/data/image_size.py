@@ -181,7 +181,7 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
         sides = [int(side) for side in text.split("x")]
 
     if not sides or min(sides) < 1 or max(sides) > LARGEST_SIDE:
-        pixels = f"give 1 to {LARGEST_SIDE:,} pixels, as 224 or 224x192"
+        pixels = f"give 1 to {LARGEST_SIDE:,} pixels, such as 224 or 224x192"
         raise BadValue(field=name, value=value, expected="is no size", fix=pixels)
 
     if len(sides) == 1:

@@ -288,8 +288,8 @@ def from_object(source: Any, request: Request) -> Images:
     if gives_items and not isinstance(source, str | bytes | dict):
         return from_items(Items(source, called, request.columns), request)
     raise unknown_form(
-        f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which "
-        "is no data set"
+        f"dataset={shown(repr(source))} is of the type {type(source).__name__}, "
+        "which is not a data set"
     )
 
 
@@ -306,5 +306,5 @@ def _check_gives_all(loader: DataLoader[Any], called: str) -> None:
     if not gives_all:
         raise WrongData(
             f"{called} chooses items, or has a collate_fn of its own",
-            fix="give a Dataset of what it gives",
+            fix="give a Dataset of its items",
         )

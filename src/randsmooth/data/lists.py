@@ -276,7 +276,7 @@ def rows_of(path: Path) -> Iterator[Row]:
     Only as much of the file is read as rows are asked for.
     """
     read = _json_rows if path.suffix.lower() == JSON_LINES else _csv_rows
-    with refused(f"{path} is no list in UTF-8", (csv.Error, UnicodeDecodeError)):
+    with refused(f"{path} is not a list in UTF-8", (csv.Error, UnicodeDecodeError)):
         yield from read(path)
 
 

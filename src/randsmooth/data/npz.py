@@ -42,7 +42,9 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     Raises:
         Problem: it is damaged, or has no such arrays; the message lists what it has.
     """
-    no_archive = f"{path} is no .npz file of np.savez(path, x=..., y=...), or damaged"
+    no_archive = (
+        f"{path} is damaged, or not a .npz file of np.savez(path, x=..., y=...)"
+    )
     # NumPy would read a file that is a single array whole, however large it says it is.
     if not begins_as_zip(path):
         kind = what_it_is(path) or "is no zip archive"

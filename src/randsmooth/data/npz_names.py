@@ -288,7 +288,7 @@ def _unclear(path: Path, listed: str, *, image: str, label: str) -> MissingValue
         label: one of the arrays of labels, for the same.
     """
     return MissingValue(
-        f"{path} does not say which labels are those of which images, of {listed}",
+        f"{path} does not tell which labels belong to which images, of {listed}",
         fix=(
             "name both, such as ",
             Setting("image_column", image),

@@ -216,7 +216,7 @@ def _opened(file: Path) -> pq.ParquetFile:
         WrongFile: it is no Parquet file.
     """
     check_no_placeholder(file)
-    with refused(f"{file} is no readable Parquet file, {FETCH_AGAIN}", DAMAGED):
+    with refused(f"{file} is not a readable Parquet file, {FETCH_AGAIN}", DAMAGED):
         check_footer(file)
         return pq.ParquetFile(
             file,

@@ -150,7 +150,7 @@ def _inside(folder: Path, name: Any) -> Path:
     if isinstance(name, str) and _is_plain_name(name):
         return folder / name
     raise WrongData(
-        f"{folder} names {shown(repr(name))}: only what lies in it is opened"
+        f"{folder} names {shown(repr(name))}: randsmooth opens only files inside it"
     )
 
 

@@ -162,8 +162,8 @@ def _says_splits(column: str, rows: Mapping[str, list[int]], source: str) -> boo
     raise WrongData(
         f"the column {shown(repr(column))} of {source} has {shown(repr(first))} in row "
         f"{rows[first][0] + 1}",
-        fix="expected words such as train, val and test, or rename the column if it is "
-        "about something else",
+        fix="expected words such as train, val and test; rename the column if it "
+        "is not about splits",
     )
 
 

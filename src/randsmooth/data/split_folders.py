@@ -212,8 +212,8 @@ def open_whole(folder: Path, columns: ColumnNames = USUAL) -> dict[str, Encoded]
     tars = [path for paths in tar_files(folder).values() for path in paths]
     if parquets and tars:
         raise WrongData(
-            f"{folder} holds Parquet and tar files, as {parquets[0].name} and "
-            f"{tars[0].name}",
+            f"{folder} holds both Parquet and tar files, such as "
+            f"{parquets[0].name} and {tars[0].name}",
             fix="give one kind",
         )
     if parquets or tars:

@@ -209,7 +209,7 @@ def _check_member(member: tarfile.TarInfo, shard: Path, length: int) -> None:
     """Raise WrongFile where a member is no file, or ends behind its shard."""
     if not member.isfile() or member.issparse():
         raise WrongFile(
-            f"{shard} holds {shown(repr(member.name))}, which is no plain file",
+            f"{shard} holds {shown(repr(member.name))}, which is not a plain file",
             fix="leave it out",
         )
     if member.offset_data + member.size > length:
@@ -282,7 +282,7 @@ def _label(parts: _Parts, asked: str | None, where: str) -> str:
             f"{where} has no part .{shown(extension)} of at most "
             f"{MOST_LABEL_BYTES:,} bytes; it has {_listed(parts)}"
         )
-    with refused(f"{where} has a label that is no text in UTF-8", UnicodeDecodeError):
+    with refused(f"{where} has a label that is not text in UTF-8", UnicodeDecodeError):
         return parts[extension].read().decode().strip()
 
 

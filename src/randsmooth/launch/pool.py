@@ -128,8 +128,8 @@ class Pool:
                 raise WrongModel(
                     f"model or data cannot be sent to other processes ({error})",
                     fix=(
-                        "name it, as a folder, package.module:NAME or file.py:NAME, "
-                        "or leave out ",
+                        "name it as a folder, package.module:NAME or "
+                        "file.py:NAME, or leave out ",
                         Setting("workers"),
                     ),
                 ) from error

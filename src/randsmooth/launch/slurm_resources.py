@@ -87,7 +87,8 @@ class Resources:
                 raise BadValue(
                     field="slurm_arg",
                     value=name,
-                    expected="must be the long name of a parameter of sbatch, as exclude",
+                    expected="must be the long name of a parameter of sbatch, such "
+                    "as exclude",
                 )
 
     @property

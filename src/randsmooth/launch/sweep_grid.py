@@ -169,8 +169,7 @@ class SweepGrid:
         for key in NEEDED_KEYS:
             if document.get(key) in (None, "", {}):
                 raise MissingValue(
-                    f"the grid is empty: it must name {key}, "
-                    f"as it must {', '.join(NEEDED_KEYS)}"
+                    f"the grid lacks {key}: it must name {', '.join(NEEDED_KEYS)}"
                 )
         cells = by_title(((cell.title, cell) for cell in _cells(document)), "the grid")
         certifications = by_title(_certifications(document.get("certify")), "certify")

@@ -20,8 +20,8 @@ RECORD = "sweep.yaml"
 # The most bytes of the record, which has the settings of up to 2,000 models.
 MOST_RECORD_BYTES = 2**22
 HEADING = (
-    "# What this folder holds; written by `randsmooth sweep`, "
-    "which compares a grid with it before it goes on.\n"
+    "# The content of this folder. `randsmooth sweep` wrote it, and compares a "
+    "grid with it before it resumes.\n"
 )
 
 # The settings of a step by name, as they stand in a file.

@@ -93,7 +93,7 @@ def _status(chain: Chain, job_state: str | None, jobs: Jobs) -> Status:
     failure = _failure(missing) or jobs.ended_early(chain.name)
     if failure is not None:
         return Status(chain.name, "failed", failure=failure, steps=chain.steps)
-    words = f"{progress}, to be gone on with" if progress else ""
+    words = f"{progress}, to be resumed" if progress else ""
     return Status(chain.name, "waiting", words, steps=chain.steps)
 
 

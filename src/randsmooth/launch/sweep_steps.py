@@ -85,8 +85,7 @@ class _StepsOfGrid:
             raise BadValue(f"models wait for each other: {circle}")
         if self.cells.setdefault(cell.title, cell).values != cell.values:
             raise BadValue(
-                f"{cell.title} is two models: "
-                "say in the reference what tells it from the other"
+                f"{cell.title} names two models: tell them apart in the reference"
             )
         name = f"{cell.title}/train"
         if name in self.by_name:

@@ -166,8 +166,8 @@ def begun(grid: SweepGrid, out: Path, *, here: bool = True) -> Iterator[list[Cha
             field="out",
             value=str(out),
             expected=(
-                "must be on a disk, as the folder of a sweep; "
-                "its tables can be moved later"
+                "must be on a disk, since it is the folder of a sweep; its tables "
+                "can be moved later"
             ),
         )
     steps = steps_of(grid, out)

@@ -101,7 +101,9 @@ class Rank(Step):
                 entries.append(report.measure(file.table, name))
         left_out = {}
         if faults:
-            left_out[f"Left out, as files could not be used: {len(faults)}"] = faults
+            left_out[f"Left out because files could not be used: {len(faults)}"] = (
+                faults
+            )
         with claimed(self.makes):
             report.write_leaderboard(
                 entries, self.makes, at=self.at, title=self.heading, left_out=left_out

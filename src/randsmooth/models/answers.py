@@ -116,8 +116,7 @@ def part_of(answer: Any, name: str | int) -> Any:
         return answer[name]
     except (KeyError, IndexError, TypeError, AttributeError):
         raise WrongModel(
-            f"answer={name!r} is no part of what the model answers with, "
-            f"{described(answer)}",
+            f"answer={name!r} is not a part of the model's answer, {described(answer)}",
             field="answer",
             value=name,
         ) from None

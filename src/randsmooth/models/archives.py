@@ -90,7 +90,7 @@ def _check_stored(entries: list[zipfile.ZipInfo], size: int) -> None:
 
 def _larger_than_file() -> WrongFile:
     """Return the problem of entries that could take more memory than the file."""
-    return WrongFile("what it holds is larger than the file")
+    return WrongFile("its content is larger than the file")
 
 
 def _check_names(entries: list[zipfile.ZipInfo]) -> None:
@@ -103,8 +103,8 @@ def _check_names(entries: list[zipfile.ZipInfo]) -> None:
     different = {entry.filename.casefold() for entry in entries}
     if not are_plain or len(different) < len(entries):
         raise WrongFile(
-            "two readers may find different entries in it: a name occurs twice, or is "
-            "no plain one"
+            "two readers may find different entries in it: a name occurs twice, "
+            "or is not plain"
         )
 
 

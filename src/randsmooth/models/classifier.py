@@ -160,7 +160,7 @@ def _check_classes(classes: Any) -> None:
         field="classes",
         value=classes,
         fix=f"expected at least two different names of at most {LONGEST_NAME:,} "
-        "characters, as ['0', '1']",
+        "characters, such as ['0', '1']",
     )
 
 

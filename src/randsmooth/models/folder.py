@@ -504,8 +504,8 @@ def _check_is_ours(keys: set[str], path: Path, folder_as_given: str) -> None:
         if graphs:
             fix += f", or {folder_as_given}/{graphs[0]}"
         raise WrongFile(
-            f"{folder_as_given} holds a model of transformers, as save_pretrained "
-            "writes it",
+            f"{folder_as_given} holds a model of transformers, written by "
+            "save_pretrained",
             file=path,
             fix=fix,
         )

@@ -16,7 +16,7 @@ from randsmooth.errors import NotFound
 # A class of errors of the hub's client -> what it means. The first class that fits counts:
 # some of these are subclasses of later ones.
 MEANINGS: tuple[tuple[type[Exception], str], ...] = (
-    (HFValidationError, "and such a name is no id of the hub"),
+    (HFValidationError, "and no id of the hub has such a form"),
     (GatedRepoError, "and the hub gives it only to those who accepted its terms"),
     (RepositoryNotFoundError, "and the hub has no such model, or not for you"),
     (OfflineModeIsEnabled, "and HF_HUB_OFFLINE forbids to ask the hub"),

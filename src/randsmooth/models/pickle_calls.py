@@ -95,8 +95,8 @@ class Container:
             self.odd += 1
         if self.odd > MOST_ODD_KEYS and self.kind != "list":
             raise WrongFile(
-                f"a {self.kind} has more than {MOST_ODD_KEYS:,} keys that are no texts "
-                "or numbers"
+                f"a {self.kind} has more than {MOST_ODD_KEYS:,} keys that are "
+                "neither texts nor numbers"
             )
 
 
@@ -180,7 +180,7 @@ class Calls:
         """
         self.made += size
         if self.made > self.size + SMALL:
-            raise WrongFile("what its calls make is larger than the file")
+            raise WrongFile("its calls make more than the file holds")
 
     def _dictionary(self, parts: Any = None) -> Container:
         return self._collection("dictionary", parts)
@@ -297,5 +297,5 @@ class Calls:
     def _parameter(self, tensor: Any, *_: Any) -> TensorStandIn:
         """Return the stand-in for an `nn.Parameter`, which is that of its tensor."""
         if not isinstance(tensor, TensorStandIn):
-            raise ValueError("a parameter is no tensor")
+            raise ValueError("a parameter is not a tensor")
         return tensor

@@ -88,7 +88,7 @@ def steps_of(folder: Path) -> list[ModelStep]:
         reason = "a setting has a value that no processor has"
         cause = error
     raise WrongModel(
-        f"{path} does not say in a known way what images need ({shown(reason)})",
+        f"{path} describes the needs of its images in no known way ({shown(reason)})",
         file=path,
         fix=WRAP,
     ) from cause

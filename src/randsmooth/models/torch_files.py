@@ -32,7 +32,7 @@ MOST_PARTS = 2**22
 
 # How many containers may lie within each other.
 MOST_DEPTH = 32
-NOT_BY_TORCH = "it is no file of torch.save"
+NOT_BY_TORCH = "it is not a file of torch.save"
 
 
 def load_plain(source: Path | bytes) -> Any:

@@ -133,7 +133,7 @@ def _check_is_classifier(settings: Mapping[str, Any], config: Path) -> None:
     classifiers = transformers.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING
     if transformers.CONFIG_MAPPING[kind] not in classifiers:
         raise WrongModel(
-            f"{says}, of which transformers has no image classifier",
+            f"{says}, but transformers has no image classifier of that kind",
             field="model_type",
             value=kind,
             file=config,

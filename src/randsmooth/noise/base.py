@@ -493,7 +493,7 @@ def number(value: str) -> float:
         return float(value)
     except ValueError:
         raise BadValue(
-            f"{shown(repr(value))} is no number: write one, such as 0.5"
+            f"{shown(repr(value))} is not a number: write one, such as 0.5"
         ) from None
 
 

@@ -81,7 +81,7 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
     ]
     panels = _panels(tables, curves, radii)
     legend = [
-        "in brackets the sigma; a dash is farther than the sigmas at hand can certify",
+        "in brackets the sigma; a dash: no sigma at hand certifies this radius",
         *note_on_crosses(scale),
         metrics.NO_ONE_CLASSIFIER,
     ]

@@ -103,8 +103,8 @@ def scan_folder(*folders: Path) -> FolderScan:
     for folder in folders:
         if not folder.is_dir():
             raise NotFound(
-                f"{folder} is no folder; a log lies in one, "
-                "as FOLDER/DATASET-sigmaSIGMA/METHOD.tsv"
+                f"{folder} is not a folder; expected "
+                "FOLDER/DATASET-sigmaSIGMA/METHOD.tsv"
             )
     files = [file for folder in folders for file in certificates.read_folder(folder)]
 

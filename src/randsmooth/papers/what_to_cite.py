@@ -85,7 +85,7 @@ class Bibliography:
     def _unlisted_sentence(self) -> str:
         """Return the sentence on the things without an entry."""
         names = "; ".join(map(_comment, self.unlisted))
-        return f"No entry here, so cite what its author names: {names}"
+        return f"No entry here; cite what its author names: {names}"
 
 
 def _comment(text: str) -> str:

@@ -63,8 +63,9 @@ class Dense(Grid):
     name: ClassVar[str] = "dense"
     usage: ClassVar[str] = "dense[=P]"
     summary: ClassVar[str] = (
-        "as grid, for radii so close that rounding hardly matters, as long as further "
-        "samples gain P sigma (0.25) per n: the largest mean radius for the samples."
+        "like grid, with radii so close that rounding hardly matters. It samples "
+        "as long as that gains P sigma (0.25) per n: the largest mean radius for "
+        "the samples."
     )
     number: ClassVar[str | None] = "price"
     # A table up to so many samples takes a tenth of a second, and there are hundreds.

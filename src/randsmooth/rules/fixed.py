@@ -170,9 +170,9 @@ class Exact(Once):
     name: ClassVar[str] = "exact"
     usage: ClassVar[str] = "exact"
     summary: ClassVar[str] = (
-        "all copies of every image, where the noise has only so many (splitting=0.5: 255), "
-        "so that nothing is left to chance: the radius holds with certainty, and n, n0 and "
-        "alpha are not asked for."
+        "every copy of each image, for noise with finitely many copies "
+        "(splitting=0.5 has 255). The radius holds with certainty. It needs no n, "
+        "n0 or alpha."
     )
     certain: ClassVar[bool] = True
 

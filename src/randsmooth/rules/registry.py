@@ -126,8 +126,8 @@ def _parse_number(text: str, number: str) -> float:
         return float(number)
     name = text.partition("=")[0]
     raise BadValue(
-        f"rule {shown(repr(text))}: {shown(repr(number))} is no number; write it as in "
-        f"{name}=0.5",
+        f"rule {shown(repr(text))}: {shown(repr(number))} is not a number; write "
+        f"it as in {name}=0.5",
         field="rule",
         value=text,
     )

@@ -145,8 +145,8 @@ def placed(
     )
     if (started() or nodes > 1) and started_ranks != devices * nodes:
         raise BadValue(
-            f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of "
-            f"which {started_ranks} were started",
+            f"devices={devices} on nodes={nodes} are {devices * nodes} processes, "
+            f"but {started_ranks} were started",
             fix=f"let torchrun start it on each node, with nnodes={nodes} and "
             f"nproc_per_node={devices}",
             field="devices",
@@ -173,7 +173,7 @@ def placed(
         raise BadValue(
             field="sync_batch_norm",
             value=True,
-            expected="needs GPUs, as torch's SyncBatchNorm does",
+            expected="needs GPUs, like torch's SyncBatchNorm",
             fix="leave it out on the CPU",
         )
     return asked
@@ -312,7 +312,8 @@ class Ranks:
         if differ:
             here = f"rank {self.rank} on {socket.gethostname()}"
             raise Problem(
-                f"{here} has {'; '.join(differ)}, as the first rank has: all need the same"
+                f"{here} has {'; '.join(differ)}, unlike the first rank: all need "
+                "the same"
             )
 
 

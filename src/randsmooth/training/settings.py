@@ -304,7 +304,8 @@ class DenoiserSettings(Reading):
                 way = ("name the classifier: ", Setting("classifier", "FOLDER"))
             raise BadValue(
                 f"objective={self.objective!r} with classifier={self.classifier!r}: "
-                "stability, and it alone, is about what a classifier says",
+                "only the objective stability takes a classifier, and it needs "
+                "one",
                 field="classifier",
                 value=self.classifier,
                 fix=way,

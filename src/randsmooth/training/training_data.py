@@ -67,9 +67,9 @@ def describe(dataset: Any, reading: Reading) -> TrainingData:
         described = TrainingData(f"{own.spec.name} ({digest})", own.spec, own)
     if described.spec.features:
         raise WrongData(
-            f"{described.name} holds features of shape {described.spec.shape}, and "
-            "what is trained here takes images: train a network on x + noise in torch, "
-            "or an estimator on noisy rows, and certify that"
+            f"{described.name} holds features of shape {described.spec.shape}, but "
+            "training takes images: train a network on x + noise in torch, or an "
+            "estimator on noisy rows, and certify that"
         )
     return described
 
@@ -90,8 +90,8 @@ def check_classifiable(described: TrainingData) -> None:
     if height != width:
         side = min(height, width)
         raise WrongData(
-            f"{described.name} holds images of {height}x{width}, and what is trained "
-            "here takes square ones",
+            f"{described.name} holds images of {height}x{width}, but training "
+            "takes square ones",
             fix=(
                 "bring them to size with ",
                 Setting("resize", f"{side}x{side}"),

@@ -144,8 +144,8 @@ def check_names(path: Path, names: Sequence[str], line: str) -> None:
     if missing or not all_differ:
         lacks = ", ".join(missing) or "different names"
         raise WrongFile(
-            f"{path} is no log of certificates: its first line lacks {lacks}. It reads "
-            f"{shown(repr(line[:FIRST_BYTES]))}. A log has the columns "
+            f"{path} is not a log of certificates: its first line lacks {lacks}. "
+            f"It reads {shown(repr(line[:FIRST_BYTES]))}. A log has the columns "
             f"{', '.join(TSV_COLUMNS)}, with tabs between; of class counts, "
             "`randsmooth from-counts` makes a table",
             file=path,

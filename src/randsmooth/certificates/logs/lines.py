@@ -120,7 +120,9 @@ class Lines:
         """
         numbers = self.numbers(name)
         outside = (numbers % 1 != 0) | (numbers < least) | (numbers > most)
-        self.refuse(name, outside, f"is no whole number from {least} to {most:,}{why}")
+        self.refuse(
+            name, outside, f"is not a whole number from {least} to {most:,}{why}"
+        )
         return numbers.astype(np.int64)
 
     def refuse(self, name: str, wrong: ArrayLike, why: str) -> None:

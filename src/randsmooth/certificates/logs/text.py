@@ -31,7 +31,7 @@ def read_text(path: Path) -> str:
         raise WrongFile(f"{path} {in_its_place}", file=path)
     if content.startswith(UTF_16):
         raise WrongFile(
-            f"{path} is text in UTF-16, as spreadsheets write it: save it as UTF-8",
+            f"{path} is text in UTF-16, which spreadsheets write: save it as UTF-8",
             file=path,
         )
     if content.startswith(GZIP):
@@ -42,7 +42,7 @@ def read_text(path: Path) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise WrongFile(
-            f"{path} is no text in UTF-8 ({shown(error)})", file=path
+            f"{path} is not text in UTF-8 ({shown(error)})", file=path
         ) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.count("\n") > MOST_LINES:

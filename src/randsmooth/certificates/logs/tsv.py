@@ -211,7 +211,7 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
     sigmas = lines.numbers(name)
     least, most = LENGTHS
     outside = (sigmas < least) | (sigmas > most)
-    lines.refuse(name, outside, f"is no sigma; expected {least:g} to {most:g}")
+    lines.refuse(name, outside, f"is not a sigma; expected {least:g} to {most:g}")
 
     low = float(sigmas.min())
     high = float(sigmas.max())
@@ -221,9 +221,9 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
         header = header.replace(sigma=low, notes=(*header.notes, note))
         return replace(table, header=header)
     note = (
-        f"each image has a sigma of its own, {low:g} to {high:g}, "
-        f"as its column {name} says: "
-        "a radius holds if that sigma is kept for all inputs, not chosen anew for each"
+        f"each image has a sigma of its own, {low:g} to {high:g}, as its column "
+        f"{name} says: its radius holds only if the classifier keeps that sigma "
+        "for every input"
     )
     header = header.replace(notes=(*header.notes, note))
     return replace(table, sigmas=sigmas, header=header)

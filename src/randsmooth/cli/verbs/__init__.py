@@ -68,7 +68,7 @@ VERBS = (
     ),
     Verb(
         "plan",
-        "Estimate what a certification takes: samples, time, memory, disk.",
+        "Estimate the samples, time, memory and disk of a certification.",
         "plan",
     ),
     Verb("merge", "Make one table of the shards of a run.", "merge"),
@@ -97,7 +97,7 @@ VERBS = (
     Verb("compare", "Compare certificate files on one HTML page.", "compare"),
     Verb(
         "check",
-        "Check what certified accuracy at a radius must be: a gate for pipelines.",
+        "Check certified accuracy against a least value: a gate for pipelines.",
         "check",
     ),
     Verb(
@@ -112,7 +112,7 @@ VERBS = (
     ),
     Verb(
         "reproduce",
-        "Draw a table or figure of the papers, beside what the paper prints.",
+        "Draw a table or figure of a paper, beside the printed values.",
         "reproduce",
     ),
     Verb(
@@ -125,7 +125,7 @@ VERBS = (
         "Make an int8 model of a base classifier, which is faster on CPUs.",
         "quantise",
     ),
-    Verb("verify", "Check files by their digests, and say what they are.", "verify"),
+    Verb("verify", "Check files by their digests, and describe them.", "verify"),
     Verb(
         "methods",
         "List the training methods, explain one, or list the published presets.",
@@ -134,7 +134,7 @@ VERBS = (
     Verb("cite", "Print what to cite for a run.", "cite"),
     Verb(
         "doctor",
-        "Say what randsmooth finds on this machine, and what is broken.",
+        "Report what randsmooth finds on this machine, and what is broken.",
         "doctor",
     ),
     Verb("completion", "Print the script with which a shell completes.", "completion"),

@@ -45,9 +45,9 @@ class Assess(Answered, Identified):
         sigma: Standard deviations of Gaussian noise to try, such as 0.12,0.25.
             (default: 0.06,0.12,0.25,0.5, and that of the model's training; of features
             0.1std,0.25std,0.5std,1std, deviations of each)
-        radius: The change that matters to you, in units of pixels in [0, 1], of
-            features in standard deviations of each: the noise is chosen by the mean
-            certified accuracy up to there.
+        radius: The change that matters to you: in units of pixels in [0, 1], or
+            standard deviations of each feature. The command chooses the noise by the
+            mean certified accuracy up to this radius.
         split: train, validation or test; of data without a test split the validation
             split, which the page says.
         take: Certify this many images, evenly spread, two thirds of all at most; others

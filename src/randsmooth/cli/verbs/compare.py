@@ -42,9 +42,9 @@ class Compare(Answered, Compared):
     Attributes:
         out: The HTML page to write; it works offline.
         title: Title of the page.
-        figures: Also write the plots of certified accuracy and of p_A beside the page,
-            and one of methods or noises at their best width where they have several:
-            png, pdf or both.
+        figures: Also write plots beside the page: png, pdf or both. They show certified
+            accuracy and p_A. A third shows methods or noises with several widths at
+            their best width.
         tables: Also write the table of metrics beside the page, in any of text, md,
             latex, csv, json.
         pictures: Show some of the images that the baseline certifies and a method gives

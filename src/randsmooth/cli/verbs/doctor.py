@@ -45,8 +45,8 @@ def run(settings: Doctor) -> None:
     of a model here, use `plan`. The report holds no environment variables and no
     secrets, and writes your home folder as ~. You can paste it into bug reports.
 
-    The exit code is 1 if something is broken: a package that is installed and cannot be
-    imported, a backend that fails, or a cache that cannot be written.
+    The exit code is 1 if something is broken: an installed package that cannot be
+        imported, a failing backend, or a cache that cannot be written.
 
     Example: randsmooth doctor > doctor.txt
     """

@@ -107,8 +107,8 @@ def _check_is_table(settings: Export) -> None:
     is_folder = isinstance(settings.file, Path) and settings.file.is_dir()
     if is_folder or settings.model_arg or settings.dataset:
         raise WrongFile(
-            f"{settings.file} is no table of certificates; a model is written with "
-            "--onnx FILE.onnx"
+            f"{settings.file} is not a table of certificates; to write a model, "
+            "give --onnx FILE.onnx"
         )
 
 
@@ -121,8 +121,7 @@ def _note_what_the_log_lacks(table: certificates.Certificates) -> None:
     ]
     if options:
         note(
-            "a log does not say what it was made with; give its readers "
-            f"{' '.join(options)}"
+            f"a log does not record its settings; give its readers {' '.join(options)}"
         )
 
 

@@ -173,7 +173,7 @@ def _sections_of_the_page(ranked: Ranked) -> Iterator[tuple[str, list[str]]]:
     if ranked.faults:
         files = _counted(ranked.faults, "file")
         reasons = [with_urls(fault) for fault in ranked.faults.values()]
-        yield f"Left out, as {files} could not be used", reasons
+        yield f"Left out because {files} could not be used", reasons
 
     unplaced: dict[str, list[str]] = {}
     for entry in ranked.entries:

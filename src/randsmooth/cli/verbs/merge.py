@@ -51,7 +51,7 @@ def run(settings: Merge) -> None:
         if error.command is not None:
             faults += _unnamed_folders(error.command)
         if error.to_make:
-            faults.append("the commands above, on stdout, make what is missing")
+            faults.append("the commands above, on stdout, make the missing shards")
         raise SeveralProblems(*map(Problem, faults)) from None
     settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
 
@@ -102,6 +102,6 @@ def _whole(shards: list[Place]) -> Place:
     # `whole_of` has None for a name that does not say it.
     if whole is None:
         raise MissingValue(
-            "the names of the shards do not say what the whole is called: give --out"
+            "the names of the shards do not give one for the whole table: give --out"
         )
     return whole

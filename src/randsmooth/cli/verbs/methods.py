@@ -29,7 +29,7 @@ KEY = (
     "They belong to the paper's schedule;",
     "with another number of epochs they scale. batch: noisy samples per step, m of "
     "them of each image. Where a paper",
-    "describes a model in two ways, /prose is what its text says, /table1 the runs "
+    "describes a model in two ways, /prose follows its text, /table1 the runs "
     "behind its table. Your own data get the",
     "schedule of digits with the architecture small-cnn, that of mnist with lenet, and "
     "that of cifar10 with any other.",

@@ -26,18 +26,18 @@ class Reproduce(StepsVerb):
     """Settings of `randsmooth reproduce`.
 
     Attributes:
-        object: A table or figure as PAPER/OBJECT, such as acr/table2 (see --list); or a
-            folder, such as a clone of a repository of logs, of which it says what it
-            fills of all tables.
+        object: A table or figure as PAPER/OBJECT, such as acr/table2 (see --list). Or a
+            folder, such as a clone of a repository of logs: the command lists the rows
+            of all tables that it fills.
         source: Folder of certificates or logs, laid out as
             DATASET-sigmaSIGMA/METHOD.tsv or as the authors released theirs.
-        scale: Size of the runs that make what is missing: tiny (digits, in seconds),
-            cpu (8 epochs), or paper.
-        run: Train and certify what is missing. An interrupted run goes on where it
-            stopped; one that fails does not stop the others.
-        plan: Say how long all that is missing takes on this machine, in place of making
-            it; with --list, how long each table and figure takes from nothing.
-        show: Print all tables and figures, and what each needs.
+        scale: Size of the runs that fill missing rows: tiny (digits, in seconds), cpu
+            (8 epochs), or paper.
+        run: Train and certify the missing rows. An interrupted run resumes where it
+            stopped. A run that fails does not stop the others.
+        plan: Print how long the missing runs take on this machine, and run nothing.
+            With --list: how long each table and figure takes from scratch.
+        show: Print all tables and figures, and the needs of each.
         out: Folder of the results; models and certificates go to its subfolder SCALE.
     """
 
@@ -52,7 +52,7 @@ class Reproduce(StepsVerb):
 
 
 def run(settings: Reproduce) -> None:
-    """Draw a table or figure of the papers, beside what the paper prints.
+    """Draw a table or figure of a paper, beside the printed values.
 
     Example: randsmooth reproduce acr/table2 --from published-logs
 
@@ -153,8 +153,9 @@ def answer_survey(settings: Reproduce) -> None:
     folder = Path(given)
     if settings.run or (settings.object and settings.source):
         raise Conflict(
-            f"{folder} names no table: a folder goes alone, without --from and --run, "
-            "or behind a table, as in randsmooth reproduce acr/table2 --from FOLDER"
+            f"{folder} names no table: give a folder alone, without --from and "
+            "--run, or after a table, as in randsmooth reproduce acr/table2 "
+            "--from FOLDER"
         )
     # Late, as it loads pandas, which the refusals above do not need.
     from randsmooth.papers.output import write_cells
@@ -194,8 +195,8 @@ def survey_lines(survey: papers.Survey) -> Iterator[str]:
         yield ""
         yield f"nothing at all of {', '.join(not_drawn)}"
     yield (
-        f"{len(survey.files):,} certificate tables, "
-        f"{len(survey.unused):,} of which stand in no row of these tables"
+        f"{len(survey.files):,} certificate tables, {len(survey.unused):,} without "
+        "a row in these tables"
     )
     if survey.unused:
         yield f"  {kinds_in_words(survey.unused)}"
@@ -222,7 +223,8 @@ def answer_object(settings: Reproduce, name: str) -> None:
         )
         settings.answer(jobs.lines("models"), lambda: asdict(jobs))
         note(
-            "once they have ended, the same command without --slurm draws what there is"
+            "once they have ended, run the same command without --slurm to draw "
+            "the results"
         )
     else:
         result = reproduction.reproduce(
@@ -291,8 +293,8 @@ def result_lines(result: papers.Reproduction) -> Iterator[str]:
     if result.failed:
         yield ""
         yield (
-            f"{len(result.failed)} of these failed; "
-            "what does not need them was done all the same:"
+            f"{len(result.failed)} of these failed; steps that do not need them "
+            "were done:"
         )
         for name, problem in result.failed.items():
             sentences = "; ".join(map(str, each_problem(problem)))

@@ -37,15 +37,15 @@ class Serve(Smoothed, Resized, Model):
     Attributes:
         dataset: Data set or folder whose images the model is for. (default: what the
             model says)
-        title: What to call the model on the page. (default: its name)
-        host: Where to listen: 127.0.0.1: for this machine alone; 0.0.0.0: for all.
-        port: Where to listen. (default: the first free one from 7860 on)
-        public_name: A name under which visitors reach the app, such as that of a server
-            before it, beside its address and localhost; requests that name another host
-            are refused. Repeatable.
+        title: Name of the model on the page. (default: its own)
+        host: Address to listen at: 127.0.0.1 for this machine alone, 0.0.0.0 for all.
+        port: Port to listen at. (default: the first free one from 7860 on)
+        public_name: A name under which visitors reach the app, beside its address and
+            localhost. Name a server that stands before it here. The app refuses
+            requests that name another host. Repeatable.
         most_samples: The most samples n of one image.
-        seconds: Seconds that one certificate may take; what it has come to is then
-            shown.
+        seconds: Seconds that one certificate may take. The app then shows it as it
+            stands.
         upload_mb: Megabytes of a file.
         queue: Visitors who may wait.
         at_once: Certificates that are computed at the same time.

@@ -171,4 +171,4 @@ def summary(swept: launch.Swept) -> Iterator[str]:
         for chain in swept.chains:
             yield from failure_lines(chain.missing())
     if swept.blocked:
-        yield f"not tried, as they need what failed: {', '.join(swept.blocked)}"
+        yield f"not tried, because they need a failed step: {', '.join(swept.blocked)}"

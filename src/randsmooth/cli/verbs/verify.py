@@ -346,8 +346,8 @@ def check_configuration(path: Path) -> str:
     values = read_config(path, verb.name)
     validate(settings_of(verb.load()), verb.name, values)
     return (
-        f"configuration of `randsmooth {verb.name}`; it has no digest; its keys and "
-        "their types are those of the verb"
+        f"configuration of `randsmooth {verb.name}`; it has no digest; its keys "
+        "and their types are those of the command"
     )
 
 

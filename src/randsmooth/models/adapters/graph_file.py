@@ -167,7 +167,7 @@ class GraphFile(ForeignModel):
             # base class in common.
             except Exception as error:
                 raise WrongFile(
-                    f"{path} is no {self.form} that can be run ({shown(error)})",
+                    f"{path} is no {self.form} that randsmooth can run ({shown(error)})",
                     file=path,
                 ) from error
         self._set_input(inputs, layout or self.stated_layout)

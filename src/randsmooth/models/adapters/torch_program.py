@@ -120,8 +120,8 @@ def scripted(source: Path | str) -> torch.jit.ScriptModule:
     # A damaged part may make the reader raise anything.
     except Exception as error:
         reason = (
-            "it is no TorchScript file that can be run, as torch.jit.script(model).save "
-            f"writes: {_last_line(error)}"
+            "torch cannot run it as a TorchScript file, which "
+            f"torch.jit.script(model).save writes: {_last_line(error)}"
         )
         raise no_model(source, reason=f" ({reason})") from error
 
@@ -176,7 +176,7 @@ def exported(source: Path | str) -> Any:
     # A damaged part may make the reader raise anything.
     except Exception as error:
         raise WrongFile(
-            f"{source} is no exported program that can be run ({_last_line(error)}): "
+            f"{source} is not an exported program that torch can run ({_last_line(error)}): "
             "torch.export.save(program, ...) writes one"
         ) from error
 
@@ -190,7 +190,7 @@ def _check_plain(source: Path | str) -> None:
     with Path(source).open("rb") as file, zipfile.ZipFile(file) as archive:
         check_archive(file, Path(source).stat().st_size)
         if not any(map(is_of_program, archive.namelist())):
-            raise WrongFile("it holds tensors alone, as torch.save writes them")
+            raise WrongFile("it holds only tensors, written by torch.save")
         for name in archive.namelist():
             if "aotinductor" in name:
                 raise WrongFile(

@@ -90,8 +90,8 @@ def normalisation(text: str, spec: DatasetSpec) -> Normalisation:
             field="normalise",
             value=text,
             expected=(
-                f"is no layer for the images of {spec.name}, of {channels} channels; "
-                f"expected {FORMS}"
+                f"is not a layer for the images of {spec.name}, of {channels} "
+                f"channels; expected {FORMS}"
             ),
         )
     return layer
