@@ -14,9 +14,10 @@ from PIL import Image
 
 from cli.processes import Run
 from pages import blocks, commands
-from randsmooth import load_model
+from randsmooth import data
 from randsmooth.cli.main import app
 from randsmooth.cli.verbs import VERBS, quickstart
+from randsmooth.models import Classifier
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "commands"
@@ -114,9 +115,9 @@ def write_files_of(page: Path) -> None:
     """Write the files that examples take, those that the page shows as it shows them."""
     pixels = np.arange(64, dtype=np.uint8).reshape(8, 8) * 4
     Image.fromarray(pixels).save("digit.png")
-    network = load_model("demo")
-    assert isinstance(network, torch.nn.Module)
-    torch.save({"state_dict": network.state_dict()}, "checkpoint.pth")
+    mnist = data.describe("mnist")
+    network = Classifier(arch="lenet", classes=list(mnist.classes), shape=mnist.shape)
+    torch.save({"state_dict": network.network.state_dict()}, "checkpoint.pth")
     for block in blocks(page):
         if block.language == "yaml":
             Path("grid.yaml").write_text(block.text)
