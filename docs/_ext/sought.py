@@ -61,6 +61,15 @@ def add_entries(app: Sphinx, doctree: nodes.document) -> None:
         doctree.insert(0, addnodes.index(entries=entries, inline=False))
 
 
+def read_again(app: Sphinx, *changes: object) -> list[str]:
+    """Return the pages with such entries, so that every build reads them.
+
+    Sphinx forgets the entries of pages that a build does not write.
+    """
+    return sorted({place.partition("#")[0] for place in SOUGHT.values()})
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", add_entries)
+    app.connect("env-get-outdated", read_again)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
