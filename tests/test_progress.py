@@ -33,8 +33,13 @@ def test_a_narrow_terminal_cuts_the_figures_alone(
         with monkeypatch.context() as patch:
             patch.setattr(sys.stderr, "isatty", lambda: True)
             patch.setattr("rich.console.Console", lambda found=console, **_: found)
-            with progress.console("train cat-rs", 1000, "images") as reporter:
+            # An error leaves the bar where it was.
+            with (
+                pytest.raises(KeyboardInterrupt),
+                progress.console("train cat-rs", 1000, "images") as reporter,
+            ):
                 reporter.advance(420, INFO)
+                raise KeyboardInterrupt
         told = console.file.getvalue()  # type: ignore[attr-defined]
         assert (
             "train cat-rs" in told
@@ -45,3 +50,16 @@ def test_a_narrow_terminal_cuts_the_figures_alone(
         assert ("sure_share" in told, "…" in told) == (
             (True, False) if width == 160 else (False, True)
         ), width
+
+
+def test_a_bar_that_stops_on_purpose_ends_as_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys.stderr, "isatty", lambda: True)
+        patch.setattr("rich.console.Console", lambda **_: console)
+        with progress.console("plan", 1000, "images") as reporter:
+            reporter.advance(420)
+    last = console.file.getvalue().splitlines()[-1]  # type: ignore[attr-defined]
+    assert "100%" in last

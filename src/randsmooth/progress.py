@@ -26,15 +26,24 @@ FEWEST_COLUMNS = 40
 MOST_COLUMNS = 100
 
 
+def terminal_columns() -> int:
+    """Return the columns of the terminal, or 80 where there is none.
+
+    Example:
+        >>> terminal_columns() >= 40
+        True
+    """
+    return max(shutil.get_terminal_size().columns, FEWEST_COLUMNS)
+
+
 def terminal_width() -> int:
-    """Return the columns that an answer may take: those of the terminal, or 80.
+    """Return the columns that an answer may take: those of the terminal, or some less.
 
     Example:
         >>> 40 <= terminal_width() <= 100
         True
     """
-    columns = shutil.get_terminal_size().columns
-    return min(max(columns, FEWEST_COLUMNS), MOST_COLUMNS)
+    return min(terminal_columns(), MOST_COLUMNS)
 
 
 class Reporter:
@@ -104,6 +113,12 @@ class _Bar(_Shown):
     def skip(self, steps: int) -> None:
         # A plain update would count as speed.
         self.bar.reset(self.task, completed=steps)
+
+    def end(self) -> None:
+        """Show work that stopped on purpose before its total as done."""
+        done = self.skipped + self.done
+        if 0 < done < self.total:
+            self.bar.update(self.task, total=done, completed=done)
 
     def say(self, line: str) -> None:
         self.bar.console.print(printable(line), highlight=False, markup=False)
@@ -209,7 +224,10 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
         yield Silent()
     elif sys.stderr.isatty():
         with _bar() as bar:
-            yield _Bar(bar, shortened(printable(title)), total, unit)
+            shown = _Bar(bar, shortened(printable(title)), total, unit)
+            yield shown
+            # An error leaves the bar where it was.
+            shown.end()
     else:
         yield _Lines(shortened(printable(title)), total, unit)
 

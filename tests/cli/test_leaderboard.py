@@ -74,8 +74,9 @@ def ranked() -> dict[str, dict[str, Any]]:
 
 
 def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(
-    cli: Run, runs: Path
+    cli: Run, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     told = cli("leaderboard", runs)
     assert told.code == 0, told.err
     assert told.out.splitlines()[-2:] == ["leaderboard.html", "leaderboard.json"]

@@ -20,6 +20,8 @@ def opened(
     with chromium() as page:
         page.look(*size)
         page.go(path.as_uri())
+        # The panels of a comparison are folded; a chart is laid out when it is seen.
+        page.run("document.getElementById('unfold')?.click()")
         page.run(f"(() => {{{script}\n}})()")
         told = json.loads(page.until("document.body.dataset.probe"))
         assert not silent or page.errors() == []

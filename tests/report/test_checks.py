@@ -77,11 +77,11 @@ def test_anyway_judges_in_spite_of_a_cross(published: list[Certificates]) -> Non
     assert not off.compared.against
     assert len(on.compared.against) == 1
     assert on.checks == off.checks
-    assert [note.kind for note in off.check_notes] == [
+    assert [note.kind for note in off.check_block.notes] == [
         "unseen_by_checks",
         "verdict_off",
     ]
-    assert [note.kind for note in on.check_notes] == [
+    assert [note.kind for note in on.check_block.notes] == [
         "unseen_by_checks",
         "judged_anyway",
     ]
@@ -91,7 +91,7 @@ def test_tables_of_counts_have_no_cross_and_one_alone_no_checks(make: Make) -> N
     tables = [make("gaussian", images=1500), make("other", seed=1, images=1500)]
     checks = build_sheet(tables, RADII).checks
     assert FAILED not in {check.state for check in checks}
-    assert build_sheet(tables[:1], RADII).check_lines == []
+    assert build_sheet(tables[:1], RADII).check_block.lines == []
     assert "✓" not in render(tables[:1], radii=RADII)
 
 

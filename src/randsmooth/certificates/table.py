@@ -25,6 +25,7 @@ from randsmooth.certificates.thinning import judged_anew, marked, thinned
 from randsmooth.errors import WrongTable
 from randsmooth.escape import printable, shortened
 from randsmooth.noise import NORMS, Gaussian, InNorm, Noise
+from randsmooth.notebooks import ShownInNotebooks
 from randsmooth.rules import Evidence, Rule
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ STANDARD = Gaussian(1.0)
 
 
 @dataclass(frozen=True)
-class Certificates:
+class Certificates(ShownInNotebooks):
     """N certificates under one base classifier and one noise.
 
     Attributes:

@@ -10,7 +10,8 @@ from randsmooth.cli.options import Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.what_to_certify import WhatToCertify
 from randsmooth.errors import article
-from randsmooth.progress import clock
+from randsmooth.progress import clock, terminal_width
+from randsmooth.report.layouts import fitted
 
 # Letters behind a number: thousands, millions, ...
 MAGNITUDES = ("", "k", "M", "G", "T")
@@ -82,14 +83,18 @@ def rule_lines(plan: launch.Plan) -> Iterator[str]:
     dearest_first = sorted(
         plan.rules.items(), key=lambda item: -item[1]["samples"].middle
     )
-    yield f"{'rule':18} {'samples (95% limits)':30} {'time here':>12} {'of fixed':>9}"
+    rows = [["rule", "samples (95% limits)", "time here", "of fixed"]]
     for rule, costs in dearest_first:
         samples = costs["samples"]
-        line = (
-            f"{rule:18} {span(samples, count):30} "
-            f"{clock(costs['seconds'].middle):>12} {samples.middle / fixed:>9.1%}"
+        rows.append(
+            [
+                f"{rule} <- asked for" if rule == asked else rule,
+                span(samples, count),
+                clock(costs["seconds"].middle),
+                f"{samples.middle / fixed:.1%}",
+            ]
         )
-        yield line + " <- asked for" if rule == asked else line
+    yield from fitted(rows, terminal_width(), [False, False, True, True])
 
 
 def pilot_line(plan: launch.Plan) -> str:

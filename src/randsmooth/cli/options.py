@@ -91,13 +91,15 @@ class Answered(Settings):
         self,
         tables: Sequence[certificates.Certificates],
         *lines: str,
+        news: Sequence[str] = (),
         **content: object,
     ) -> None:
-        """Print the metrics of `tables`, as `evaluate` does, then `lines`.
+        """Print the metrics of `tables`, as `evaluate` does, between other lines.
 
         Args:
             tables: the certificates.
             lines: the lines below the metrics, for a person.
+            news: the lines above the metrics, for a person.
             content: the keys and values above the metrics, for programs.
         """
         if self.format == "json":
@@ -105,7 +107,7 @@ class Answered(Settings):
             metrics = parse_json(report.render(tables, format="json"), "the tables")
             say(to_json(content | metrics, indent=1))
         else:
-            say_lines([*report.render(tables).splitlines(), *lines])
+            say_lines([*news, *report.render(tables).splitlines(), *lines])
 
 
 class Columns(Settings):

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from randsmooth.errors import CODE, OutputExists
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
 from randsmooth.notes import Note
-from randsmooth.progress import is_quiet, worded
+from randsmooth.progress import is_quiet, terminal_columns, worded
 
 # Exit codes: the command failed, and its input was refused.
 FAILURE = 1
@@ -21,6 +22,9 @@ INTERRUPTED = 130
 
 # The longest error of ours, which lists the presets, is shorter.
 MOST_CHARACTERS_OF_AN_ERROR = 8_000
+
+# Begins a line that is a command to paste.
+COMMAND = "randsmooth "
 
 Answers = list[dict[str, Any]]
 
@@ -53,10 +57,35 @@ def on_ctrl_c(handler: Callable[..., Any] = _exit_at_once) -> None:
         signal.signal(number, handler)
 
 
-def say_lines(lines: Iterable[str]) -> None:
-    """Print each of `lines` on one line, whatever characters a name in it has."""
+def broken_to_fit(lines: Iterable[str], width: int) -> Iterator[str]:
+    """Yield the lines, each broken at spaces where it is longer than `width`.
+
+    A line goes on below with its indent and two spaces more. Commands, which are to be
+    pasted, are not broken.
+
+    Example:
+        >>> [*broken_to_fit(["  one two three", "  randsmooth certify demo"], 12)]
+        ['  one two', '    three', '  randsmooth certify demo']
+    """
     for line in lines:
-        say(printable(line))
+        is_command = line.lstrip().startswith(COMMAND)
+        if len(line) <= width or is_command:
+            yield line
+            continue
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        yield from textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print each of `lines`, broken to fit the terminal, whatever a name in it has."""
+    for line in broken_to_fit(map(printable, lines), terminal_columns()):
+        say(line)
 
 
 def one_line(text: object) -> str:

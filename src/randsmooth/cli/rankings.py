@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -10,19 +9,31 @@ from typing import Any
 
 from randsmooth.documents import parse_json, read_file
 from randsmooth.escape import printable
-
-# Width of a printed sentence, in columns of the terminal.
-COLUMNS = 78
+from randsmooth.metrics import Estimate
+from randsmooth.progress import terminal_width
+from randsmooth.report.layouts import aligned, wrapped
+from randsmooth.report.printed import (
+    UNKNOWN_FIGURE,
+    percent,
+    percent_with_ends,
+    points_with_ends,
+)
+from randsmooth.report.ranking_radius import LEVEL_BESIDE
 
 # The most tables to print, of all settings together; each setting has one at least.
 MOST_PRINTED = 30
 
-# The level of p_A that has a column beside certified accuracy.
-LEVEL_BESIDE = 0.9
+# Figures stand below the name, which is behind the rank.
+FIGURES_INDENT = "    "
 
-# Added to a percentage before it is rounded to a tenth: 100 * 0.6465 as a float is a
-# little less than 64.65, and would be printed as 64.6.
-ROUNDING = 1e-9
+# Stands before the reason why a table is not ranked.
+DOUBTED = "✗"
+
+# The sentence below a ranking with differences.
+DIFFERENCE_LEGEND = (
+    "Difference: to the Gaussian table of the setting, in points, on the same images; the "
+    "95% intervals of differences hold at once for all tables and radii."
+)
 
 
 def records_of(page: Path) -> list[dict[str, Any]]:
@@ -59,32 +70,57 @@ def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
         block: the records of the setting, the best first.
         most: the most tables to print.
     """
+    width = terminal_width()
     # What is said of the setting is the same in all records.
     first = block[0]
-    yield from textwrap.wrap(printable(first["setting"]), COLUMNS)
-    yield from textwrap.wrap(first["how_ranked"], COLUMNS)
-    title = "certified accuracy"
+    yield from wrapped(printable(first["setting"]), width)
+    yield from wrapped(first["how_ranked"], width)
+    title = "certified"
     if first["ranked_by"] is not None:
         title = f"certified at {first['ranked_by']['radius']:g}"
-    yield _row(title, f"p_A >= {LEVEL_BESIDE:g}", "accuracy at 0", "ACR")
-    for record in block[:most]:
+    rows = [[title, "difference", f"p_A>={LEVEL_BESIDE:g}", "at 0", "ACR"]]
+    rows += [_cells(record) for record in block[:most]]
+    head, *figures = aligned(rows, [True for _ in rows[0]])
+    yield f"{FIGURES_INDENT}{head}"
+    for record, line in zip(block[:most], figures, strict=True):
         rank = "-" if record["rank"] is None else str(record["rank"])
-        yield f"{rank:>3} {printable(record['file'])}"
-        yield _row(
-            percentage(record["ranked_by"]),
-            percentage(_share_beside(record)),
-            percentage(record["smoothed_accuracy"]),
-            figure(record["acr"], form=".3f"),
+        yield from wrapped(
+            f"{rank:>3} {printable(record['file'])}", width, FIGURES_INDENT
         )
+        if record["doubted"]:
+            reason = f"{FIGURES_INDENT}{DOUBTED} {record['doubted']}"
+            yield from wrapped(reason, width, FIGURES_INDENT)
+        yield f"{FIGURES_INDENT}{line}"
     if len(block) > most:
-        yield f"    {len(block) - most:,} more on the page"
-    if len(block) > 1 and first["rank"] is not None:
-        yield from textwrap.wrap(remark_on_first(block), COLUMNS)
+        yield f"{FIGURES_INDENT}{len(block) - most:,} more on the page"
+    if any(record["difference"] is not None for record in block):
+        yield from wrapped(DIFFERENCE_LEGEND, width)
+    if first["ranked_by_if_chosen"] is not None:
+        ranked = [record for record in block if record["rank"] is not None]
+        if len(ranked) > 1:
+            yield from wrapped(remark_on_first(ranked), width)
 
 
-def _row(ranked_by: str, share: str, accuracy: str, radius: str) -> str:
-    """Return the figures of a table, or the titles of its columns, on a line."""
-    return f"    {ranked_by:18}  {share:18}  {accuracy:18}  {radius}".rstrip()
+def _cells(record: Mapping[str, Any]) -> list[str]:
+    """Return the figures of a table as printed."""
+    estimates = {
+        name: _estimate(record[name])
+        for name in ("ranked_by", "difference", "smoothed_accuracy")
+    }
+    return [
+        percent_with_ends(estimates["ranked_by"]),
+        points_with_ends(estimates["difference"]),
+        percent(_estimate(_share_beside(record))),
+        percent(estimates["smoothed_accuracy"]),
+        figure(record["acr"], form=".3f"),
+    ]
+
+
+def _estimate(facts: Mapping[str, Any] | None) -> Estimate | None:
+    """Return the estimate that a record holds; None where there is none."""
+    if facts is None or facts.get("value") is None:
+        return None
+    return Estimate(facts["value"], facts["low"], facts["high"], facts["images"])
 
 
 def _share_beside(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -95,31 +131,15 @@ def _share_beside(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def percentage(estimate: Mapping[str, float] | None) -> str:
-    """Return an estimate with its interval in percent; a dash where there is none.
-
-    Example:
-        >>> percentage({"value": 0.75, "low": 0.2, "high": 0.99}), percentage(None)
-        ('75.0 (20.0-99.0)', '-')
-    """
-    if estimate is None or estimate.get("value") is None:
-        return "-"
-    percent = {
-        name: f"{100.0 * estimate[name] + ROUNDING:.1f}"
-        for name in ("value", "low", "high")
-    }
-    return f"{percent['value']} ({percent['low']}-{percent['high']})"
-
-
 def figure(estimate: Mapping[str, float] | None, form: str) -> str:
     """Return the value of an estimate in a format; a dash where there is none.
 
     Example:
         >>> figure({"value": 0.5}, form=".3f"), figure(None, form=".3f")
-        ('0.500', '-')
+        ('0.500', '–')
     """
     if estimate is None or estimate.get("value") is None:
-        return "-"
+        return UNKNOWN_FIGURE
     return f"{estimate['value']:{form}}"
 
 

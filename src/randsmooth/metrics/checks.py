@@ -7,7 +7,7 @@ largest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Literal
@@ -35,6 +35,7 @@ from randsmooth.metrics.pairing import differing_source
 from randsmooth.noise import Gaussian
 
 State = Literal["passed", "failed", "unknown"]
+Pair = tuple[Certificates, Certificates]
 
 # The states of a check.
 PASSED: State = "passed"
@@ -67,6 +68,16 @@ SHARE_AT_THE_END = 0.99
 # Where more labels differ, the copy of the data set has its images in another order than
 # that of the log, as folders of images have. Or labels were exchanged: other tables tell.
 SHARE_IN_ANOTHER_ORDER = 0.5
+
+# What a table is of that names no split.
+USUAL_SPLIT = "test"
+
+# All pairs of so many tables of a folder are compared; of more, each with the next few.
+FEW_TABLES = 10
+NEIGHBOURS = 2
+
+# So many tables of a folder must have one budget for it to be that of another table.
+FEWEST_SIBLINGS = 2
 
 # Why labels were not compared with those of a data set.
 NOT_AT_HAND = "which is not here"
@@ -132,6 +143,12 @@ WORDING: dict[str, dict[State, str]] = {
         ),
         UNKNOWN: (
             "{table}: its largest radii do not say at which sigma it was certified"
+        ),
+    },
+    "sigmas": {
+        FAILED: (
+            "{a} and {b} do not say their sigma, and their largest radii are those of "
+            "different ones: {sigma_a:g} and {sigma_b:g}"
         ),
     },
     "copies": {
@@ -221,10 +238,101 @@ def check_tables(
         *_check_labels(labelled, labels or {}),
         *_check_radii(given),
         *_check_sigmas(given),
-        *_check_copies(given),
-        *_check_orders(labelled),
+        *_check_implied_sigmas(given),
+        *_check_copies(given, [*combinations(given, 2)]),
+        *_check_orders([*combinations(labelled, 2)]),
         *_check_released(given),
     ]
+
+
+def check_folder(
+    tables: Sequence[CertificatesLike],
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+) -> list[Check]:
+    """Check all tables of a folder, which may be of several data sets and sigmas.
+
+    What one table tells is checked as by `check_tables`. Images and labels are compared
+    with those of the image set that most tables of a data set have. Only some pairs are
+    compared: those with equal answers, to find copies, and each table with the next
+    ones of its sigma, to find exchanged images. Where a pair fails, the second is the
+    one that is not usual, or that was made from the first; of exchanged images neither
+    is said to be right.
+
+    Args:
+        tables: the certificates, under distinct names.
+        labels: as in `check_tables`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.2], name="a")
+        >>> b = from_radii([0.3, 0.2], name="b")
+        >>> {check.state for check in check_folder([a, b]) if check.kind == "images"}
+        {'passed'}
+    """
+    given = [as_certificates(table) for table in tables]
+    checks = [
+        *check_rows(given),
+        *_check_radii(given, FEWEST_SIBLINGS),
+        *_check_sigmas(given),
+        *_check_released(given),
+    ]
+    of_source: dict[tuple[str | None, str], list[Certificates]] = {}
+    for table in given:
+        source = (table.header.dataset, table.header.split or USUAL_SPLIT)
+        of_source.setdefault(source, []).append(table)
+    for group in of_source.values():
+        ordered = _usual_images_first(group)
+        labelled = [table for table in ordered if table.labelled]
+        checks += _check_images(ordered)
+        checks += _check_labels(labelled, labels or {})
+        released = {
+            check.facts["table"] for check in checks if check.kind == "is_released"
+        }
+        pairs = [*_pairs_with_equal_answers(ordered, released)]
+        checks += _check_copies(ordered, pairs)
+        checks += _check_orders([*_neighbours(labelled)])
+    return checks
+
+
+def _usual_images_first(tables: Sequence[Certificates]) -> list[Certificates]:
+    """Return the tables, one of the image set that most of them have before all others."""
+    sets = [(table.idx.tobytes(), table.label.tobytes()) for table in tables]
+    most = max(sets, key=sets.count)
+    first = tables[sets.index(most)]
+    return [first, *(table for table in tables if table is not first)]
+
+
+def _pairs_with_equal_answers(
+    tables: Sequence[Certificates], released: Set[str]
+) -> Iterator[Pair]:
+    """Yield tables that answer alike on the same images, each with one of them.
+
+    That one is a released log, as far as there is one, and has the radii that most of
+    them have: radii that were scaled look released, too.
+    """
+    of_answers: dict[tuple[bytes, bytes], list[Certificates]] = {}
+    for table in tables:
+        answers = (table.idx.tobytes(), table.predict.tobytes())
+        of_answers.setdefault(answers, []).append(table)
+    for group in of_answers.values():
+        candidates = [table for table in group if table.name in released] or group
+        radii = [table.radius.tobytes() for table in candidates]
+        original = candidates[radii.index(max(radii, key=radii.count))]
+        for other in group:
+            if other is not original:
+                yield original, other
+
+
+def _neighbours(tables: Sequence[Certificates]) -> Iterator[Pair]:
+    """Yield pairs of tables of one sigma: all of a few, and of many each with the next."""
+    of_sigma: dict[float | None, list[Certificates]] = {}
+    for table in tables:
+        of_sigma.setdefault(table.header.sigma, []).append(table)
+    for group in of_sigma.values():
+        reach = len(group) if len(group) <= FEW_TABLES else NEIGHBOURS
+        for place, table in enumerate(group):
+            for other in group[place + 1 : place + 1 + reach]:
+                yield table, other
 
 
 def check_rows(tables: Sequence[Certificates]) -> list[Check]:
@@ -276,11 +384,12 @@ def _images_of_pair(a: Certificates, b: Certificates) -> Check | None:
     if not missing_in_a and not missing_in_b:
         return None
     fewer, more = (a, b) if len(a) < len(b) else (b, a)
-    if _is_evenly_spaced(fewer) and not (missing_in_a and missing_in_b):
+    is_nested = not (missing_in_a and missing_in_b)
+    if _is_evenly_spaced(fewer) and (is_nested or _is_evenly_spaced(more)):
         facts = {
             "fewer": fewer.name,
             "more": more.name,
-            "number": len(fewer),
+            "number": len(np.intersect1d(fewer.idx, more.idx)),
             "images": len(more),
         }
         return Check("subset", PASSED, facts)
@@ -306,7 +415,7 @@ def _check_labels(
         if table.header.data is not None:
             # Its labels were hashed with the images that were certified.
             continue
-        name = f"{table.header.dataset} {table.header.split or 'test'}"
+        name = f"{table.header.dataset} {table.header.split or USUAL_SPLIT}"
         true_labels = labels.get(name)
         inside = true_labels is not None and _lie_within(table.idx, len(true_labels))
         if true_labels is None or not inside:
@@ -350,17 +459,25 @@ def _lie_within(idx: Ints, length: int) -> bool:
     return bool(((idx >= 0) & (idx < length)).all())
 
 
-def _check_radii(tables: Sequence[Certificates]) -> Iterator[Check]:
-    """Check that the radii of logs are possible, by their own budget or that of a sibling.
+def _check_radii(
+    tables: Sequence[Certificates], fewest_siblings: int = 1
+) -> Iterator[Check]:
+    """Check that the radii of logs are possible, by their own budget or that of siblings.
 
     A table of counts is not asked: its radii are computed from the counts.
+
+    Args:
+        tables: the tables that stand side by side.
+        fewest_siblings: the fewest siblings whose budget is tried.
     """
     own_budgets = [_budget_of(table) for table in tables]
     for table, own_budget in zip(tables, own_budgets, strict=True):
         if not table.is_log or table.converted is not None:
             continue
         sigma = table.header.sigma
-        found = own_budget or _budget_of_sibling(table, tables, own_budgets)
+        found = own_budget
+        if found is None:
+            found = _budget_of_siblings(table, tables, own_budgets, fewest_siblings)
         if sigma is None or found is None:
             yield Check("radii", UNKNOWN, {"table": table.name})
             continue
@@ -394,23 +511,29 @@ def _budget_of(table: Certificates) -> tuple[Budget, str] | None:
     return budgets[0], ", as its largest radii say"
 
 
-def _budget_of_sibling(
+def _budget_of_siblings(
     table: Certificates,
     tables: Sequence[Certificates],
     own_budgets: Sequence[tuple[Budget, str] | None],
+    fewest: int,
 ) -> tuple[Budget, str] | None:
-    """Return n and alpha of another table at the same sigma, and whose they are.
+    """Return the one n and alpha of other tables at the same sigma, and whose they are.
 
     Args:
         table: the table that does not tell its own.
         tables: all tables.
         own_budgets: of each of these what `_budget_of` returns.
+        fewest: the fewest tables that must tell the budget.
     """
-    for other, budget in zip(tables, own_budgets, strict=True):
-        same_sigma = other.header.sigma == table.header.sigma
-        if other is not table and same_sigma and budget is not None:
-            return budget[0], f", as of {other.name},"
-    return None
+    siblings = [
+        (other.name, budget[0])
+        for other, budget in zip(tables, own_budgets, strict=True)
+        if budget is not None and other.header.sigma == table.header.sigma
+    ]
+    if len(siblings) < fewest or len({budget for _, budget in siblings}) > 1:
+        return None
+    name, budget = siblings[0]
+    return budget, f", as of {name},"
 
 
 def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
@@ -429,11 +552,9 @@ def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
         if possible_budgets(table.radius, sigma, n, alpha):
             yield Check("sigma", PASSED, facts)
             continue
-        implied = [
-            other
-            for other in USUAL_SIGMAS
-            if possible_budgets(table.radius, other, n, alpha)
-        ]
+        # A few radii, or coarse ones, fit many budgets by chance.
+        tells = _telling_radii(table.radius) >= FEWEST_OF_A_COPY
+        implied = implied_sigmas(table) if tells else []
         if implied:
             facts["implied"] = implied[0]
             yield Check("sigma", FAILED, facts)
@@ -441,13 +562,48 @@ def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
             yield Check("sigma", UNKNOWN, facts)
 
 
-def _check_copies(tables: Sequence[Certificates]) -> list[Check]:
+def _check_implied_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
+    """Check that logs that do not say their sigma have largest radii of the same one."""
+    sigma_of_silent = {}
+    for table in tables:
+        implied = [] if table.header.sigma is not None else implied_sigmas(table)
+        if len(implied) == 1:
+            sigma_of_silent[table.name] = implied[0]
+    if len(sigma_of_silent) < 2:
+        return
+    (first, sigma), *others = sigma_of_silent.items()
+    for name, other_sigma in others:
+        if other_sigma != sigma:
+            facts = {"a": first, "b": name, "sigma_a": sigma, "sigma_b": other_sigma}
+            yield Check("sigmas", FAILED, facts)
+
+
+def implied_sigmas(table: Certificates) -> list[float]:
+    """Return the usual sigmas whose largest radii are those of a log; none of other tables.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> implied_sigmas(from_radii([0.2, 1.91, 1.91]))
+        [0.5]
+    """
+    if not table.is_log or table.converted is not None or table.sigmas is not None:
+        return []
+    n = table.header.n
+    alpha = table.header.alpha
+    return [
+        sigma
+        for sigma in USUAL_SIGMAS
+        if possible_budgets(table.radius, sigma, n, alpha)
+    ]
+
+
+def _check_copies(tables: Sequence[Certificates], pairs: Sequence[Pair]) -> list[Check]:
     """Check that no log is a copy of another table, or comes from one.
 
     Tables of counts are not asked: one model may be certified twice, by two rules.
     """
     checks = []
-    for a, b in combinations(tables, 2):
+    for a, b in pairs:
         if not (a.is_log and b.is_log) or differing_source(a, b):
             continue
         rows_of_a, rows_of_b = _shared_rows(a, b)
@@ -472,12 +628,12 @@ def _telling_radii(radius: NDArray[np.float64]) -> int:
     return len(np.unique(radius[(radius > 0.0) & (radius < end)]))
 
 
-def _check_orders(tables: Sequence[Certificates]) -> Iterator[Check]:
+def _check_orders(pairs: Sequence[Pair]) -> Iterator[Check]:
     """Check that two tables find the same images of a class hard.
 
     At least one of them is a log; two tables of counts are not asked.
     """
-    for a, b in combinations(tables, 2):
+    for a, b in pairs:
         if not (a.is_log or b.is_log) or differing_source(a, b):
             continue
         facts: dict[str, Any] = {"a": a.name, "b": b.name}

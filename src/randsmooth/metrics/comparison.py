@@ -24,6 +24,7 @@ from randsmooth.metrics.intervals import mean_interval
 from randsmooth.metrics.pairing import gains
 from randsmooth.metrics.reach import RADIUS_DECIMALS, Limit
 from randsmooth.metrics.verdicts import DELTA, Verdict, judge
+from randsmooth.notebooks import ShownInNotebooks
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ShownInNotebooks):
     """Table `a` against table `b` over the same images.
 
     Attributes:

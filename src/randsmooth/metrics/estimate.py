@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 from randsmooth.errors import BadValue, WrongTable
 from randsmooth.metrics.confidence import LEVEL
 from randsmooth.metrics.intervals import CRITICAL, mean_interval, share_interval
+from randsmooth.notebooks import ShownInNotebooks
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(ShownInNotebooks):
     """A value measured on a sample of images, with a 95% confidence interval.
 
     The interval is for a fresh sample of that size.

@@ -1,20 +1,29 @@
 """Which rows of the papers' tables the certificates in a folder fill."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from randsmooth.certificates import Certificates
 from randsmooth.certificates.files import names_of
+from randsmooth.escape import printable
+from randsmooth.metrics.checks import check_folder
 from randsmooth.papers.cell_comparison import LACKS, CellComparison, lack, tidy
 from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
 from randsmooth.papers.objects import OBJECTS, PaperObject
 from randsmooth.papers.row_evidence import compared, evidence_of
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES
+from randsmooth.report.checks import CheckBlock, doubted_in_folder, worth_printing
 from randsmooth.report.grouping import gathered
+
+LabelsOf = Callable[[Sequence[Certificates]], Mapping[str, NDArray[np.int64]]]
+"""Labels of data sets (N,) by their names, of those that tables are about."""
 
 # The most kinds of certificates that a sentence lists; of the others it gives the number.
 MOST_KINDS = 12
@@ -72,6 +81,8 @@ class Survey:
         unused: those of `files` that are shown in no table: they fit no row, or another
             file fits better.
         skipped: a sentence for each reason for which files could not be used.
+        check_block: the checks of all certificates. Those that failed one fill no row,
+            unless they were asked for anyway.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -87,6 +98,7 @@ class Survey:
     files: tuple[CertificateFile, ...]
     unused: tuple[CertificateFile, ...]
     skipped: tuple[str, ...]
+    check_block: CheckBlock
 
     @property
     def drawn(self) -> list[TableCoverage]:
@@ -108,8 +120,19 @@ class Survey:
         return frame[["object", *frame.columns.drop("object")]]
 
 
-def survey(source: Path | str) -> Survey:
+def survey(
+    source: Path | str,
+    *,
+    labels_of: LabelsOf | None = None,
+    anyway: bool = False,
+) -> Survey:
     """Compare the certificates below a folder with every table that they can fill.
+
+    Args:
+        source: the folder.
+        labels_of: returns the labels of the data sets of tables, where they are at hand,
+            as `report.render` takes them.
+        anyway: whether certificates that failed a check fill rows, too.
 
     Raises:
         Problem: no such folder.
@@ -123,6 +146,13 @@ def survey(source: Path | str) -> Survey:
         ['acr/table2', 'acr/table3', 'macer/table1', 'cat-rs/table2']
     """
     scan = scan_folder(Path(source))
+    block = _checked(scan.found, Path(source), labels_of, anyway=anyway)
+    trusted = tuple(
+        found
+        for found in scan.found
+        if _name_in(found, Path(source)) not in block.doubted
+    )
+    scan = scan._replace(found=trusted)
     tables = tuple(
         TableCoverage(thing, _compared(thing, scan, Path(source)))
         for thing in OBJECTS
@@ -136,7 +166,34 @@ def survey(source: Path | str) -> Survey:
         if agreement is not None
     }
     unused = tuple(file for file in scan.found if id(file) not in used)
-    return Survey(tables, scan.found, unused, scan.skipped)
+    return Survey(tables, scan.found, unused, scan.skipped, block)
+
+
+def _checked(
+    files: Sequence[CertificateFile],
+    folder: Path,
+    labels_of: LabelsOf | None,
+    *,
+    anyway: bool,
+) -> CheckBlock:
+    """Check all certificates of a folder, under the names of their files."""
+    tables = [found.table.renamed(_name_in(found, folder)) for found in files]
+    labels = {} if labels_of is None else labels_of(tables)
+    checks = check_folder(tables, labels)
+    return CheckBlock(
+        checks=checks,
+        failed=doubted_in_folder(checks),
+        anyway=anyway,
+        is_shown=worth_printing(tables, checks),
+    )
+
+
+def _name_in(found: CertificateFile, folder: Path) -> str:
+    """Return the path of a file below the folder, safe to print."""
+    path = found.path
+    if path.is_relative_to(folder):
+        path = path.relative_to(folder)
+    return printable(path.as_posix())
 
 
 def _compared(thing: PaperObject, scan: FolderScan, folder: Path) -> CellComparison:

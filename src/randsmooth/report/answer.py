@@ -9,11 +9,10 @@ from typing import Any
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.logs.budgets import possible_budgets
 from randsmooth.errors import Setting, Spell, spelt
 from randsmooth.escape import printable
 from randsmooth.metrics import Comparison, Estimate
-from randsmooth.metrics.checks import USUAL_SIGMAS
+from randsmooth.metrics.checks import implied_sigmas
 from randsmooth.report.baseline import BaselineComparisons
 from randsmooth.report.printed import (
     UNKNOWN_FIGURE,
@@ -269,17 +268,10 @@ def answer_radius(
 
 
 def _implied_sigma(table: Certificates) -> float | None:
-    """Return the one usual sigma whose largest radii are those of a log, if there is one."""
-    header = table.header
-    if not table.is_log or table.converted is not None or table.sigmas is not None:
-        return None
-    if header.sigma is not None:
-        return header.sigma
-    implied = [
-        sigma
-        for sigma in USUAL_SIGMAS
-        if possible_budgets(table.radius, sigma, header.n, header.alpha)
-    ]
+    """Return the sigma of a table, or the one that its largest radii tell, if they do."""
+    if table.header.sigma is not None:
+        return table.header.sigma
+    implied = implied_sigmas(table)
     return implied[0] if len(implied) == 1 else None
 
 

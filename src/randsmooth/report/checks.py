@@ -4,14 +4,17 @@ Each failure has a line. All tables or pairs that passed the same check share on
 a report on many tables stays short.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
 from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, State
+from randsmooth.notes import Note
+from randsmooth.progress import worded
 from randsmooth.report.layouts import INDENT, wrapped
 
 # The heading of the block of checks.
@@ -42,6 +45,7 @@ TOPICS = {
     "labels_of_data": "labels not of the data set",
     "radii": "impossible radii",
     "sigma": "radii of another sigma",
+    "sigmas": "radii of another sigma",
     "copies": "a copy",
     "derived": "radii derived from another table",
     "order": "images exchanged",
@@ -51,8 +55,20 @@ TOPICS = {
 # Names of more tables are not listed.
 MOST_NAMES = 4
 
+# More failures of one kind have no line each, but one together.
+MOST_FAILURES = 5
+MORE_FAILURES = "{number} more failures of this kind ({topic})"
+
 # The sentence of several checks of one kind and state.
 SUMMED: dict[tuple[str, State], str] = {
+    ("images", PASSED): "all tables of one data set are about the same images",
+    ("subset", PASSED): (
+        "{number} tables are about some of the images of another, evenly spaced"
+    ),
+    ("labels", PASSED): (
+        "the tables agree on the label of every image that they share"
+    ),
+    ("copies", PASSED): "no table is a copy of another",
     ("rows", UNKNOWN): "{tables} do not say which image a row is about",
     ("labels_of_data", PASSED): "labels of {tables} are those of the data set",
     ("labels_of_data", UNKNOWN): (
@@ -128,7 +144,13 @@ def check_lines(checks: Sequence[Check]) -> list[CheckLine]:
 def _lines_of_kind(kind: str, state: State, checks: list[Check]) -> list[CheckLine]:
     template = SUMMED.get((kind, state))
     if len(checks) == 1 or template is None:
-        return [CheckLine(state, str(check)) for check in checks]
+        lines = [CheckLine(state, str(check)) for check in checks[:MOST_FAILURES]]
+        if len(checks) > MOST_FAILURES:
+            more = MORE_FAILURES.format(
+                number=len(checks) - MOST_FAILURES, topic=TOPICS.get(kind, kind)
+            )
+            lines.append(CheckLine(state, more))
+        return lines
     return [CheckLine(state, template.format_map(_sums(checks)))]
 
 
@@ -166,14 +188,47 @@ def doubted_tables(
     judged against the baseline, or both tables where neither is the baseline and there
     is none. A pair that is not judged doubts nobody.
 
+    Args:
+        names: the names of the tables.
+        baseline: the place of the baseline among them; None if there is none.
+        checks: the checks of the tables.
+
     Returns:
         The reasons by the names of the tables.
+    """
+    reference = None if baseline is None else names[baseline]
+    return _reasons(checks, lambda check: _judged_of(check, reference))
+
+
+def doubted_in_folder(checks: Sequence[Check]) -> dict[str, str]:
+    """Say as `doubted_tables` which tables of a folder are doubted by `check_folder`.
+
+    A failed check of a pair doubts its second table. Where images were exchanged, it is
+    the one that more such checks are about, or both.
+    """
+    times = Counter(
+        name
+        for check in checks
+        if check.state == FAILED and check.kind == "order"
+        for name in _names_in(check)
+    )
+    return _reasons(checks, lambda check: _unusual_of(check, times))
+
+
+def _reasons(
+    checks: Sequence[Check], doubted_by: Callable[[Check], Sequence[str]]
+) -> dict[str, str]:
+    """Return the reasons not to judge tables, by their names.
+
+    Args:
+        checks: the checks of the tables.
+        doubted_by: returns the names of the tables that a failed check doubts.
     """
     topics: dict[str, list[str]] = {}
     for check in checks:
         if check.state != FAILED:
             continue
-        for name in _doubted_by(check.facts, names, baseline):
+        for name in doubted_by(check):
             topics.setdefault(name, []).append(TOPICS[check.kind])
     return {
         name: NOT_JUDGED.format(kinds=", ".join(dict.fromkeys(kinds)))
@@ -181,27 +236,85 @@ def doubted_tables(
     }
 
 
-def _doubted_by(
-    facts: Mapping[str, Any], names: Sequence[str], baseline: int | None
-) -> list[str]:
-    if "table" in facts:
-        return [facts["table"]]
-    pair = [facts["a"], facts["b"]]
-    if baseline is None:
-        return pair
-    reference = names[baseline]
-    if reference not in pair:
+def _names_in(check: Check) -> list[str]:
+    """Return the names of the tables that a check is about: one, or a pair."""
+    if "table" in check.facts:
+        return [check.facts["table"]]
+    return [check.facts["a"], check.facts["b"]]
+
+
+def _judged_of(check: Check, reference: str | None) -> list[str]:
+    """Return the tables that a check doubts, where others are judged against one."""
+    names = _names_in(check)
+    if len(names) == 1 or reference is None:
+        return names
+    if reference not in names:
         return []
-    return [name for name in pair if name != reference]
+    return [name for name in names if name != reference]
 
 
-def as_text(
-    lines: Sequence[CheckLine], sentences: Iterable[str], width: int
-) -> list[str]:
-    """Lay out the block of checks for a terminal of so many columns."""
-    text = [f"{HEADING}:"]
-    for line in lines:
-        text += wrapped(f"{INDENT}{line.mark} {line.sentence}", width, INDENT * 2)
-    for sentence in sentences:
-        text += wrapped(sentence, width)
-    return [*map(printable, text)]
+def _unusual_of(check: Check, times: Mapping[str, int]) -> list[str]:
+    """Return the tables of a folder that a check doubts.
+
+    Args:
+        check: a failed check.
+        times: how many failed checks of the order of images are about each table.
+    """
+    names = _names_in(check)
+    if check.kind != "order":
+        return names[-1:]
+    most = max(times[name] for name in names)
+    return [name for name in names if times[name] == most]
+
+
+@dataclass(frozen=True)
+class CheckBlock:
+    """The block of checks of a report.
+
+    Attributes:
+        checks: all checks, each with its facts.
+        failed: why tables are doubted, by their names.
+        anyway: whether doubted tables are judged all the same.
+        is_shown: whether the report prints the block.
+    """
+
+    checks: Sequence[Check]
+    failed: Mapping[str, str]
+    anyway: bool = False
+    is_shown: bool = True
+
+    @property
+    def lines(self) -> list[CheckLine]:
+        """Return the lines of the block; none where it is not shown."""
+        return check_lines(self.checks) if self.is_shown else []
+
+    @property
+    def notes(self) -> list[Note]:
+        """Return what no check sees, and what becomes of tables that failed one."""
+        notes = [Note("unseen_by_checks")]
+        if self.failed and self.anyway:
+            notes.append(Note("judged_anyway"))
+        elif self.failed:
+            notes.append(Note("verdict_off", names=listed([*self.failed])))
+        return notes
+
+    @property
+    def doubted(self) -> dict[str, str]:
+        """Return why tables are not judged, by their names."""
+        return {} if self.anyway else dict(self.failed)
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """Return the checks for programs: kind, state, facts and sentence of each."""
+        return [{**asdict(check), "sentence": str(check)} for check in self.checks]
+
+    def text(self, width: int) -> list[str]:
+        """Lay out the block for a terminal of so many columns, an empty line below."""
+        if not self.is_shown:
+            return []
+        text = [f"{HEADING}:"]
+        for line in self.lines:
+            text += wrapped(f"{INDENT}{line.mark} {line.sentence}", width, INDENT * 2)
+        for note in self.notes:
+            text += wrapped(worded(note), width)
+        return [*map(printable, text), ""]

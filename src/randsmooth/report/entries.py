@@ -76,7 +76,8 @@ class Entry:
     Its counts are not kept, so that a folder of many tables fits into memory.
 
     Attributes:
-        table: labels, predictions and radii; no counts.
+        table: labels, predictions and radii, in the order of the images; of counts
+            nothing but that there are some.
         file: the path of the file below the folder, for the reader.
         smoothed: accuracy of the smoothed classifier; None, as `acr`, where the images
             have no labels.
@@ -178,6 +179,7 @@ def measure(table: Certificates, file: str) -> Entry:
     """Measure the figures of a table that do not depend on other tables.
 
     Args:
+        table: the certificates, with rows in any order.
         file: the path of the table below the folder, for the reader.
 
     Raises:
@@ -196,11 +198,17 @@ def measure(table: Certificates, file: str) -> Entry:
         >>> measure(table, "digits/macer.parquet").p_a[0.75].value
         0.5
     """
+    table = _by_image(table)
     summary = metrics.summarise(table, [0.0])
     name = shortened(printable(table.name).strip() or printable(file))
     return Entry(
         table=dataclasses.replace(
-            table, name=name, counts0=None, counts=None, paths=None
+            table,
+            name=name,
+            counts0=None,
+            # A table of no classes is still one of counts, and no log.
+            counts=None if table.counts is None else table.counts[:, :0],
+            paths=None,
         ),
         file=file,
         smoothed=summary.accuracy[0.0],
@@ -211,6 +219,13 @@ def measure(table: Certificates, file: str) -> Entry:
         images=_image_hash(table, file),
         curves=curves_of(table),
     )
+
+
+def _by_image(table: Certificates) -> Certificates:
+    """Return the table with its rows in the order of the images, where it names them."""
+    if table.idx.min(initial=0) < 0 or np.all(np.diff(table.idx) >= 0):
+        return table
+    return table.rows(np.argsort(table.idx, kind="stable"))
 
 
 def _image_hash(table: Certificates, file: str) -> str:

@@ -6,14 +6,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from randsmooth import escape, metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import names_of
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, shortened
 from randsmooth.metrics import Comparison, Estimate
+from randsmooth.metrics.checks import check_folder
 from randsmooth.noise import NORMS, Norm
 from randsmooth.report import web
 from randsmooth.report.charts import PROBABILITY_TICKS, at_quantiles, looks
+from randsmooth.report.checks import CheckBlock, doubted_in_folder, worth_printing
 from randsmooth.report.curves import LEAST_P_A
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, SHARE_UNIT, Entry
 from randsmooth.report.grouping import gathered
@@ -26,7 +31,7 @@ from randsmooth.report.ranking import (
     by_setting,
 )
 from randsmooth.report.ranking_radius import LEVEL_BESIDE
-from randsmooth.report.remarks import sure_of
+from randsmooth.report.remarks import in_print, sure_of
 
 # The title of the page, unless another is given.
 TITLE = "Certified robustness: leaderboard"
@@ -51,6 +56,8 @@ def leaderboard_page(
     title: str | None = None,
     command: str | None = None,
     left_out: Mapping[str, Sequence[str]] | None = None,
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    anyway: bool = False,
 ) -> str:
     """Return the page as HTML with everything inlined.
 
@@ -63,6 +70,7 @@ def leaderboard_page(
         command: the command that makes the page, to be shown on it.
         left_out: heading -> sentences on files that are no part of the ranking, which
             the page lists.
+        labels, anyway: as in `render`.
 
     Raises:
         Problem: no entry, or a radius that makes no sense.
@@ -82,8 +90,40 @@ def leaderboard_page(
         >>> page.count("<h1>Two images</h1>")
         1
     """
-    radii_of_norm, settings = by_setting(entries, radii, at)
-    return _page(radii_of_norm, settings, title, command, left_out or {})
+    block = check_entries(entries, labels, anyway=anyway)
+    radii_of_norm, settings = by_setting(entries, radii, at, block.doubted)
+    return _page(radii_of_norm, settings, block, title, command, left_out or {})
+
+
+def check_entries(
+    entries: Sequence[Entry],
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    *,
+    anyway: bool = False,
+) -> CheckBlock:
+    """Check the tables of a leaderboard, under the names of their files.
+
+    Args:
+        entries: the measured tables.
+        labels, anyway: as in `render`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> from randsmooth.report import measure
+        >>> entry = measure(from_radii([0.5, 0.2]), "a.tsv")
+        >>> check_entries([entry]).doubted
+        {}
+    """
+    tables = [entry.table.renamed(_printable(entry.file)) for entry in entries]
+    checks = check_folder(tables, labels)
+    failed = doubted_in_folder(checks)
+    files = {_printable(entry.file): entry.file for entry in entries}
+    return CheckBlock(
+        checks=checks,
+        failed={files[name]: reason for name, reason in failed.items()},
+        anyway=anyway,
+        is_shown=worth_printing(tables, checks),
+    )
 
 
 def write_leaderboard(
@@ -95,10 +135,15 @@ def write_leaderboard(
     title: str | None = None,
     command: str | None = None,
     left_out: Mapping[str, Sequence[str]] | None = None,
-) -> None:
+    labels: Mapping[str, NDArray[np.int64]] | None = None,
+    anyway: bool = False,
+) -> CheckBlock:
     """Write the page of `leaderboard_page` to `path`, and its records as JSON beside it.
 
     The other arguments, and the errors, are those of `leaderboard_page`.
+
+    Returns:
+        The checks of the tables.
 
     Example:
         >>> import tempfile
@@ -113,15 +158,17 @@ def write_leaderboard(
         ...     header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0
         ... )
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_leaderboard([measure(table, "macer.parquet")], Path(folder) / "board.html")
+        ...     _ = write_leaderboard([measure(table, "macer.parquet")], Path(folder) / "board.html")
         ...     sorted(file.name for file in Path(folder).iterdir())
         ['board.html', 'board.json']
     """
-    radii_of_norm, settings = by_setting(entries, radii, at)
+    block = check_entries(entries, labels, anyway=anyway)
+    radii_of_norm, settings = by_setting(entries, radii, at, block.doubted)
     records = to_json(radii_of_norm, settings)
-    page = _page(radii_of_norm, settings, title, command, left_out or {})
+    page = _page(radii_of_norm, settings, block, title, command, left_out or {})
     write_atomically(Path(path), page.encode())
     write_atomically(Path(path).with_suffix(".json"), records.encode())
+    return block
 
 
 def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
@@ -166,6 +213,7 @@ def notes(entries: Sequence[Entry]) -> dict[str, str]:
 def _page(
     radii_of_norm: RadiiOfNorm,
     settings: Sequence[RankedSetting],
+    block: CheckBlock,
     title: str | None,
     command: str | None,
     left_out: Mapping[str, Sequence[str]],
@@ -185,6 +233,8 @@ def _page(
         data=_payload(rows, values_of_fact, one_radius=one_radius),
         title=title or TITLE,
         settings=settings,
+        check_lines=block.lines,
+        check_notes=[*map(in_print, block.notes)],
         one_radius=one_radius,
         ranking_title=ranking_title(settings),
         is_ranked=any(setting.at is not None for setting in settings),
@@ -333,15 +383,17 @@ def to_json(radii_of_norm: RadiiOfNorm, settings: Sequence[RankedSetting]) -> st
     for setting in settings:
         for place, row in enumerate(setting.rows, start=1):
             radii = radii_of_norm[row.entry.table.norm]
-            record = _record(row, place, radii, setting)
+            # Rows without a rank come last.
+            rank = None if setting.at is None or row.doubted else place
+            record = _record(row, rank, radii, setting)
             lines.append(escape.to_json(record, indent=None))
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def _record(
-    row: BoardRow, place: int, radii: Sequence[float], setting: RankedSetting
+    row: BoardRow, rank: int | None, radii: Sequence[float], setting: RankedSetting
 ) -> dict[str, Any]:
-    """Return the facts and figures of the table at a place of its setting.
+    """Return the facts and figures of the table at a rank of its setting.
 
     Args:
         radii: the radii of the columns, in the norm of the table.
@@ -371,9 +423,11 @@ def _record(
         "notes": list(header.notes),
         "images": len(entry.table),
         "how_ranked": setting.how_ranked,
-        "rank": None if setting.at is None else place,
+        "rank": rank,
+        "doubted": row.doubted or None,
         "ranked_by": _ranked_by(row, setting),
-        "ranked_by_if_chosen": _if_chosen(row, len(setting.rows)),
+        "ranked_by_if_chosen": _if_chosen(row, len(setting.ranked_rows)),
+        "difference": row.difference and asdict(row.difference),
         "p_A": [
             {"at_least": level, **asdict(share)} for level, share in entry.p_a.items()
         ],
@@ -406,7 +460,7 @@ def _ranked_by(row: BoardRow, setting: RankedSetting) -> dict[str, Any] | None:
 
 def _if_chosen(row: BoardRow, tables: int) -> dict[str, Any] | None:
     """Return the figure that ranks a table, allowing for the choice among `tables`."""
-    if row.ranked_by is None:
+    if row.ranked_by is None or row.doubted:
         return None
     chosen = metrics.share_if_chosen(row.ranked_by, tables)
     return {**asdict(chosen), "tables": tables}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from randsmooth.errors import NotFound
 from randsmooth.escape import NOT_RECORDED, fact_text, printable, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.noise import NORMS
+from randsmooth.report.answer import answer_radius
 from randsmooth.report.baseline import find_gaussian, paired_with
 from randsmooth.report.entries import Entry
 from randsmooth.report.grouping import gathered
@@ -20,7 +21,6 @@ from randsmooth.report.ranking_radius import (
     LEVEL_BESIDE,
     NOT_RANKED,
     RankingRadius,
-    ranking_radius,
 )
 from randsmooth.report.remarks import converted_words
 from randsmooth.report.sheet import SheetColumn, column, out_of_reach
@@ -66,6 +66,7 @@ class BoardRow:
 
     Attributes:
         name: the table's name, which no other table of the setting has.
+        entry: the table and what was measured of it alone.
         cells: certified accuracy at the radius that the setting is ranked at, the share
             with p_A of at least LEVEL_BESIDE, accuracy at radius 0, one cell for each of
             FURTHER_LEVELS and for each radius, ACR.
@@ -73,6 +74,9 @@ class BoardRow:
         at_radii: the accuracies at the radii in full.
         against: the comparison of this table with the setting's Gaussian table; None
             where there is no such table.
+        difference: the difference in the figure that ranks to that of this table, as
+            `against` has it; None where it is not known.
+        doubted: why the table is not ranked, as a check failed; empty where none did.
     """
 
     name: str
@@ -81,6 +85,8 @@ class BoardRow:
     ranked_by: Estimate | None
     at_radii: list[Estimate | None]
     against: Comparison | None
+    difference: Estimate | None = None
+    doubted: str = ""
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -115,25 +121,33 @@ class RankedSetting(NamedTuple):
         return NOT_RANKED if self.at is None else str(self.at)
 
     @property
+    def ranked_rows(self) -> list[BoardRow]:
+        """Return the rows that have a rank; they come before all others."""
+        if self.at is None:
+            return []
+        return [row for row in self.rows if not row.doubted]
+
+    @property
     def of_the_first(self) -> str:
         """Return a warning that the first table's figures are too high, as the best.
 
         It is empty where there is no other table, and where none was chosen.
         """
-        if len(self.rows) == 1 or self.at is None:
+        if len(self.ranked_rows) < 2:
             return ""
         first = self.rows[0]
         sentence = (
-            f"{first.name} is the first of {len(self.rows)} by these very images, "
+            f"{first.name} is the first of {len(self.ranked_rows)} by these very images, "
             "so that its figures are too high on average"
         )
         if first.ranked_by is not None:
-            chosen = metrics.share_if_chosen(first.ranked_by, len(self.rows))
+            chosen = metrics.share_if_chosen(first.ranked_by, len(self.ranked_rows))
             printed = column("", [chosen])
             low, high = printed.ends[0]
+            radius = 0.0 if self.at is None else self.at.radius
             sentence += (
                 "; with the choice allowed for, its certified accuracy of "
-                f"{printed.figures[0]}% at {self.at.radius:g} "
+                f"{printed.figures[0]}% at {radius:g} "
                 f"has the 95% interval {low} to {high}%"
             )
         return f"{sentence}."
@@ -143,6 +157,7 @@ def by_setting(
     entries: Sequence[Entry],
     radii: Sequence[float] | None = None,
     at: float | None = None,
+    doubted: Mapping[str, str] | None = None,
 ) -> tuple[RadiiOfNorm, list[RankedSetting]]:
     """Group the entries by setting, each ranked by certified accuracy at one radius.
 
@@ -150,7 +165,9 @@ def by_setting(
         radii: the radii of the columns, in every norm; None for the usual ones above 0,
             thinned to a readable number.
         at: the radius that entries are ranked at, in every norm; None for one sigma of
-            each setting. Settings whose noise is not known are not ranked then.
+            each setting. Settings whose noise is not known, or told by the radii, are
+            not ranked then.
+        doubted: file -> why its table is not ranked. Such tables come last.
 
     Returns:
         The radii of the columns of each norm, and the settings in the order of the page.
@@ -177,8 +194,12 @@ def by_setting(
         # Settings of the same words differ in which images they are about.
         if times_described[words] > 1:
             words += f"; image set {times_described[words]}"
-        ranked_at = ranking_radius([entry.table for entry in entries_of_one], at)
-        rows = _rows(entries_of_one, radii_of_norm, ranked_at)
+        trusted = [
+            entry.table for entry in entries_of_one if entry.file not in (doubted or {})
+        ]
+        tables = trusted or [entry.table for entry in entries_of_one]
+        ranked_at = answer_radius(tables, None, at)
+        rows = _rows(entries_of_one, radii_of_norm, ranked_at, doubted or {})
         settings.append(RankedSetting(words, ranked_at, rows))
     return radii_of_norm, settings
 
@@ -266,11 +287,34 @@ def _rows(
     entries: Sequence[Entry],
     radii_of_norm: RadiiOfNorm,
     ranked_at: RankingRadius | None,
+    doubted: Mapping[str, str],
 ) -> list[BoardRow]:
     """Return one setting's rows, the best first, or by file where they are not ranked.
 
-    The best and the second best figure of each column but ACR are marked.
+    The best and the second best figure of each column but ACR are marked. Doubted tables
+    are neither ranked nor marked nor compared, and come last.
     """
+    name_of_file = dict(
+        zip([entry.file for entry in entries], distinct_names(entries), strict=True)
+    )
+    trusted = [entry for entry in entries if entry.file not in doubted]
+    rows = []
+    if trusted:
+        rows += _rows_of_trusted(trusted, name_of_file, radii_of_norm, ranked_at)
+    for entry in entries:
+        if entry.file in doubted:
+            (row,) = _rows_of_trusted([entry], name_of_file, radii_of_norm, ranked_at)
+            rows.append(replace(row, doubted=doubted[entry.file]))
+    return rows
+
+
+def _rows_of_trusted(
+    entries: Sequence[Entry],
+    name_of_file: Mapping[str, str],
+    radii_of_norm: RadiiOfNorm,
+    ranked_at: RankingRadius | None,
+) -> list[BoardRow]:
+    """Return the rows of tables that no failed check is about."""
     norm = entries[0].table.norm
     at_radii = [_accuracies(entry, radii_of_norm[norm]) for entry in entries]
     ranked_by: list[Estimate | None] = [None for _ in entries]
@@ -280,11 +324,14 @@ def _rows(
         _ranking_cells(entries, ranked_by, ranked_at),
         *_columns(entries, at_radii, radii_of_norm),
     ]
-    names = distinct_names(entries)
+    names = [name_of_file[entry.file] for entry in entries]
     tables = [
         entry.table.renamed(name) for entry, name in zip(entries, names, strict=True)
     ]
-    against = _against_gaussian(tables, radii_of_norm[norm])
+    compared_at = [*radii_of_norm[norm]]
+    if ranked_at is not None:
+        compared_at.append(ranked_at.radius)
+    against = _against_gaussian(tables, compared_at)
     rows = [
         BoardRow(
             name=names[place],
@@ -293,12 +340,23 @@ def _rows(
             ranked_by=ranked_by[place],
             at_radii=at_radii[place],
             against=against.get(place),
+            difference=_difference(against.get(place), ranked_at),
         )
         for place, entry in enumerate(entries)
     ]
     if ranked_at is None:
         return sorted(rows, key=lambda row: row.entry.file)
     return sorted(rows, key=lambda row: row.rank, reverse=True)
+
+
+def _difference(
+    against: Comparison | None, ranked_at: RankingRadius | None
+) -> Estimate | None:
+    """Return the difference of a comparison at the radius that ranks."""
+    if against is None or ranked_at is None:
+        return None
+    point = against.at(ranked_at.radius)
+    return None if point is None else point.difference
 
 
 def _accuracies(entry: Entry, radii: Sequence[float]) -> list[Estimate | None]:

@@ -1,10 +1,9 @@
 """The sheet: what was measured of every table, a row each, as it is printed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +21,13 @@ from randsmooth.metrics import P_A_LEVELS, Estimate, Summary, UnknownProbabiliti
 from randsmooth.metrics.checks import Check, check_tables
 from randsmooth.noise import NORMS, Norm
 from randsmooth.notes import Note
-from randsmooth.progress import worded
 from randsmooth.report.answer import Answer, answer, answer_radius
 from randsmooth.report.baseline import (
     BaselineComparisons,
     compare_with_baseline,
     find_baseline,
 )
-from randsmooth.report.checks import (
-    CheckLine,
-    as_text,
-    check_lines,
-    doubted_tables,
-    listed,
-    worth_printing,
-)
+from randsmooth.report.checks import CheckBlock, doubted_tables, worth_printing
 from randsmooth.report.grouping import gathered
 from randsmooth.report.printed import ROUNDING, UNKNOWN_FIGURE
 from randsmooth.report.ranking_radius import RankingRadius
@@ -139,44 +130,21 @@ class Sheet:
     radii_asked: bool = False
     anyway: bool = False
 
-    @property
-    def check_lines(self) -> list[CheckLine]:
-        """Return the checks as lines; none if nothing was compared or failed."""
-        if not worth_printing(self.tables, self.checks):
-            return []
-        return check_lines(self.checks)
-
-    @property
-    def check_notes(self) -> list[Note]:
-        """What no check sees, and what becomes of tables that failed one."""
-        notes = [Note("unseen_by_checks")]
-        failed = self._failed
-        if failed and self.anyway:
-            notes.append(Note("judged_anyway"))
-        elif failed:
-            notes.append(Note("verdict_off", names=listed(list(failed))))
-        return notes
-
-    def check_text(self, width: int) -> list[str]:
-        """Return the block of checks as lines for a terminal; none without checks."""
-        if not self.check_lines:
-            return []
-        return as_text(self.check_lines, map(worded, self.check_notes), width)
-
-    @property
-    def check_facts(self) -> list[dict[str, Any]]:
-        """The checks for programs: kind, state, facts and sentence of each."""
-        return [{**asdict(check), "sentence": str(check)} for check in self.checks]
+    @cached_property
+    def check_block(self) -> CheckBlock:
+        """Return the checks as reports print them, and the tables that they doubt."""
+        names = [table.name for table in self.tables]
+        return CheckBlock(
+            checks=self.checks,
+            failed=doubted_tables(names, self.baseline, self.checks),
+            anyway=self.anyway,
+            is_shown=worth_printing(self.tables, self.checks),
+        )
 
     @property
     def doubted(self) -> dict[str, str]:
         """Why tables are not judged that failed a check, by their names."""
-        return {} if self.anyway else self._failed
-
-    @cached_property
-    def _failed(self) -> dict[str, str]:
-        names = [table.name for table in self.tables]
-        return doubted_tables(names, self.baseline, self.checks)
+        return self.check_block.doubted
 
     @property
     def columns(self) -> list[SheetColumn]:

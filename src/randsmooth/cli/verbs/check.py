@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,9 +24,6 @@ EXIT_CODES: dict[Outcome, int] = {
     "refuted": FAILURE,
     "not enough images": 3,
 }
-
-# Width of a printed sentence, in columns of the terminal.
-COLUMNS = 78
 
 
 class Check(Settings):
@@ -140,12 +136,7 @@ def _lines(checked: CheckedConditions) -> Iterator[str]:
 
     yield checked.outcome.upper()
     for judged in checked.conditions:
-        yield from textwrap.wrap(
-            judged_sentence(judged),
-            COLUMNS,
-            initial_indent="  ",
-            subsequent_indent="    ",
-        )
+        yield f"  {judged_sentence(judged)}"
     if checked.outcome == "not enough images":
         yield f"  {how_many_decide(checked)}"
     confidence = f"right with {100.0 * checked.confidence:g}% confidence"

@@ -112,7 +112,7 @@ def run(settings: Compare) -> None:
     settings.answer(
         report.to_short_lines(sheet, [*summary, *written]),
         lambda: {
-            "checks": sheet.check_facts,
+            "checks": sheet.check_block.content,
             "answer": sheet.answer.content,
             "summary": summary,
             "written": written,

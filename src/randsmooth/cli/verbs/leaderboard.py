@@ -16,8 +16,11 @@ from randsmooth.cli.output import note, writing
 from randsmooth.cli.printed_commands import as_typed, words_of
 from randsmooth.cli.rankings import ranking_lines, records_of
 from randsmooth.cli.settings import Argument
+from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.errors import BadValue, NotFound, Problem, about
-from randsmooth.progress import console, silent
+from randsmooth.progress import console, silent, terminal_width
+from randsmooth.report.answer import EVIDENCE_HEADING
+from randsmooth.report.answer import HEADING as ANSWER_HEADING
 from randsmooth.urls import Place, fetched, with_urls
 
 # Number of files from which on reading takes long enough to show progress.
@@ -39,6 +42,7 @@ class Leaderboard(Answered, Judged):
             or radii show)
         alpha: The alpha that TSV logs were made with. (default: logs are judged at
             0.001, whatever alpha their radii show)
+        anyway: Rank tables that failed a check, too.
         overwrite: Replace files that exist.
     """
 
@@ -48,6 +52,7 @@ class Leaderboard(Answered, Judged):
     title: str | None = None
     n: int | None = None
     alpha: float | None = None
+    anyway: bool = False
     overwrite: bool = False
 
 
@@ -69,8 +74,9 @@ class Ranked:
 def run(settings: Leaderboard) -> None:
     """Rank every certificate below a folder, on an offline page and as JSON.
 
-    Tables of one setting are ranked by certified accuracy at one radius; ACR stands
-    last. The page sorts by any column, and filters. The terminal shows the best tables.
+    The tables are checked first: one that fails a check is not ranked. Tables of one
+    setting are ranked by certified accuracy at one radius; ACR stands last. The page
+    sorts by any column, and filters. The terminal shows the best tables.
 
     The command recognises a log by its first line, whatever its name. It takes the data
     set, sigma, method and settings from the path. It leaves out logs of predictions and
@@ -95,7 +101,7 @@ def run(settings: Leaderboard) -> None:
                 f"no certificates below {settings.folder}; `randsmooth certify --out` "
                 "writes them"
             )
-        report.write_leaderboard(
+        checks = report.write_leaderboard(
             ranked.entries,
             settings.out,
             radii=settings.radii,
@@ -103,10 +109,20 @@ def run(settings: Leaderboard) -> None:
             title=settings.title,
             command=as_typed(words_of("leaderboard", settings)),
             left_out=dict(_sections_of_the_page(ranked)),
+            labels=labels_at_hand([entry.table for entry in ranked.entries]),
+            anyway=settings.anyway,
         )
     written = [str(page) for page in pages]
-    ranking = ranking_lines(records_of(settings.out))
-    settings.answer([*ranking, *written], lambda: {"written": written})
+    records = records_of(settings.out)
+    lines = [
+        *checks.text(terminal_width()),
+        f"{ANSWER_HEADING}:",
+        *ranking_lines(records),
+        f"{EVIDENCE_HEADING}:",
+        *written,
+    ]
+    content = {"checks": checks.content, "answer": records, "written": written}
+    settings.answer(lines, lambda: content)
 
 
 def _measured(settings: Leaderboard) -> Ranked:

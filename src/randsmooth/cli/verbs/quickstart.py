@@ -85,18 +85,20 @@ def run(settings: Quickstart) -> None:
         title="Gaussian and Amplify on digits",
         command="randsmooth quickstart",
     )
-    lines = [
-        "",
+    news = [
         report.what_acr_hides(amplify, gaussian),
+        "",
+        f"report in {page}",
+        "",
+    ]
+    lines = [
         "",
         f"In {EPOCHS} epochs, beside `demo`, the Gaussian model that comes with "
         f"randsmooth, in {EPOCHS_OF_DEMO}:",
         "",
         *report.render([demo, gaussian], baseline="demo").splitlines(),
-        "",
-        f"report in {page}",
     ]
-    settings.answer_tables(tables, *lines, report=str(page))
+    settings.answer_tables(tables, *lines, news=news, report=str(page))
 
 
 def _check_free(settings: Quickstart) -> None:

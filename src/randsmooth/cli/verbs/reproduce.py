@@ -12,14 +12,24 @@ from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.printed_commands import command_of
 from randsmooth.cli.settings import Argument, Given
 from randsmooth.cli.step_plans import SUPPOSED, StepsVerb, answer_plan
+from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.errors import Conflict, MissingValue, each_problem
 from randsmooth.escape import printable
 from randsmooth.papers.objects import ALIASES, EDITIONS, OBJECTS, find_object
 from randsmooth.papers.rows import named
-from randsmooth.progress import clock, console
+from randsmooth.progress import clock, console, terminal_width
+from randsmooth.report.answer import EVIDENCE_HEADING
+from randsmooth.report.answer import HEADING as ANSWER_HEADING
+from randsmooth.report.layouts import INDENT, fitted, wrapped
 
 # The most commands to print of those that make what is missing.
 MOST_COMMANDS = 3
+
+# The sentence of the answer about a folder.
+FILLED = (
+    "{rows} of {of} rows of {tables} tables are filled; {explained} of {compared} cells "
+    "are as printed, to rounding and chance."
+)
 
 
 class Reproduce(StepsVerb):
@@ -38,6 +48,7 @@ class Reproduce(StepsVerb):
         plan: Print how long the missing runs take on this machine, and run nothing.
             With --list: how long each table and figure takes from scratch.
         show: Print all tables and figures, and the needs of each.
+        anyway: Fill rows with certificates of a folder that failed a check, too.
         out: Folder of the results; models and certificates go to its subfolder SCALE.
     """
 
@@ -48,6 +59,7 @@ class Reproduce(StepsVerb):
     run: bool = False
     plan: bool = False
     show: Annotated[bool, Given(option="list")] = False
+    anyway: bool = False
     out: Path = Path("reproduced")
 
 
@@ -160,7 +172,7 @@ def answer_survey(settings: Reproduce) -> None:
     # Late, as it loads pandas, which the refusals above do not need.
     from randsmooth.papers.output import write_cells
 
-    survey = papers.survey(folder)
+    survey = papers.survey(folder, labels_of=labels_at_hand, anyway=settings.anyway)
     written = []
     if survey.drawn:
         path = settings.out / f"{folder.resolve().name}-cells.csv"
@@ -170,36 +182,82 @@ def answer_survey(settings: Reproduce) -> None:
             "object": table.object.name,
             "rows_filled": len(table.filled),
             "rows_printed": len(table.cells.rows),
+            "cells_as_printed": table.cells.explained,
+            "cells_compared": table.cells.compared,
         }
         for table in survey.drawn
     ]
-    content = {"tables": tables, "written": written}
+    content = {
+        "checks": survey.check_block.content,
+        "tables": tables,
+        "written": written,
+    }
     settings.answer([*survey_lines(survey), *written], lambda: content)
     for sentence in survey.skipped:
         note(sentence)
 
 
 def survey_lines(survey: papers.Survey) -> Iterator[str]:
-    """Yield lines for a person on the tables that a folder fills."""
+    """Yield lines for a person: the checks, which tables a folder fills, and the rest."""
+    width = terminal_width()
+    yield from survey.check_block.text(width)
+    yield f"{ANSWER_HEADING}:"
+    yield from wrapped(survey_sentence(survey), width)
+    if survey.drawn:
+        yield ""
+        rows = [["table", "rows", "cells as printed"]]
+        rows += [_survey_cells(table) for table in survey.drawn]
+        yield from fitted(rows, width, [False, True, True])
+    yield ""
+    yield f"{EVIDENCE_HEADING}:"
+    for line in _survey_evidence(survey):
+        yield from wrapped(line, width, INDENT)
+
+
+def survey_sentence(survey: papers.Survey) -> str:
+    """Return in one sentence how many rows and cells the certificates of a folder fill."""
+    if not survey.drawn:
+        return "The certificates of this folder fill no row of a paper's table."
+    cells = [table.cells for table in survey.drawn]
+    return FILLED.format(
+        rows=sum(len(of_table.of_printed_runs) for of_table in cells),
+        of=sum(len(of_table.rows) for of_table in cells),
+        tables=len(cells),
+        explained=sum(of_table.explained for of_table in cells),
+        compared=sum(of_table.compared for of_table in cells),
+    )
+
+
+def _survey_cells(table: papers.TableCoverage) -> list[str]:
+    """Return the line of a table in the answer."""
+    cells = table.cells
+    return [
+        table.object.name,
+        f"{len(cells.of_printed_runs)} of {len(cells.rows)}",
+        f"{cells.explained} of {cells.compared}",
+    ]
+
+
+def _survey_evidence(survey: papers.Survey) -> Iterator[str]:
+    """Yield what each table lacks, and what stands in none."""
     # Late, as it loads pandas.
     from randsmooth.papers.coverage import kinds_in_words
 
     for table in survey.drawn:
         yield f"{table.object.name}: {table.object.title}"
-        yield f"  {table.cells.summary}"
+        yield f"{INDENT}{table.cells.summary}"
         for lack, rows in table.lacking.items():
-            yield f"  {lack}: {named(rows)}"
+            yield f"{INDENT}{lack}: {named(rows)}"
     drawn = survey.drawn
     not_drawn = [table.object.name for table in survey.tables if table not in drawn]
     if not_drawn:
-        yield ""
         yield f"nothing at all of {', '.join(not_drawn)}"
     yield (
         f"{len(survey.files):,} certificate tables, {len(survey.unused):,} without "
         "a row in these tables"
     )
     if survey.unused:
-        yield f"  {kinds_in_words(survey.unused)}"
+        yield f"{INDENT}{kinds_in_words(survey.unused)}"
 
 
 def answer_object(settings: Reproduce, name: str) -> None:

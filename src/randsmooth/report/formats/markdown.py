@@ -62,12 +62,13 @@ def _answer_lines(answer: Answer) -> list[str]:
 
 def _check_lines(sheet: Sheet) -> list[str]:
     """Print the checks as a list, and below them what they do not see."""
-    if not sheet.check_lines:
+    block = sheet.check_block
+    if not block.is_shown:
         return []
     lines = [f"{CHECKS_HEADING}:", ""]
-    for line in sheet.check_lines:
+    for line in block.lines:
         lines.append(f"- {line.mark} {escape.markdown(line.sentence)}")
-    below = " ".join(map(in_print, sheet.check_notes))
+    below = " ".join(map(in_print, block.notes))
     return [*lines, "", escape.markdown(below), ""]
 
 

@@ -90,7 +90,7 @@ def to_json(sheet: Sheet) -> str:
         "norm": sheet.tables[0].norm,
         "radii": sheet.radii,
         "baseline": baseline,
-        "checks": sheet.check_facts,
+        "checks": sheet.check_block.content,
         "answer": sheet.answer.content,
         "judged_anyway": sheet.anyway,
         "remarks": [str(remark) for remark in sheet.remarks],

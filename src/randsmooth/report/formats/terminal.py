@@ -56,10 +56,8 @@ def to_short_lines(sheet: Sheet, evidence: Sequence[str]) -> list[str]:
 
 def _blocks_before_evidence(sheet: Sheet, width: int) -> list[str]:
     """Return the blocks of checks and answer, each with an empty line below."""
-    lines = sheet.check_text(width)
-    if lines:
-        lines.append("")
-    return [*lines, *answer_lines(sheet.answer, width), ""]
+    checks = sheet.check_block.text(width)
+    return [*checks, *answer_lines(sheet.answer, width), ""]
 
 
 def answer_lines(answer: Answer, width: int) -> list[str]:

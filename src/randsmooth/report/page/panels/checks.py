@@ -6,8 +6,7 @@ from randsmooth.report.remarks import in_print
 
 def view(content: PageContent) -> PanelView | None:
     """Return a line for each failed check, and one for each kind that passed."""
-    sheet = content.sheet
-    lines = sheet.check_lines
-    if not lines:
+    block = content.sheet.check_block
+    if not block.is_shown:
         return None
-    return PanelView({"lines": lines, "notes": [*map(in_print, sheet.check_notes)]})
+    return PanelView({"lines": block.lines, "notes": [*map(in_print, block.notes)]})
