@@ -36,7 +36,10 @@ CODES = {
 
 
 @pytest.mark.parametrize(("options", "code"), CODES.items())
-def test_the_exit_code_tells_the_outcome(options: str, code: int, cli: Run) -> None:
+def test_the_exit_code_tells_the_outcome(
+    options: str, code: int, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
     done = cli("check", "new.tsv", "--sigma", 0.5, *options.split())
     assert done.code == code, done.out + done.err
     assert all(len(line) <= COLUMNS for line in done.out.splitlines())

@@ -96,7 +96,11 @@ def test_every_kind_is_known_and_verified_where_it_has_digests(
     assert [one["file"] for one in answers] == [str(kinds / "model")]
 
 
-def test_the_text_is_a_line_a_file_and_their_number(cli: Run, kinds: Path) -> None:
+def test_the_text_is_a_line_a_file_and_their_number(
+    cli: Run, kinds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So wide that no line is broken.
+    monkeypatch.setenv("COLUMNS", "1000")
     result = cli("verify", kinds / "a.parquet", kinds / "a.tsv", kinds / "notes.md")
     assert result.code == 1  # who names a file wants to rely on it
     lines = result.out.splitlines()
@@ -224,7 +228,11 @@ def test_a_folder_may_hold_pipes_and_links_to_nothing(cli: Run, files: Path) -> 
         assert code == 1 and name in one["finding"]
 
 
-def test_notes_are_told_in_the_answer_and_not_beside_it(cli: Run, files: Path) -> None:
+def test_notes_are_told_in_the_answer_and_not_beside_it(
+    cli: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So wide that no line is broken.
+    monkeypatch.setenv("COLUMNS", "1000")
     table = read(files / "a.parquet")
     write_parquet(
         replace(table, header=table.header.replace(notes=("Peer reviewed.",))),
