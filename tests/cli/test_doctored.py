@@ -103,3 +103,14 @@ def test_a_copy_fills_no_row_of_a_paper(copies: Path, tmp_path: Path, cli: Run) 
     drawn = {table["object"] for table in content["tables"]}
     anyway = json.loads(cli.done(*words, "--anyway").out)
     assert drawn < {table["object"] for table in anyway["tables"]}
+
+
+def test_scaled_radii_fail_beside_a_log_even_where_no_path_says_sigma(
+    copies: Path,
+) -> None:
+    baseline = read(copies / "catrs.tsv")
+    for name in ("twice_as_large", "inflated"):
+        sheet = build_sheet([baseline, read(copies / f"{name}.tsv")], at=0.5)
+        assert failed(sheet.check_block.content) == {"radii"}, name
+    honest = build_sheet([baseline, read(copies / "ours.tsv")], at=0.5)
+    assert failed(honest.check_block.content) == set()
