@@ -17,6 +17,7 @@ from markdown_it.token import Token
 from nasty import NASTY, STRINGS, table
 from randsmooth import escape
 from randsmooth.certificates import Certificates
+from randsmooth.notes import Note
 from randsmooth.report import (
     Axes,
     Line,
@@ -59,7 +60,7 @@ def evil() -> list[Certificates]:
     )
     facts |= {
         "classes": tuple(STRINGS),
-        "notes": tuple(STRINGS),
+        "notes": tuple(Note("of_the_rule", text=text) for text in STRINGS),
         "versions": {text: text for text in STRINGS},
     }
     facts["model"] = {f"{text}.": {text: [text]} for text in STRINGS}
@@ -189,7 +190,9 @@ def test_a_policy_lets_nothing_run_but_the_pages_own_scripts() -> None:
 def test_no_name_adds_a_line(evil: list[Certificates], written: dict[str, str]) -> None:
     for form in ["text", "latex", "md"]:
         plain = [one.renamed(f"table {place}") for place, one in enumerate(evil)]
-        notes = tuple(f"note {i}" for i in range(len(STRINGS)))
+        notes = tuple(
+            Note("of_the_rule", text=f"note {i}") for i in range(len(STRINGS))
+        )
         plain[0] = replace(
             plain[0], header=plain[0].header.model_copy(update={"notes": notes})
         )
@@ -308,12 +311,14 @@ def test_json_says_it_as_it_is(
             line.isprintable() for line in made.split("\n")
         )
     header = json.loads(written["json"])["tables"][0]["header"]
-    assert (
-        header["classes"] == header["notes"] == STRINGS
-        and header["model"] == evil[0].header.model
-    )
+    assert header["classes"] == STRINGS
+    assert [note["facts"]["text"] for note in header["notes"]] == STRINGS
+    assert header["model"] == evil[0].header.model
     first = next(record for record in json.loads(written["records"]) if record["notes"])
-    assert first["notes"] == STRINGS and first["dataset"] == NASTY["end of script"]
+    assert (
+        first["notes"] == list(map(escape.printable, STRINGS))
+        and first["dataset"] == NASTY["end of script"]
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")  # a letter that the font lacks is a box

@@ -4,7 +4,7 @@ A note says of which kind it is, and its facts by name. `WORDING` has the senten
 kind, so that a program can tell notes apart without reading one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -240,6 +240,49 @@ def _certified_by_rule(facts: Facts) -> Words:
     return f"{'; '.join(clauses)}."
 
 
+def _told_by_path(facts: Facts) -> Words:
+    """Word which facts of a log its path told, and which the repository it lies in."""
+    clauses = []
+    if facts["by_path"]:
+        clauses.append(f"{_listed(facts['by_path'])} as the path says")
+    if facts["by_repository"]:
+        names = _listed(facts["by_repository"])
+        clauses.append(f"{names} as all logs there of {{repository}} have it")
+    return "; ".join(clauses)
+
+
+def _budget_inferred(facts: Facts) -> Words:
+    """Word n and alpha, or the one of them, that the largest radius of a log told."""
+    names = " and ".join(f"{name} {{{name}:,}}" for name in facts["lacking"])
+    return f"{names}: the largest radius, {{largest}}, is the most that these certify"
+
+
+def _radii_of_no_budget(facts: Facts) -> Words:
+    """Word radii that a log's n and alpha do not give; its sigma may be unknown."""
+    sigma = "" if facts["sigma"] is None else "sigma {sigma:g}, "
+    return (
+        "some of the largest radii are none that the exact bound gives at "
+        f"{sigma}n {{n:,}} and alpha {{alpha:g}}: another bound made them, or they were "
+        "changed"
+    )
+
+
+def _misclassified(facts: Facts) -> Words:
+    images_were = "{images:,} images were"
+    if facts["images"] == 1:
+        images_were = "1 image was"
+    return (
+        f"{images_were} misclassified and not certified (predict=-2), which counts as "
+        "wrong"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in one phrase: "sigma, data set and method"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _literal(text: str) -> str:
     """Return `text` as a template that says it."""
     return text.replace("{", "{{").replace("}", "}}")
@@ -263,6 +306,8 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     "foreign_notes": (
         "{path}: left out {number} of the header's notes, which randsmooth did not write"
     ),
+    "thinned": "n {before} thinned to {now}, seed {seed}",
+    "alpha_recomputed": "alpha {before} recomputed as {now}",
     "part_of_a_run": (
         "{path} is a part of a run: shard {shard} of {selection}, {images:,} images. "
         f"{MERGES}"
@@ -278,6 +323,39 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         RESUME,
     ),
     "another_arithmetic": "{table} was certified in {differences}",
+    # Of published logs.
+    "told_by_path": _told_by_path,
+    "training_sigma": "trained at sigma {sigma:g}",
+    "sigma_column": "sigma {sigma:g} as its column {column} says",
+    "sigmas_column": (
+        "each image has a sigma of its own, {low:g} to {high:g}, as its column {column} "
+        "says: its radius holds only if the classifier keeps that sigma for every input"
+    ),
+    "budget_inferred": _budget_inferred,
+    "budget_unknown": (
+        "{lacking} not known: the largest radius, {largest}, is not the most of any one "
+        "usual budget; shown as logged, not re-bound"
+    ),
+    "radii_of_no_budget": _radii_of_no_budget,
+    "many_largest_radii": (
+        "{images:,} images share the largest radius, {largest:g}, though sigma "
+        "{sigma:g}, n {n:,} and alpha {alpha:g} certify up to {possible:g}: check "
+        "sigma, n and alpha"
+    ),
+    "bound_anew": (
+        "made at alpha {before:g}, re-bound at {now:g}: ACR {acr:.3f}, as logged "
+        "{logged_acr:.3f}"
+    ),
+    "unnumbered": (
+        "the log does not say which images it is about; they are numbered -1, -2, ... in "
+        "its order"
+    ),
+    "sorted_by_idx": "its rows were sorted by idx",
+    "second_header": (
+        "a header stands again in line {lines}: a run went on there, about other images"
+    ),
+    "misclassified": _misclassified,
+    "columns_not_read": "columns not read: {columns}",
     # Of tables that are compared.
     "unseen_by_checks": (
         "No check sees a few wrong images made right, or radii raised by little below "
@@ -436,10 +514,14 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "the model fails on batches, so it gets one image at a time, which is "
         "slow: make it take any number of images"
     ),
-    "batch_matters": "{text}",
+    "batch_matters": (
+        "the base classifier's answer for a noisy image depends slightly on the rest "
+        "of its batch. No certificate allows for that. Does a layer scale by the batch, "
+        "or round by the place in it?"
+    ),
     "of_the_model": "{text}",
-    "of_the_header": "{text}",
-    "unlabelled": "the images have no labels, so accuracy and ACR stay unknown",
+    "of_the_rule": "{text}",
+    "unlabelled": "the images have no labels, so that accuracy and ACR stay unknown",
     "right_without_noise": WITHOUT_NOISE,
     "hardly_better_than_guessing": _hardly_better_than_guessing,
     "features_without_names": (

@@ -19,10 +19,12 @@ from models.refusing import problem_of, refusal
 from randsmooth.certificates import (
     ANOTHER_ARITHMETIC,
     ANOTHER_MODEL,
+    BATCH_MATTERS,
     Certificates,
     Header,
     from_evidence,
     guarantee_of,
+    notes_of_rule,
     parse_header,
     read,
     write_parquet,
@@ -37,6 +39,7 @@ from randsmooth.certificates.sameness import (
 from randsmooth.certificates.settings import CertificationSettings, check_budget
 from randsmooth.errors import BadValue, Problem, TooLarge, WrongFile
 from randsmooth.noise import Gaussian, Uniform, check_sigma
+from randsmooth.notes import Note
 from values import Refusal, noted
 
 Make = Callable[..., Certificates]
@@ -162,7 +165,10 @@ def test_notes_of_our_own_are_read_and_a_strangers_are_not(
     write_parquet(table, tmp_path / "a.parquet")
     with warnings.catch_warnings(action="error"):
         assert read(tmp_path / "a.parquet").header == table.header
-    strange = ("Peer reviewed.", "n 10 thinned to 20, seed 1; and <b>bold</b>")
+    strange = (
+        Note("of_the_rule", text="Peer reviewed."),
+        Note("thinned", before=10, now=20, seed="1; and <b>bold</b>"),
+    )
     told = table.header.replace(
         notes=(strange[0], *table.header.notes[:2], strange[1], *table.header.notes[2:])
     )
@@ -170,12 +176,13 @@ def test_notes_of_our_own_are_read_and_a_strangers_are_not(
     with noted("foreign_notes", number=2):
         assert read(tmp_path / "b.parquet").header == table.header
     sequential = table_of(HEADER.replace(rule="grid", n=1000))
-    told = sequential.header.replace(notes=(*sequential.rule.notes, "Trust me."))
+    rule_notes = notes_of_rule(sequential.rule)
+    told = sequential.header.replace(notes=(*rule_notes, Note("unnumbered")))
     write_parquet(
         from_evidence(told, **evidence_of(sequential)), tmp_path / "c.parquet"
     )
     with noted("foreign_notes", number=1):
-        assert read(tmp_path / "c.parquet").header.notes == sequential.rule.notes != ()
+        assert read(tmp_path / "c.parquet").header.notes == rule_notes != ()
 
 
 def test_a_table_judged_otherwise_states_its_own_guarantee(make: Make) -> None:
@@ -249,7 +256,7 @@ def test_every_field_is_compared() -> None:
         "behaviour": {"made-up images": "?"},
         "versions": {"torch": "?"},
         "classes": ("?",),
-        "notes": ("?",),
+        "notes": (Note("unnumbered"),),
         "shard": "1/2",
     }
     for name, value in BEGUN:
@@ -361,3 +368,21 @@ def test_what_a_machine_may_differ_in_is_no_difference_of_evidence_but_what_coun
     assert found is not None
     assert "device: 'cpu A' of node1, 'cpu B' of node2" in found
     assert "torch '1' of node1, '2' of node2" in found
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "Peer reviewed.",
+        {"kind": "thinned"},
+        {"kind": "thinned", "facts": {"before": 10, "now": 5}},
+        {"kind": ["thinned"], "facts": {}},
+        {"kind": "thinned", "facts": {"before": [10], "now": 5, "seed": 1}},
+        {"kind": "verdict_off", "facts": {"names": "a"}},
+    ],
+)
+def test_entries_that_are_no_notes_are_left_out(stored: object) -> None:
+    facts = HEADER.facts() | {"notes": [BATCH_MATTERS.to_dict(), stored]}
+    with noted("foreign_notes", number=1):
+        header = parse_header(json.dumps(facts), Path("a.parquet"))
+    assert header.notes == (BATCH_MATTERS,)

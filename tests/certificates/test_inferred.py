@@ -28,6 +28,7 @@ from randsmooth.certificates.logs.budgets import possible_budgets
 from randsmooth.certificates.logs.inferred import infer
 from randsmooth.errors import BadValue
 from randsmooth.noise import Gaussian
+from randsmooth.notes import Note
 from values import Refusal
 
 PLACES: dict[
@@ -118,7 +119,9 @@ def test_a_log_that_nothing_saturates_tells_no_budget() -> None:
     table.radius[:] = np.minimum(table.radius, 1.62)
     made = infer(table, "noise_0.5.tsv")
     assert (made.header.sigma, made.header.n, made.header.alpha) == (0.5, None, None)
-    assert "n and alpha not known: the largest radius, 1.62" in made.header.notes[-1]
+    assert made.header.notes[-1] == Note(
+        "budget_unknown", lacking="n and alpha", largest="1.62"
+    )
     np.testing.assert_array_equal(made.radius, table.radius)
 
 
@@ -132,13 +135,14 @@ def test_another_alpha_is_found_and_the_log_bound_anew() -> None:
     np.testing.assert_allclose(
         made.radius, usual.radius, atol=2e-5
     )  # the same counts, bounded at .001
-    before, after = (f"{(t.radius * t.correct).mean():.3f}" for t in (table, made))
+    before, after = (float((t.radius * t.correct).mean()) for t in (table, made))
     assert before != after
-    assert (
-        made.header.notes[-1]
-        == f"made at alpha 0.01, re-bound at 0.001: ACR {after}, as logged {before}"
+    assert made.header.notes[-1] == Note(
+        "bound_anew", before=0.01, now=0.001, acr=after, logged_acr=before
     )
-    assert "n 100,000 and alpha 0.01: the largest radius, 3.91" in made.header.notes[-2]
+    inferred = made.header.notes[-2]
+    assert inferred.kind == "budget_inferred"
+    assert (inferred.facts["n"], inferred.facts["alpha"]) == (100_000, 0.01)
 
 
 def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None:
@@ -153,14 +157,13 @@ def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None
         problem_of(infer, table, "noise_1.00_N10000")
     )
     (doubt,) = infer(table, "noise_2.00", n=100_000, alpha=0.01).header.notes[-1:]
-    assert "share the largest radius" in doubt and "up to 7.8" in doubt
+    assert doubt.kind == "many_largest_radii"
+    assert doubt.facts["possible"] == pytest.approx(7.8, abs=0.05)
     raised = replace(table, radius=np.minimum(1.02 * table.radius, table.radius.max()))
     for radii, note in ((table, False), (raised, True)):
         made = infer(radii, "noise_1.00", n=100_000, alpha=0.01)
-        assert (
-            any("none that the exact bound gives" in each for each in made.header.notes)
-            == note
-        )
+        kinds = [each.kind for each in made.header.notes]
+        assert ("radii_of_no_budget" in kinds) == note
     no_radius_too_large = printed(1.0, 100_000, 0.001)
     Refusal(BadValue, "n=100000, alpha=0.01").check(
         problem_of(infer, no_radius_too_large, "noise_1.00", n=100_000, alpha=0.01)
@@ -208,7 +211,7 @@ def test_the_released_logs_of_another_alpha(logs: Path) -> None:
         assert facts in {(100_000, 0.001), (None, None)}, place
         if facts == (None, None):
             unknown.add(table.radius.max())
-        elif "re-bound" in made.header.notes[-1]:
+        elif made.header.notes[-1].kind == "bound_anew":
             assert table.radius.max() > 3.83 * (made.header.sigma or 0.0)
             name = place.as_posix().partition("certify/")[2]
             other[name] = tuple(
@@ -226,13 +229,11 @@ def test_what_a_reader_could_mistake_is_told(tmp_path: Path) -> None:
     path.write_text(
         "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.777\t1\t0:00:01\n"
     )
-    said, trained, unknown = infer(read(path), path).header.notes
-    assert said.endswith("; method as all logs there of locuslab/smoothing have it")
-    assert trained == "trained at sigma 0.25"
-    assert (
-        unknown.startswith("n and alpha not known")
-        and "shown as logged, not re-bound" in unknown
-    )
+    told, trained, unknown = infer(read(path), path).header.notes
+    assert told.facts["by_repository"] == ["method"]
+    assert told.facts["repository"] == "locuslab/smoothing"
+    assert trained == Note("training_sigma", sigma=0.25)
+    assert unknown.kind == "budget_unknown"
 
 
 # Read off each path by eye: data set, split, sigma of certification and of training, method, settings, run.

@@ -24,6 +24,7 @@ from randsmooth.certificates.logs.paths import DATASETS
 from randsmooth.certificates.logs.repositories import CLASSES
 from randsmooth.cli import certificate_files
 from randsmooth.errors import BadValue, SeveralProblems, WrongFile, WrongTable
+from randsmooth.notes import Note
 from values import Refusal, refused
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
@@ -97,13 +98,15 @@ FORMS = {
         3.5,
     ),
 }
-SAID = {  # what the header's notes say of forms in which something was done
-    "further columns": "columns not read: early_stopping_ratio, estimated_pr",
-    "in another order": "sorted by idx",
-    "a running total, then another order": "sorted by idx",
-    "a run that went on in the same file": "stands again in line 4",
-    "a running total that began again": "stands again in line 4",
-    "misclassified images that were not certified": "1 image was misclassified and not certified (predict=-2)",
+NOTE_OF_FORM = {  # the header's note on forms in which something was done
+    "further columns": Note(
+        "columns_not_read", columns="early_stopping_ratio, estimated_pr"
+    ),
+    "in another order": Note("sorted_by_idx"),
+    "a running total, then another order": Note("sorted_by_idx"),
+    "a run that went on in the same file": Note("second_header", lines="4"),
+    "a running total that began again": Note("second_header", lines="4"),
+    "misclassified images that were not certified": Note("misclassified", images=1),
 }
 
 
@@ -126,9 +129,8 @@ def test_every_form_gives_the_same_rows(tmp_path: Path) -> None:
             1.91,
         ], form
         assert table.seconds.tolist() == [seconds] * 4, form
-        assert len(table.header.notes) == (form in SAID) and SAID.get(
-            form, ""
-        ) in "".join(table.header.notes), form
+        expected = [NOTE_OF_FORM[form]] if form in NOTE_OF_FORM else []
+        assert list(table.header.notes) == expected, form
     path.write_text(text().replace("0:00:03.5", "15.4", 1))  # both in one log
     assert read(path).seconds.tolist() == [15.4, 3.5, 3.5, 3.5]
     path.write_text(text().replace("0:00:03.5", "1 day, 1:02:03.000001", 1))
@@ -153,9 +155,8 @@ def test_a_log_without_header_and_idx_is_read_but_paired_with_none(
         9,
         7,
     ]
-    assert (
-        table.idx.tolist() == [-1, -2, -3, -4]
-        and "does not say which images" in table.header.notes[0]
+    assert table.idx.tolist() == [-1, -2, -3, -4] and table.header.notes[0] == Note(
+        "unnumbered"
     )
     assert metrics.acr(table).value == metrics.acr(read(tmp_path / "usual.tsv")).value
     for other in (
@@ -428,7 +429,9 @@ def test_p_a_of_images_with_sigmas_of_their_own_is_recovered_by_these(
         0.001,
     )
     assert table.sigmas is not None and table.sigmas.tolist() == SIGMAS
-    assert "a sigma of its own, 0.07 to 0.25" in table.header.notes[0]
+    assert table.header.notes[0] == Note(
+        "sigmas_column", low=0.07, high=0.25, column=column
+    )
     assert (
         metrics.p_a(table).share(0.99).value == 5 / 6
     )  # one sigma for all would say 1 / 6

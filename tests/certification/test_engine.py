@@ -212,7 +212,7 @@ def test_a_model_that_mixes_its_batch_a_little_gets_a_note_in_its_table(
     )
     table = rs.read(tmp_path / "a.parquet")
     assert table.header.notes == (BATCH_MATTERS,)
-    assert BATCH_MATTERS in " ".join(map(str, rs.report.remarks([table])))
+    assert str(BATCH_MATTERS) in " ".join(map(str, rs.report.remarks([table])))
 
 
 class Sometimes(nn.Module):

@@ -15,6 +15,7 @@ from cli.processes import Run
 from models.graphs import linear
 from randsmooth import read
 from randsmooth.certificates import Journal, JournalRow, write_parquet, write_tsv
+from randsmooth.notes import Note
 from values import noted
 
 VERIFIED = {"model", "model/checkpoint.pt", "a.parquet", "b.parquet.partial", "taught"}
@@ -235,7 +236,7 @@ def test_notes_are_told_in_the_answer_and_not_beside_it(
     monkeypatch.setenv("COLUMNS", "1000")
     table = read(files / "a.parquet")
     write_parquet(
-        replace(table, header=table.header.replace(notes=("Peer reviewed.",))),
+        replace(table, header=table.header.replace(notes=(Note("unnumbered"),))),
         files / "a.parquet",
     )
     with noted("foreign_notes", number=1) as notes:

@@ -93,7 +93,7 @@ def test_parts_around_a_network_are_cited() -> None:
     }
     ensemble = {
         "arch": "Ensemble",
-        "notes": ["an ensemble of 3: the mean of the members' logits"],
+        "ensemble": 3,
         "method": "macer",
     }
     for model, named in (

@@ -11,6 +11,7 @@ import pytest
 from nasty import NASTY, STRINGS, table
 from randsmooth import escape
 from randsmooth.certificates import Certificates
+from randsmooth.notes import Note
 from randsmooth.report import (
     Axes,
     Line,
@@ -61,14 +62,13 @@ def tables(strings: list[str]) -> list[Certificates]:
             "dataset",
             "split",
             "selection",
-            "noise",
             "backend",
             "device",
             "guarantee",
         )
         facts: dict[str, object] = dict.fromkeys(fields, name) | {
             "classes": tuple(strings),
-            "notes": tuple(strings),
+            "notes": tuple(Note("of_the_rule", text=text) for text in strings),
         }
         facts["model"] = {f"{text}.": {text: text} for text in strings} | {
             "method": name

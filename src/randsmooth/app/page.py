@@ -130,7 +130,7 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         vote=vote_of(look, explained.classes),
         largest=printed_radius(largest),
         gaussian=isinstance(explained.noise, Gaussian),
-        notes=[] if engine.mixes else [("note", BATCH_MATTERS)],
+        notes=[] if engine.mixes else [("note", str(BATCH_MATTERS))],
         backend=(
             f"{backend.name}, {ARITHMETICS[backend.precision]}, {engine.device.type}"
         ),

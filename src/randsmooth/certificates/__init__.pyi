@@ -16,6 +16,7 @@ from .header import BATCH_MATTERS as BATCH_MATTERS
 from .header import Header as Header
 from .header import Machine as Machine
 from .header import guarantee_of as guarantee_of
+from .header import notes_of_rule as notes_of_rule
 from .header import parse_header as parse_header
 from .header import rule_of as rule_of
 from .journal import Journal as Journal

@@ -34,10 +34,9 @@ class Facts(FrozenRecord):
     @model_validator(mode="after")
     def _limited(self) -> Self:
         """Check these facts against their limits, and return them."""
-        # Machines and the noise were checked when they were made.
-        check_facts(
-            (name, value) for name, value in self if name not in ("machines", "noise")
-        )
+        # Machines, notes and the noise were checked when they were made.
+        checked = ("machines", "notes", "noise")
+        check_facts((name, value) for name, value in self if name not in checked)
         self._check_size()
         return self
 

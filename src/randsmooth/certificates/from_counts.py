@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from randsmooth.certificates.counts_given import arrays_given, columns_given
 from randsmooth.certificates.evidence import NO_LABEL, Floats, Ints
-from randsmooth.certificates.header import Header, guarantee_of
+from randsmooth.certificates.header import Header, guarantee_of, notes_of_rule
 from randsmooth.certificates.settings import CertificationSettings
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.certificates.thinning import marked
@@ -178,7 +178,7 @@ def from_counts(
         dataset=dataset,
         split=split,
         classes=None if classes is None else tuple(classes),
-        notes=judge.notes,
+        notes=notes_of_rule(judge),
     )
     header = header.replace(guarantee=guarantee_of(header))
     N = len(class_counts)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
+    PlainSerializer,
     PlainValidator,
     Strict,
+    WithJsonSchema,
     model_serializer,
 )
 
-from randsmooth.certificates.facts import MOST_HEADER_BYTES, Facts
+from randsmooth.certificates.facts import MOST_HEADER_BYTES, Facts, check_facts
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import (
@@ -55,20 +56,16 @@ LABEL_AWARE = (
 LABEL_TESTED = (
     " For evaluation only: no class was picked, the samples test each image's label."
 )
-BATCH_MATTERS = (
-    "the base classifier's answer for a noisy image depends slightly on the rest "
-    "of its batch. No certificate allows for that. Does a layer scale by the "
-    "batch, or round by the place in it?"
-)
 
-# The notes that randsmooth writes on what was done to a table since it was made (see
-# `Certificates.at`). The length of numbers is limited, as a file may hold any text.
-_NUMBER = r"\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?"
-_NOTE_OF_OURS = re.compile(
-    rf"n {_NUMBER} thinned to {_NUMBER}, seed -?\d{{1,20}}"
-    rf"|alpha {_NUMBER} recomputed as {_NUMBER}",
-    re.ASCII,
-)
+# The note that the base classifier's answers depend on the batch.
+BATCH_MATTERS = Note("batch_matters")
+
+# The notes on what was done to a table since it was made (see `Certificates.at`), each
+# with the names of its facts, which are numbers.
+CHANGE_NOTES = {
+    "thinned": {"before", "now", "seed"},
+    "alpha_recomputed": {"before", "now"},
+}
 
 
 def _noise_itself(value: object) -> Noise | None:
@@ -87,6 +84,35 @@ def _noise_itself(value: object) -> Noise | None:
 
 
 NoiseItself = Annotated[Noise | None, PlainValidator(_noise_itself)]
+
+
+def _note_itself(value: object) -> Note:
+    """Return one of a header's notes, which must be a note already.
+
+    `parse_header` makes notes of what a file has for them.
+
+    Raises:
+        BadValue: the value is something else, or a fact is beyond the limits of a
+            header.
+    """
+    if not isinstance(value, Note):
+        raise BadValue(field="notes", value=value, expected="must be notes")
+    check_facts(value.facts.items())
+    return value
+
+
+NoteItself = Annotated[
+    Note,
+    PlainValidator(_note_itself),
+    PlainSerializer(Note.to_dict),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {"kind": {"type": "string"}, "facts": {"type": "object"}},
+            "required": ["kind", "facts"],
+        }
+    ),
+]
 
 # Lists are taken as tuples, as JSON has no tuples.
 Texts = Annotated[tuple[str, ...], Strict(False)]
@@ -203,7 +229,7 @@ class RunFacts(Facts):
             and the column `machine` says which machine made each row.
         notes: remarks of the rule on a run, the remark that answers depend on the batch
             (`BATCH_MATTERS`), and the changes to the table since (counts thinned,
-            another alpha); other words than randsmooth's are left out on reading.
+            another alpha); all others are left out on reading.
     """
 
     field_is: ClassVar[str] = "fact of a header"
@@ -240,7 +266,7 @@ class RunFacts(Facts):
     machines: Annotated[
         tuple[Annotated[Machine, Strict(False)], ...], Strict(False)
     ] = ()
-    notes: Texts = ()
+    notes: Annotated[tuple[NoteItself, ...], Strict(False)] = ()
 
 
 class StoredHeader(RunFacts):
@@ -573,8 +599,9 @@ def parse_header(text: str | bytes, path: Path) -> Header:
             file=path,
         )
     _check_installed(raw, path)
+    stored_notes = raw.pop("notes", [])
     try:
-        return _with_words_made_anew(Header.from_facts(raw), path)
+        return _with_words_made_anew(Header.from_facts(raw), stored_notes, path)
     except Problem as error:
         raise WrongFile(f"{path} has a damaged header: {error}", file=path) from error
 
@@ -596,25 +623,61 @@ def _check_installed(raw: dict[str, Any], path: Path) -> None:
             )
 
 
-def _with_words_made_anew(header: Header, path: Path) -> Header:
+def _with_words_made_anew(header: Header, stored_notes: object, path: Path) -> Header:
     """Return a header whose guarantee and notes are in randsmooth's words alone.
 
     Reports print both: a file of a stranger could say anything there. A warning counts
     the notes that are left out.
+
+    Args:
+        header: the header without notes.
+        stored_notes: what the file has for its notes.
+        path: the file, for the warning.
     """
+    if not isinstance(stored_notes, list):
+        raise BadValue(field="notes", value=stored_notes, expected="must be a list")
     # Without either, nothing is asked of the rule, which such a header may not know.
-    if header.guarantee is None and not header.notes:
+    if header.guarantee is None and not stored_notes:
         return header
-    notes_of_the_run = (BATCH_MATTERS, *rule_of(header).notes)
-    notes = tuple(
-        note
-        for note in header.notes
-        if note in notes_of_the_run or _NOTE_OF_OURS.fullmatch(note)
-    )
-    left_out = len(header.notes) - len(notes)
+    notes_of_the_run = (BATCH_MATTERS, *notes_of_rule(rule_of(header)))
+    kept = [_note_of_ours(stored, notes_of_the_run) for stored in stored_notes]
+    notes = tuple(note for note in kept if note is not None)
+    left_out = len(kept) - len(notes)
     if left_out:
         note = Note("foreign_notes", path=str(path), number=left_out)
         # The warning points beyond `parse_header`, to what reads the file.
         warnings.warn(note, stacklevel=4)
     guarantee = None if header.guarantee is None else guarantee_of(header)
     return header.replace(guarantee=guarantee, notes=notes)
+
+
+def _note_of_ours(stored: object, notes_of_the_run: Sequence[Note]) -> Note | None:
+    """Return the note that a file's entry `stored` is; None if randsmooth made none such.
+
+    Args:
+        stored: kind and facts of a note, or whatever else a file has there.
+        notes_of_the_run: the notes that randsmooth makes of a run like this.
+    """
+    for note in notes_of_the_run:
+        if stored == note.to_dict():
+            return note
+    if not isinstance(stored, dict) or set(stored) != {"kind", "facts"}:
+        return None
+    kind = stored["kind"]
+    facts = stored["facts"]
+    if not isinstance(kind, str) or not isinstance(facts, dict):
+        return None
+    all_are_numbers = all(isinstance(fact, int | float) for fact in facts.values())
+    if set(facts) != CHANGE_NOTES.get(kind) or not all_are_numbers:
+        return None
+    return Note(kind, **facts)
+
+
+def notes_of_rule(rule: Rule) -> tuple[Note, ...]:
+    """Return what a rule says of a run, as notes of a header.
+
+    Example:
+        >>> notes_of_rule(make_rule("fixed", noise=Gaussian(0.5), n=1000, alpha=0.001))
+        ()
+    """
+    return tuple(Note("of_the_rule", text=text) for text in rule.notes)

@@ -7,6 +7,7 @@ import numpy as np
 from randsmooth.certificates.evidence import Ints
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.errors import WrongTable
+from randsmooth.notes import Note
 from randsmooth.rules import MOST_SAMPLES
 
 
@@ -22,14 +23,14 @@ def judged_anew(
     notes = list(header.notes)
     if n is not None and n != header.n:
         changed["n"] = n
-        notes.append(f"n {header.n} thinned to {n}, seed {seed}")
+        notes.append(Note("thinned", before=header.n, now=n, seed=seed))
     if alpha is not None and alpha != header.alpha:
         changed["alpha"] = alpha
-        notes.append(f"alpha {header.alpha} recomputed as {alpha}")
-    judged = header.replace(**changed, notes=tuple(notes))
-    if judged.guarantee is None:
-        return judged
-    return judged.replace(guarantee=guarantee_of(judged))
+        notes.append(Note("alpha_recomputed", before=header.alpha, now=alpha))
+    # The numbers are checked first: a note holds none that cannot be used.
+    judged = header.replace(**changed)
+    guarantee = None if judged.guarantee is None else guarantee_of(judged)
+    return judged.replace(notes=tuple(notes), guarantee=guarantee)
 
 
 def thinned(counts: Ints, n: int, seed: int) -> Ints:

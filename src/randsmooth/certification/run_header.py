@@ -86,7 +86,9 @@ def made_with(
         "drawn_by": _drawn(engine, rule, shape),
     }
     # Images may not share a batch where an answer depends on the rest of it.
-    facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
+    facts["notes"] = certificates.notes_of_rule(rule)
+    if not engine.mixes:
+        facts["notes"] += (BATCH_MATTERS,)
     # What was asked for comes first, and what it became takes its place: a seed that
     # was left open, say, or the arithmetic of a precision.
     header = Header(**dict(settings) | facts | _arithmetic(engine))
@@ -188,6 +190,9 @@ def describe_model(
     notes = models.notes_of(model)
     if notes:
         known["notes"] = list(notes)
+    members = _members_of_ensemble(model)
+    if members:
+        known["ensemble"] = members
 
     # A fact that was recorded in training is replaced by what is known of it now.
     inner = model if isinstance(model, ForeignModel) else models.unwrapped(model)
@@ -202,6 +207,16 @@ def describe_model(
         return models.provenance_of(inner) | known | {"arch": _architecture(inner)}
     # Other modules do not say how they were trained.
     return known | {"arch": _architecture(inner)}
+
+
+def _members_of_ensemble(model: BaseClassifier) -> int:
+    """Return how many members the outermost ensemble in a model has; 0 without one."""
+    if isinstance(model, ForeignModel):
+        return 0
+    for part in model.modules():
+        if isinstance(part, models.Ensemble):
+            return len(part.members)
+    return 0
 
 
 def _check_identity(model: BaseClassifier, identity: str | None) -> None:

@@ -85,7 +85,7 @@ def notes_of(run: OpenRun) -> RunNotes:
     slow = (slow_format(run.engine.backend), one_at_a_time(run.engine.backend))
     notes += [note for note in slow if note]
     notes += [Note("of_the_model", text=text) for text in models.notes_of(model)]
-    notes += [Note("of_the_header", text=text) for text in run.header.notes]
+    notes += run.header.notes
     if not run.images.labelled:
         notes.append(Note("unlabelled"))
         return RunNotes(tuple(notes), tuple(doubts))

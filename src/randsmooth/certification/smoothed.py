@@ -33,7 +33,6 @@ from randsmooth.certification.scheduler import Job, T, count_once, results
 from randsmooth.errors import BadValue, WrongData
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import Gaussian, Noise, fresh_seed
-from randsmooth.notes import Note
 from randsmooth.rules import Evidence
 
 Ints = NDArray[np.int64]
@@ -343,7 +342,7 @@ class SmoothedClassifier:
         # Images may not share a batch where an answer depends on the rest of it. The
         # warning points to the line that called `certify` or `predict`.
         if not engine.mixes:
-            warnings.warn(Note("batch_matters", text=BATCH_MATTERS), stacklevel=3)
+            warnings.warn(BATCH_MATTERS, stacklevel=3)
         return job_results, engine
 
     def checked(self, x: Tensor | NDArray[Any]) -> Tensor:

@@ -69,7 +69,7 @@ def notes_on(evidence: Sequence[RowEvidence]) -> list[str]:
         (of_row.row, of_row.found) for of_row in evidence if of_row.found is not None
     ]
     rows_of_note = gathered(
-        (note, row) for row, found in shown for note in found.table.header.notes
+        (str(note), row) for row, found in shown for note in found.table.header.notes
     )
     sentences = []
     for note, noted in rows_of_note.items():

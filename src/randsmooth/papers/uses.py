@@ -142,12 +142,7 @@ def _of_base(model: Mapping[str, Any]) -> Iterator[Use]:
         classifier = model.get("classifier")
         yield from _of_training(classifier if isinstance(classifier, dict) else {})
         return
-    # An ensemble within another module has the architecture of that module: a note
-    # tells of the ensemble then.
-    is_noted = any(
-        str(note).startswith("an ensemble of") for note in model.get("notes") or ()
-    )
-    if is_noted or model.get("arch") == "Ensemble":
+    if "ensemble" in model:
         yield Use("part", "ensemble")
     yield from _of_training(model)
 

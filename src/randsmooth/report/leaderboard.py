@@ -201,7 +201,7 @@ def notes(entries: Sequence[Entry]) -> dict[str, str]:
     Where many files have a note, the first of them are named.
     """
     files_of_note = gathered(
-        (_printable(note), shortened(entry.file))
+        (_printable(str(note)), shortened(entry.file))
         for entry in entries
         for note in entry.header.notes
     )
@@ -329,7 +329,7 @@ def _payload(
         entry = row.entry
         note_places = []
         for note in entry.header.notes:
-            text = _printable(note)
+            text = _printable(str(note))
             place_of_note.setdefault(text, len(place_of_note))
             note_places.append(place_of_note[text])
         filter_places = [
@@ -420,7 +420,7 @@ def _record(
         "norm": entry.table.norm,
         "proved_in": entry.table.proved_in,
         "logged": entry.logged,
-        "notes": list(header.notes),
+        "notes": [str(note) for note in header.notes],
         "images": len(entry.table),
         "how_ranked": setting.how_ranked,
         "rank": rank,

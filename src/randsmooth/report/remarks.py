@@ -321,7 +321,7 @@ def _table_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     if foreign:
         yield Note("counts_of_others", tables=_which(foreign, tables))
     noted = gathered(
-        (text, table.name) for table in tables for text in table.header.notes
+        (str(note), table.name) for table in tables for note in table.header.notes
     )
     for text, names in noted.items():
         yield Note("noted_of_tables", tables=_which(names, tables), text=text)

@@ -27,6 +27,7 @@ from randsmooth.certificates.logs.reach import (
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import BadValue
 from randsmooth.noise import Gaussian, round_down
+from randsmooth.notes import Note
 
 # The alpha at which most papers certify.
 COMMON_ALPHA = 0.001
@@ -130,10 +131,10 @@ def _with_path_facts(
         for name, value in facts.items()
         if getattr(placed.header, name) is None
     }
-    trained = ""
+    trained = None
     if place.training_sigma not in (None, placed.header.sigma):
-        trained = f"trained at sigma {place.training_sigma:g}"
-    return _noted(placed, told_by_path.in_words(), trained, **new)
+        trained = Note("training_sigma", sigma=place.training_sigma)
+    return _noted(placed, told_by_path.note, trained, **new)
 
 
 def _with_budget(table: Certificates) -> Certificates:
@@ -151,50 +152,46 @@ def _with_budget(table: Certificates) -> Certificates:
         # Each image has its own sigma, or none is known: units of it compare them.
         largest = f"{(radius / sigma).max():.4g} sigma"
     if len(budgets) != 1:
-        note = (
-            f"{' and '.join(lacking)} not known: the largest radius, {largest}, is not "
-            "the most of any one usual budget; shown as logged, not re-bound"
-        )
-        return _noted(table, note)
+        unknown = " and ".join(lacking)
+        return _noted(table, Note("budget_unknown", lacking=unknown, largest=largest))
     n, alpha = budgets[0]
     facts = {"n": n, "alpha": alpha}
-    inferred = " and ".join(f"{name} {facts[name]:,}" for name in lacking)
-    note = f"{inferred}: the largest radius, {largest}, is the most that these certify"
+    note = Note("budget_inferred", lacking=lacking, largest=largest, **facts)
     return _noted(table, note, **facts)
 
 
-def _doubt(table: Certificates) -> str:
+def _doubt(table: Certificates) -> Note | None:
     """Return a note on a log whose radii do not look as if they were made with its
     sigma, n and alpha.
 
     Some of its largest radii may be none that these certify; or many images share the
-    largest radius, as where certification ends, though these certify more. The note is
-    empty where there is no such doubt.
+    largest radius, as where certification ends, though these certify more. It is None
+    where there is no such doubt.
     """
     header = table.header
     largest = float(np.max(table.radius, initial=0.0))
     scaled = radii_and_sigma(table)
     if scaled is None or header.n is None or header.alpha is None or largest == 0.0:
-        return ""
+        return None
     if not explains(largest_radii(header.n, header.alpha), *in_sigmas(*scaled)):
-        sigma = "" if header.sigma is None else f"sigma {header.sigma:g}, "
-        return (
-            "some of the largest radii are none that the exact bound gives at "
-            f"{sigma}n {header.n:,} and alpha {header.alpha:g}: "
-            "another bound made them, or "
-            "they were changed"
+        return Note(
+            "radii_of_no_budget", sigma=header.sigma, n=header.n, alpha=header.alpha
         )
     if header.sigma is None:
-        return ""
+        return None
 
     most = Gaussian(header.sigma).largest_radius(header.n, header.alpha)
     at_largest = int((table.radius == largest).sum())
     if largest > most * (1.0 - ROUNDED) or at_largest < PILE_SHARE * len(table):
-        return ""
-    return (
-        f"{at_largest:,} images share the largest radius, {largest:g}, though sigma "
-        f"{header.sigma:g}, n {header.n:,} and alpha {header.alpha:g} certify up to "
-        f"{round_down(most, 3)}: check sigma, n and alpha"
+        return None
+    return Note(
+        "many_largest_radii",
+        images=at_largest,
+        largest=largest,
+        sigma=header.sigma,
+        n=header.n,
+        alpha=header.alpha,
+        possible=float(round_down(most, 3)),
     )
 
 
@@ -240,20 +237,21 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
         # Only a log with a column of bounds states q.
         q=None if table.q is None else q,
     )
-    acr = (judged.radius * judged.correct).mean()
-    logged_acr = (table.radius * table.correct).mean()
-    note = (
-        f"made at alpha {made_at:g}, re-bound at {alpha:g}: ACR {acr:.3f}, "
-        f"as logged {logged_acr:.3f}"
+    note = Note(
+        "bound_anew",
+        before=made_at,
+        now=alpha,
+        acr=float((judged.radius * judged.correct).mean()),
+        logged_acr=float((table.radius * table.correct).mean()),
     )
     return _noted(judged, note, alpha=alpha)
 
 
-def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
+def _noted(table: Certificates, *notes: Note | None, **facts: object) -> Certificates:
     """Return the table with `facts` and further `notes` in its header.
 
-    An empty note is left out.
+    None stands for no note.
     """
     header = table.header
-    all_notes = (*header.notes, *(note for note in notes if note))
+    all_notes = (*header.notes, *(note for note in notes if note is not None))
     return replace(table, header=header.replace(**facts, notes=all_notes))

@@ -1,7 +1,7 @@
 """What the path of a log says: repository, sigma, data set, method and settings."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from randsmooth.certificates.logs.repositories import (
     split_at_repository,
 )
 from randsmooth.escape import printable, shortened
+from randsmooth.notes import Note
 
 DATASETS: dict[str, str] = {name: name for name in CLASSES} | KNOWN["dataset_aliases"]
 
@@ -77,7 +78,7 @@ class PathFacts:
             filed it.
 
     Example:
-        >>> print(path_facts(Path("cifar10-sigma0.5/macer.tsv")).in_words())
+        >>> print(path_facts(Path("cifar10-sigma0.5/macer.tsv")).note)
         sigma, data set and method as the path says
     """
 
@@ -112,30 +113,24 @@ class PathFacts:
             name: value for name, value in facts.items() if value not in (None, "", {})
         }
 
-    def in_words(self) -> str:
-        """Return the names of the facts in one phrase; empty without any.
+    @property
+    def note(self) -> Note | None:
+        """Which facts the path tells, as a note; None if it tells none.
 
-        It is like `sigma and data set as the path says`. The facts themselves stand in a
-        header, so that logs of one folder share the phrase.
+        The facts themselves stand in a header, so that logs of one folder share the
+        note.
         """
-        by_path = [name for name in PHRASES if name not in self.by_repository]
-        shared = [name for name in PHRASES if name in self.by_repository]
-        phrases = [
-            self._phrase(by_path, "as the path says"),
-            self._phrase(shared, f"as all logs there of {self.repository} have it"),
-        ]
-        return "; ".join(phrase for phrase in phrases if phrase)
-
-    def _phrase(self, names: Iterable[str], source: str) -> str:
-        """Return the names of known facts, and their `source`; empty if none is known."""
-        told = [
-            PHRASES[name] for name in names if getattr(self, name) not in (None, "")
-        ]
-        if not told:
-            return ""
-        *first, last = told
-        listed = f"{', '.join(first)} and {last}" if first else last
-        return f"{listed} {source}"
+        known = [name for name in PHRASES if getattr(self, name) not in (None, "")]
+        by_path = [PHRASES[name] for name in known if name not in self.by_repository]
+        shared = [PHRASES[name] for name in known if name in self.by_repository]
+        if not known:
+            return None
+        return Note(
+            "told_by_path",
+            by_path=by_path,
+            by_repository=shared,
+            repository=self.repository,
+        )
 
 
 def stem_of(path: Path) -> str:

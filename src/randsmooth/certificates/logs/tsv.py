@@ -29,13 +29,8 @@ from randsmooth.certificates.table import Certificates
 from randsmooth.errors import WrongFile
 from randsmooth.escape import LONG_PART, printable, shortened
 from randsmooth.noise.norms import LENGTHS
+from randsmooth.notes import Note
 
-# The note on a log without positions.
-UNNUMBERED = (
-    "the log does not say which images it is about; they are numbered -1, -2, ... in its "
-    "order"
-)
-SORTED = "its rows were sorted by idx"
 CLOCK = re.compile(
     r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII
 )
@@ -217,43 +212,31 @@ def _with_sigma(table: Certificates, lines: Lines) -> Certificates:
     high = float(sigmas.max())
     header = table.header
     if low == high:
-        note = f"sigma {low:g} as its column {name} says"
+        note = Note("sigma_column", sigma=low, column=name)
         header = header.replace(sigma=low, notes=(*header.notes, note))
         return replace(table, header=header)
-    note = (
-        f"each image has a sigma of its own, {low:g} to {high:g}, as its column "
-        f"{name} says: its radius holds only if the classifier keeps that sigma "
-        "for every input"
-    )
+    note = Note("sigmas_column", low=low, high=high, column=name)
     header = header.replace(notes=(*header.notes, note))
     return replace(table, sigmas=sigmas, header=header)
 
 
-def _notes(lines: Lines, misclassified: int) -> tuple[str, ...]:
+def _notes(lines: Lines, misclassified: int) -> tuple[Note, ...]:
     """Return the notes of the header on what is unusual in a log.
 
     `misclassified` is how many images the log says it left out as such.
     """
     notes = []
     if "idx" not in lines.columns:
-        notes.append(UNNUMBERED)
+        notes.append(Note("unnumbered"))
     if lines.headers:
         first_lines = ", ".join(map(str, lines.headers[:3]))
-        notes.append(
-            f"a header stands again in line {first_lines}: a run went on there, "
-            "about other images"
-        )
+        notes.append(Note("second_header", lines=first_lines))
     if misclassified:
-        images_were = f"{misclassified:,} images were"
-        if misclassified == 1:
-            images_were = "1 image was"
-        notes.append(
-            f"{images_were} misclassified and not certified (predict=-2), "
-            "which counts as wrong"
-        )
+        notes.append(Note("misclassified", images=misclassified))
     if lines.unread:
-        notes.append(f"columns not read: {', '.join(lines.unread)}")
-    return tuple(shortened(printable(note), LONG_PART) for note in notes)
+        columns = shortened(printable(", ".join(lines.unread)), LONG_PART)
+        notes.append(Note("columns_not_read", columns=columns))
+    return tuple(notes)
 
 
 def _in_order(table: Certificates) -> Certificates:
@@ -263,7 +246,7 @@ def _in_order(table: Certificates) -> Certificates:
     # Positions below 0 stand for unknown ones: either all are, or none is.
     if len(table) == 0 or table.idx[0] < 0 or np.all(np.diff(table.idx) > 0):
         return table
-    noted = table.header.replace(notes=(*table.header.notes, SORTED))
+    noted = table.header.replace(notes=(*table.header.notes, Note("sorted_by_idx")))
     return replace(table.rows(np.argsort(table.idx)), header=noted)
 
 
