@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -328,6 +329,23 @@ def test_shards_at_urls_are_merged_there(
     Refusal(OutputExists, "shards/t.parquet").check(
         problem_of(merge, urls, out="memory://shards/t.parquet")
     )
+
+
+def test_a_journal_at_a_url_says_what_is_missing(
+    whole: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
+    finished = "memory://uploads/t-1-of-2.parquet"
+    unfinished = "memory://uploads/t-2-of-2.parquet.partial"
+    write_parquet(cut(whole, "1/2"), finished)
+    journal = begun(whole, tmp_path, "2/2", [0])
+    fsspec.filesystem("memory").pipe(
+        "/uploads/t-2-of-2.parquet.partial", journal.read_bytes()
+    )
+    error = not_whole([finished, unfinished])
+    (to_make,) = error.to_make
+    assert str(to_make.out) == unfinished.removesuffix(".partial")
+    assert len(error.missing) == len(cut(whole, "2/2")) - 1
 
 
 def test_tables_put_together_by_hand_are_seen(

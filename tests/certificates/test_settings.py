@@ -112,6 +112,9 @@ def test_one_noise_is_named_by_sigma_or_by_itself() -> None:
     assert in_deviations.noise == Deviations(0.25)
     assert in_deviations == CertificationSettings(noise="gaussian=0.25std")
     assert in_deviations == CertificationSettings(noise=Deviations(0.25).facts())
+    # No digit is lost in the text that commands and folders have.
+    many_digits = Deviations(0.1234567)
+    assert CertificationSettings(noise=many_digits.text).noise == many_digits
     assert settings.replace(noise=Uniform(0.6)).replace(sigma=0.25) == settings.replace(
         sigma=0.25
     )

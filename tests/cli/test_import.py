@@ -13,7 +13,10 @@ from torch.nn import functional as F
 
 from certification.runs import StopAfter, same
 from cli.processes import Run
+from models.refusing import problem_of
 from randsmooth import certify, data, models, read
+from randsmooth.cli.verbs.import_checkpoint import Import, run
+from randsmooth.errors import MissingValue
 from randsmooth.models import build
 from randsmooth.models.importing.normalisation import Normalisation, candidates
 from randsmooth.models.importing.trial import ALPHA
@@ -165,3 +168,14 @@ def test_from_quantise_to_predict(model: Path, cli: Run) -> None:
     assert "is about another model" in cli.refused(
         "predict", out, "image.png", "--n", 100, "--like", "own.parquet"
     )
+
+
+@pytest.mark.parametrize("name", [".pt", ".pth.tar", "..ckpt"])
+def test_a_checkpoint_whose_name_is_an_ending_needs_a_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(b"")
+    problem = problem_of(run, Import(checkpoint=Path(name), dataset="digits"))
+    assert isinstance(problem, MissingValue) and problem.field == "out"
+    assert not Path("runs").exists()

@@ -8,6 +8,9 @@ import yaml
 
 from cli.processes import Run
 from randsmooth import models
+from randsmooth.cli.printed_commands import words_of
+from randsmooth.cli.verbs.evaluate import Evaluate
+from randsmooth.cli.verbs.methods import _joined
 from randsmooth.training import PRESETS
 
 # --- presets --------------------------------------------------------------------------------------------------------
@@ -126,3 +129,10 @@ def test_a_table_and_its_model_are_cited(cli: Run, model: Path) -> None:
         alone.startswith("% the program\n@software{randsmooth,")
         and alone.count("@") == 1
     )
+
+
+def test_numbers_that_differ_beyond_six_digits_are_printed_apart() -> None:
+    close = [0.1234567, 0.1234568]
+    assert _joined(close) == "0.1234567|0.1234568"
+    words = words_of("evaluate", Evaluate(files=[Path("a.parquet")], radii=close))
+    assert "0.1234567,0.1234568" in words

@@ -15,6 +15,7 @@ import pytest
 
 import randsmooth as rs
 from cli.processes import Run
+from randsmooth.certification.run_header import runnable_here
 from randsmooth.urls import names_a_secret, unsent_path, without_credentials
 
 ZOO = """
@@ -258,3 +259,11 @@ def test_a_link_in_place_of_a_journal_is_not_followed(cli: Run, tmp_path: Path) 
         and not (tmp_path / "nowhere.txt").exists()
         and not link.is_symlink()
     )
+
+
+def test_a_folder_stays_a_folder_in_a_command_without_absolute_paths() -> None:
+    here = Path.cwd()
+    assert runnable_here(f"hf:{here / 'vit'}") == "hf:./vit"
+    assert runnable_here(f"weights=timm:{here / 'vit'}") == "weights=timm:./vit"
+    assert runnable_here(str(here / "runs" / "a")) == str(Path("runs/a"))
+    assert runnable_here("hf:user/vit") == "hf:user/vit"

@@ -300,3 +300,10 @@ def test_a_problem_is_read_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "a.failed").write_text("[]")
     with pytest.raises(WrongFile):
         read_problem(tmp_path / "a.failed")
+
+
+def test_models_that_differ_beyond_six_digits_have_folders_of_their_own() -> None:
+    close = [0.1234567, 0.1234568]
+    steps = commands(sigmas=close)
+    trained = [words for words in steps.values() if "train" in words.split()]
+    assert len(trained) == len(close)

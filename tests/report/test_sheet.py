@@ -10,9 +10,10 @@ from randsmooth import metrics
 from randsmooth.errors import NotComparable, Setting
 from randsmooth.notes import Note
 from randsmooth.progress import spelt_by
-from randsmooth.report import comparison_page, remarks, render
+from randsmooth.report import comparison_page, printed, remarks, render
 from randsmooth.report.baseline import find_baseline
 from randsmooth.report.ranking import rank
+from randsmooth.report.sheet import column
 from report.conftest import Make
 from values import Refusal
 
@@ -60,9 +61,9 @@ IMAGES: list[tuple[dict[str, object], dict[str, object], Note]] = [
 
 
 def test_figures_are_ranked_as_printed() -> None:
-    for printed, expected in MARKS.items():
-        assert [mark or "-" for mark in rank(printed.split(","))] == expected.split(), (
-            printed
+    for figures, expected in MARKS.items():
+        assert [mark or "-" for mark in rank(figures.split(","))] == expected.split(), (
+            figures
         )
 
 
@@ -135,3 +136,10 @@ def test_images_are_shared_by_data_set_split_place_and_label(make: Make) -> None
         )
         == []
     )
+
+
+def test_ends_are_rounded_like_the_figure_between_them() -> None:
+    # As a float, 100 * 0.6465 is a little less than 64.65.
+    estimate = metrics.Estimate(0.6465, low=0.6465, high=0.6465, images=10_000)
+    assert column("0", [estimate]).ends == [("64.7", "64.7")]
+    assert printed.percent_ends(estimate) == (printed.percent(estimate),) * 2

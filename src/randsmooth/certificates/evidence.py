@@ -292,13 +292,13 @@ def _check_looks(rule: Rule, evidence: Evidence, walked: NDArray[np.bool_]) -> N
     """Raise Problem unless each path is one that the rule allows, may end there, and
     ends in the image's counts.
 
+    A path holds the counts of the picked class at the looks, each of all samples so far.
     An image that was given up before it took such samples must have no path. `walked`
     (N,) is False for it.
     """
     paths = [path.tolist() for path in evidence.paths]
-    # Without a path, no samples are expected: 0.
     samples = [
-        rule.samples(path if walks else [])
+        rule.samples(path) if walks else 0
         for path, walks in zip(paths, walked, strict=True)
     ]
     _check_sums("counts", evidence.counts, np.array(samples, np.int64), evidence.idx)

@@ -45,6 +45,7 @@ from randsmooth.urls import (
     Place,
     beside,
     delivered,
+    fetched,
     is_url,
     kind_at,
     name_of,
@@ -376,7 +377,8 @@ def _read(place: Place) -> Certificates | None:
     """
     if not str(place).endswith(UNFINISHED):
         return read_parquet(place)
-    journal = Journal.read(Path(place))
+    # A journal is written on this machine alone, but users may upload one.
+    journal = Journal.read(fetched(place))
     return None if journal is None else table_of(journal.header, journal.rows)
 
 

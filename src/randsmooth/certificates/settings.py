@@ -13,6 +13,7 @@ from randsmooth.certificates.facts import check_facts
 from randsmooth.errors import BadValue, MissingValue, Setting, TooFewSamples
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.noise import Deviations, NamedNoise, Noise, UnderNoise
+from randsmooth.number_text import shortest
 from randsmooth.rules import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
@@ -218,7 +219,7 @@ class CertificationSettings(HowToCertify, UnderNoise):
         if isinstance(self.noise, Deviations):
             raise BadValue(
                 f"{self.noise.text} depends on training data, which certification "
-                f"has. Elsewhere give rs.noise.Deviations({self.noise.times:g}).noise_for(x_train.std(axis=0))",
+                f"has. Elsewhere give rs.noise.Deviations({shortest(self.noise.times)}).noise_for(x_train.std(axis=0))",
                 field="noise",
                 value=self.noise.text,
             )

@@ -438,16 +438,17 @@ class OpenRun:
         """Yield the evidence of the images at `indices`, in the order in which they are
         decided.
 
-        A position is taken off `indices` when there is room for its image. Once
-        `indices` is exhausted, all images under way are counted to the end.
+        Positions are taken off `indices` as there is room for their images, and a few
+        ahead, whose images are decoded meanwhile. Once `indices` is exhausted, all images
+        under way are counted to the end.
 
         Raises:
             Problem: `Scheduler.run` raises it, or an image is no longer the one that
                 the header is about.
         """
         header = self.header
-        # Rows of a shard say where they were made, and which image they are about:
-        # `merge` needs both.
+        # Rows of a shard say on which machine they were made, as another one may resume
+        # the shard, and which image they are about: `merge` needs both.
         machine = None if header.shard is None else Machine.here(header)
         scheduler = Scheduler[tuple[int, ImageEvidence]](self.engine)
         for job in scheduler.run(self._jobs(indices)):
@@ -469,7 +470,7 @@ class OpenRun:
             )
 
     def _jobs(self, indices: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
-        """Yield one job an image, made when the scheduler has room for it.
+        """Yield one job an image; the scheduler asks for the next when it has room.
 
         The result of a job is the label of the image, and its evidence.
         """
@@ -483,7 +484,8 @@ class OpenRun:
             )
             return label, evidence
 
-        # `batches` decodes images ahead, and so takes positions ahead: from a copy.
+        # `batches` decodes the next images meanwhile, and so reads positions ahead of the
+        # loop below: `tee` keeps them for it.
         positions, ahead = tee(indices)
         batches = self.images.batches(torch.tensor([index]) for index in ahead)
         for index, (x, y) in zip(positions, batches, strict=True):

@@ -151,7 +151,8 @@ def without_places(value: Any) -> Any:
 def runnable_here(word: str) -> str:
     """Return a word of a command without absolute paths.
 
-    A path in the current folder becomes relative to it. Of any other path its name
+    A path in the current folder becomes relative to it; behind `hf:` and `timm:` it
+    begins with ./ then, as `vit` alone looks like the id of a model. Of any other path its name
     remains, after SOME_FOLDER, so that no file of that name in the current folder is
     taken for it.
     """
@@ -160,7 +161,9 @@ def runnable_here(word: str) -> str:
         return word
     path = Path(match["path"])
     if path.is_relative_to(Path.cwd()):
-        return match["before"] + str(path.relative_to(Path.cwd()))
+        relative = str(path.relative_to(Path.cwd()))
+        marked_as_path = "./" if match["before"].endswith(":") else ""
+        return match["before"] + marked_as_path + relative
     return match["before"] + SOME_FOLDER + str(without_places(match["path"]))
 
 

@@ -12,6 +12,7 @@ from pydantic import Secret
 
 from randsmooth.cli.settings import Given, Settings
 from randsmooth.documents import parse_yaml
+from randsmooth.number_text import shortest
 from randsmooth.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ def words_of(
 
 
 def _short(value: object) -> str:
-    """Return a value as people write it: 0.5, and 1 in place of 1.0."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """Return a value as people type it: 0.5, and 1 in place of 1.0."""
+    return shortest(value) if isinstance(value, float) else str(value)
 
 
 def with_stars(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from randsmooth.cli.options import DEVICE, Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import Argument, Given, Listed, option
 from randsmooth.noise import Deviations, Gaussian, Noise
+from randsmooth.number_text import shortest
 from randsmooth.progress import console
 from randsmooth.urls import Place, name_of
 
@@ -91,9 +92,9 @@ def default_folder(
     """
     parts = [name_of(dataset), trained]
     if isinstance(noise, Gaussian):
-        parts.append(f"{noise.sigma:g}")
+        parts.append(shortest(noise.sigma))
     elif noise is not None:
         parts.append(noise.text.replace("=", "-"))
     elif sigma is not None:
-        parts.append(f"{sigma:g}")
+        parts.append(shortest(sigma))
     return Path("runs") / "-".join(parts)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from randsmooth.certificates import CertificationOptions
 from randsmooth.documents import MOST_YAML_BYTES, parse_yaml, read_file, shown
 from randsmooth.errors import BadValue, MissingValue, NotFound, check_known
+from randsmooth.number_text import shortest
 from randsmooth.training import TrainingOptions
 
 # The keys of a grid; each of the first needs a value.
@@ -315,7 +316,7 @@ def _word(value: Any) -> str:
         return value
     if isinstance(value, Sequence):
         return "-".join(map(_word, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return shortest(value) if isinstance(value, float) else str(value)
 
 
 def slug(text: str) -> str:

@@ -13,7 +13,7 @@ from randsmooth.errors import WrongModel, article
 from randsmooth.models.adapters.foreign_model import (
     ForeignModel,
     PythonModel,
-    no_table,
+    advice_on_categories,
 )
 
 M = TypeVar("M", bound=nn.Module | ForeignModel)
@@ -253,7 +253,7 @@ def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = (
         return cast(M, model.for_columns(columns, held))
     if held:
         raise WrongModel(
-            f"the model, a torch module, takes numbers alone: {no_table(held)}"
+            f"the model, a torch module, takes numbers alone: {advice_on_categories(held)}"
         )
     return model
 

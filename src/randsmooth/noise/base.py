@@ -16,6 +16,7 @@ from randsmooth.errors import BadValue, Problem
 from randsmooth.noise.copies import Copies
 from randsmooth.noise.norms import NORMS, Norm
 from randsmooth.noise.radii import Floats
+from randsmooth.number_text import shortest
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -405,7 +406,7 @@ class Noise(ABC):
             >>> Laplace(1.0).text
             'laplace=1'
         """
-        return f"{self.name}={written(next(iter(self._fields().values())))}"
+        return f"{self.name}={shortest(next(iter(self._fields().values())))}"
 
     @property
     def title(self) -> str:
@@ -495,8 +496,3 @@ def number(value: str) -> float:
         raise BadValue(
             f"{shown(repr(value))} is not a number: write one, such as 0.5"
         ) from None
-
-
-def written(value: float) -> str:
-    """Return a number as a user writes it: the shortest that gives it again."""
-    return repr(value).removesuffix(".0")

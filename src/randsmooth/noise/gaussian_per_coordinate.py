@@ -21,6 +21,7 @@ from randsmooth.noise.gaussian import Gaussian
 from randsmooth.noise.norms import LENGTHS, check_length
 from randsmooth.noise.radii import Floats, below
 from randsmooth.noise.streams import Stream, fill
+from randsmooth.number_text import shortest
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -276,7 +277,7 @@ class PerFeature(GaussianPerCoordinate):
     @property
     def text(self) -> str:
         """As of `GaussianPerCoordinate`, with what a user wrote before it."""
-        return f"{self.name}={self.times:g}{STD}-{self._digest()}"
+        return f"{self.name}={shortest(self.times)}{STD}-{self._digest()}"
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "times": self.times}

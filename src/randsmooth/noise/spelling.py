@@ -23,6 +23,7 @@ from randsmooth.noise.gaussian import Gaussian
 from randsmooth.noise.gaussian_per_coordinate import STD, PerFeature
 from randsmooth.noise.norms import check_length
 from randsmooth.noise.registry import make_noise, noise_from
+from randsmooth.number_text import shortest
 
 # Digits of a standard deviation that are kept: fewer than the order of a sum decides.
 DIGITS = 6
@@ -83,7 +84,7 @@ class Deviations:
     @property
     def text(self) -> str:
         """The noise as a user writes it."""
-        return f"{Gaussian.name}={self.times:g}{STD}"
+        return f"{Gaussian.name}={shortest(self.times)}{STD}"
 
     def facts(self) -> dict[str, Any]:
         """Return what a file of settings keeps."""

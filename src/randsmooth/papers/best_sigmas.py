@@ -80,12 +80,15 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         for method, evidence_of_one in evidence_of_method.items()
     ]
     panels = _panels(tables, curves, radii)
-    legend = [
-        "in brackets the sigma; a dash: no sigma at hand certifies this radius",
+    meanings = [
+        "in brackets the sigma",
+        f"a dash is a radius that no sigma at hand can certify ({HERE}), or that the "
+        f"paper does not print ({PAPER})",
         *note_on_crosses(scale),
         metrics.NO_ONE_CLASSIFIER,
     ]
-    sentences = ["; ".join(legend), *notes]
+    # Whoever reads the files needs these sentences as much as whoever reads the terminal.
+    sentences = ["; ".join(meanings), *notes]
     data = {of_method.method: _data_of(radii, of_method) for of_method in curves}
     return Output(
         tables={ONLY_PART: _printed(curves, radii)},
@@ -95,7 +98,7 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         },
         panels={ONLY_PART: panels},
         notes=sentences,
-        footnotes=list(sentences),
+        footnotes=sentences,
         legend=f"in brackets the sigma; {LEGEND_OF_LINES}",
     )
 

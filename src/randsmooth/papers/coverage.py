@@ -156,7 +156,7 @@ def survey(
     tables = tuple(
         TableCoverage(thing, _compared(thing, scan, Path(source)))
         for thing in OBJECTS
-        if is_filled_table(thing)
+        if can_be_filled(thing)
     )
     # Files are compared by identity: two may hold equal certificates.
     used = {
@@ -205,8 +205,8 @@ def _compared(thing: PaperObject, scan: FolderScan, folder: Path) -> CellCompari
     return compared(evidence)
 
 
-def is_filled_table(thing: PaperObject) -> bool:
-    """Return whether an object is a table with figures that follow from certificates."""
+def can_be_filled(thing: PaperObject) -> bool:
+    """Return whether an object is a table with figures that certificates can give."""
     is_table = "/table" in thing.name and not thing.needs_models
     return is_table and any(row.figures for row in thing.rows())
 

@@ -1,6 +1,7 @@
 """The function that draws each table and figure, from the evidence for its rows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from randsmooth.papers import best_sigmas, from_certificates, from_models, theory
 from randsmooth.papers.find_certificates import CertificateFile
@@ -56,8 +57,8 @@ def draw_object(evidence: ObjectEvidence) -> Output | None:
     if not rows:
         return None
     output = OF_ROWS[thing.drawing](rows, evidence.scale)
-    output.notes += notes_on(rows)
-    return output
+    # Files have no footnotes on the logs: these notes are for the terminal alone.
+    return replace(output, notes=[*output.notes, *notes_on(rows)])
 
 
 def notes_on(evidence: Sequence[RowEvidence]) -> list[str]:

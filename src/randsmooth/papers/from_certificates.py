@@ -50,6 +50,7 @@ def table(
         notes: sentences on these figures, for the reader.
     """
     comparison = compared(evidence, other_figures)
+    # Whoever reads the files needs these sentences as much as whoever reads the terminal.
     sentences = [*findings(comparison), *notes]
     has_published_figures = any(row.figures for row in comparison.rows)
     return Output(
@@ -57,7 +58,7 @@ def table(
         # Sentences say which differences are explained.
         data={ONLY_PART: tidy(comparison).drop(columns="explained")},
         notes=sentences,
-        footnotes=list(sentences),
+        footnotes=sentences,
         legend=LEGEND_OF_LINES,
         agreed=comparison.summary if has_published_figures else "",
     )

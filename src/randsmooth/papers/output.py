@@ -30,7 +30,7 @@ PRINTED_NUMBER = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
 LARGEST_WRITTEN_OUT = 1e15
 
 
-@dataclass
+@dataclass(frozen=True)
 class Output:
     """A drawn table or figure, by its parts.
 
@@ -40,10 +40,10 @@ class Output:
         tables: name of a part -> its values as text, for a person to read.
         data: name of a part -> its values at full precision, for programs.
         panels: name of a part -> the panels of its figure.
-        notes: the notes that a reader needs.
-        footnotes: the notes that are also printed below tables in files, but not in
-            LaTeX.
-        legend: the meaning of the marks of the tables, for their caption in LaTeX.
+        notes: the sentences to print with the drawing on the terminal.
+        footnotes: those of `notes` that files have below their tables, too. LaTeX has
+            `legend` in their place.
+        legend: the meaning of the marks of the tables, for their captions in LaTeX.
         agreed: the number of rows that certificates fill, and of cells that are as
             printed, in words; empty for other objects.
     """

@@ -479,7 +479,7 @@ def proposition_1() -> Output:
     """Print and draw the smallest bounds that hold beside those of the proof."""
     least_1, least_2 = least_bounds(classes=10, gamma=8.0)
     proof_1, proof_2 = bounds_of_the_proof(classes=10, gamma=8.0)
-    output = table_output(
+    of_table = table_output(
         proposition_table(),
         "with 10 classes and gamma = 8 the derivative by p_1 is at most "
         f"{least_1:,.0f}, by p_2 {least_2:,.0f}; "
@@ -488,6 +488,8 @@ def proposition_1() -> Output:
         "(p_1 = p_2 = 1/2) and is not needed",
     )
     panels = proposition_panels()
-    output.data["figure"] = numbers(panels)
-    output.panels[ONLY_PART] = panels
-    return output
+    return replace(
+        of_table,
+        data={**of_table.data, "figure": numbers(panels)},
+        panels={ONLY_PART: panels},
+    )

@@ -119,10 +119,13 @@ def of_header(header: Header) -> Iterator[Use]:
         yield Use("bound", header.bound or "clopper-pearson")
     if header.sound:
         yield Use("part", "sound")
+    # Gaussian noise, which is also that of published logs, is the one of CERTIFY.
     if header.noise is not None and not isinstance(header.noise, Gaussian):
         yield Use("noise", header.noise.name)
     yield from _of_base(header.model or {})
     yield from _named("data set", header.dataset)
+    # Any table gives both. Whether the user's paper reports them, no header can tell:
+    # the reasons of these two say "where you report one".
     yield Use("part", "acr")
     yield Use("part", "p_a")
 

@@ -1,10 +1,7 @@
 """Estimates as reports print them: shares in percent, and differences of shares in points."""
 
 from randsmooth.metrics import Estimate
-
-# Added before a figure is printed: floats hold 0.6465 a little below it, which shall
-# read 64.7%.
-ROUNDING = 1e-9
+from randsmooth.number_text import half_up
 
 # Printed in place of a figure that a table does not give.
 UNKNOWN_FIGURE = "–"
@@ -19,12 +16,14 @@ def percent(share: Estimate | None) -> str:
     """
     if share is None:
         return UNKNOWN_FIGURE
-    return f"{100.0 * share.value + ROUNDING:.1f}"
+    return half_up(100.0 * share.value, decimals=1)
 
 
 def percent_ends(share: Estimate) -> tuple[str, str]:
     """Print both ends of the interval of a share in percent."""
-    return f"{100.0 * share.low:.1f}", f"{100.0 * share.high:.1f}"
+    low = half_up(100.0 * share.low, decimals=1)
+    high = half_up(100.0 * share.high, decimals=1)
+    return low, high
 
 
 def percent_with_ends(share: Estimate | None) -> str:

@@ -21,6 +21,7 @@ from randsmooth.metrics import P_A_LEVELS, Estimate, Summary, UnknownProbabiliti
 from randsmooth.metrics.checks import Check, check_tables
 from randsmooth.noise import NORMS, Norm
 from randsmooth.notes import Note
+from randsmooth.number_text import half_up
 from randsmooth.report.answer import Answer, answer, answer_radius
 from randsmooth.report.baseline import (
     BaselineComparisons,
@@ -29,7 +30,7 @@ from randsmooth.report.baseline import (
 )
 from randsmooth.report.checks import CheckBlock, doubted_tables, worth_printing
 from randsmooth.report.grouping import gathered
-from randsmooth.report.printed import ROUNDING, UNKNOWN_FIGURE
+from randsmooth.report.printed import UNKNOWN_FIGURE
 from randsmooth.report.ranking_radius import RankingRadius
 from randsmooth.report.remarks import remarks
 
@@ -70,7 +71,7 @@ def column(
     decimals: int = 1,
     out_of_reach: frozenset[int] = frozenset(),
 ) -> SheetColumn:
-    """Print estimates as value * scale with so many decimals, rounded half up.
+    """Print estimates as multiples of `scale` with so many decimals, halves rounded up.
 
     Example:
         >>> column("0", [Estimate(6_465 / 10_000, 0.637, 0.656, 10_000)]).figures
@@ -83,9 +84,9 @@ def column(
             figures.append(UNKNOWN_FIGURE)
             ends.append(())
             continue
-        figures.append(f"{estimate.value * scale + ROUNDING:.{decimals}f}")
-        low = f"{estimate.low * scale:.{decimals}f}"
-        high = f"{estimate.high * scale:.{decimals}f}"
+        figures.append(half_up(estimate.value * scale, decimals))
+        low = half_up(estimate.low * scale, decimals)
+        high = half_up(estimate.high * scale, decimals)
         ends.append((low, high))
     return SheetColumn(title, figures, ends, out_of_reach)
 

@@ -155,8 +155,13 @@ class Lines:
 
     @property
     def unread(self) -> list[str]:
-        """The names of the columns of which nothing is read."""
-        return [name for name in self.columns if name not in COLUMNS.values() and name]
+        """The names of the columns of which nothing is read.
+
+        A column without a name, such as the index that pandas writes, is left out.
+        """
+        # COLUMNS has the columns that are read as its values; its keys are spellings.
+        read_names = set(COLUMNS.values())
+        return [name for name in self.columns if name and name not in read_names]
 
 
 def _numbered_lines(text: str) -> dict[int, str]:

@@ -17,6 +17,7 @@ from randsmooth.cli.what_to_certify import OF_THE_MODEL, ModelAndImages, default
 from randsmooth.cli.workers import Shared
 from randsmooth.errors import article
 from randsmooth.noise import NORMS, round_down
+from randsmooth.number_text import shortest
 from randsmooth.progress import console
 from randsmooth.urls import Place
 
@@ -62,7 +63,7 @@ def run(settings: Accuracy) -> None:
     """
     settings.check(settings.backend)
     workers = settings.chosen_workers()
-    ending = f"-accuracy-{settings.radius:g}.parquet"
+    ending = f"-accuracy-{shortest(settings.radius)}.parquet"
     out = settings.out or default_out(settings.model, settings.denoiser, ending)
     model, arguments = settings.opened(settings.gaussian_sigma)
 

@@ -44,6 +44,7 @@ def _spec(settings: Describe) -> data.DatasetSpec:
 
     A named one is opened, too, where columns or a size are asked for.
     """
+    # All other settings say how the data are read; "format" is that of the answer.
     how_read = settings.model_dump(exclude={"dataset", "format"}, exclude_none=True)
     if settings.dataset in data.DATASETS and not how_read:
         return data.DATASETS[settings.dataset]

@@ -10,7 +10,7 @@ from randsmooth.cli.options import DEVICE, Answered
 from randsmooth.cli.output import note
 from randsmooth.cli.settings import Argument, option
 from randsmooth.data.dataset_paths import check_dataset
-from randsmooth.errors import NotFound
+from randsmooth.errors import MissingValue, NotFound, Setting
 from randsmooth.progress import console
 
 # The endings of checkpoints' names, several as in .pth.tar.
@@ -67,10 +67,11 @@ def run(settings: Import) -> None:
             "safetensors wrote"
         )
     if settings.dataset is not None:
-        # Before torch is loaded.
+        # Before torch is loaded. Whether images are needed, to try normalisations on,
+        # is known only once the file is read.
         check_dataset(settings.dataset, images=False)
 
-    out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
+    out = settings.out or _folder_named_after(settings.checkpoint)
     model = models.import_checkpoint(
         settings.checkpoint,
         settings.dataset,
@@ -92,6 +93,22 @@ def run(settings: Import) -> None:
         )
     else:
         _answer_classifier(settings, model, out)
+
+
+def _folder_named_after(checkpoint: Path) -> Path:
+    """Return the folder runs/NAME for a model, by the name of its checkpoint.
+
+    Raises:
+        MissingValue: nothing but endings is in the name, as in `.pt`.
+    """
+    name = ENDINGS.sub("", checkpoint.name).strip(".")
+    if not name:
+        raise MissingValue(
+            f"{checkpoint} has no name that a folder could have",
+            field="out",
+            fix=("name the folder, ", Setting("out", "runs/mine")),
+        )
+    return Path("runs") / name
 
 
 def _answer_classifier(settings: Import, model: models.Classifier, out: Path) -> None:

@@ -183,6 +183,7 @@ def _sections_of_the_page(ranked: Ranked) -> Iterator[tuple[str, list[str]]]:
     They are on files that are not ranked, and on ranked logs of which it is not known
     where they belong.
     """
+    # The paths of copies of a URL are not what the user gave.
     if ranked.predicted:
         names = [with_urls(str(path)) for path in ranked.predicted]
         yield _heading_of_predictions(ranked), names
@@ -195,6 +196,7 @@ def _sections_of_the_page(ranked: Ranked) -> Iterator[tuple[str, list[str]]]:
     for entry in ranked.entries:
         unknown = certificates.unplaced(entry.table) if entry.logged else ""
         if unknown:
+            # The name is the path below the folder: a copy has no other than the URL.
             unplaced.setdefault(unknown, []).append(entry.file)
     for unknown, logs in unplaced.items():
         yield f"Ranked, though nothing says the {unknown} of {_counted(logs)}", logs

@@ -11,6 +11,7 @@ from randsmooth import data
 from randsmooth.cli.options import Answered
 from randsmooth.cli.settings import Argument, Unsaved
 from randsmooth.methods import METHODS, OUR_METHODS
+from randsmooth.number_text import shortest
 
 if TYPE_CHECKING:
     from randsmooth.methods import Method
@@ -110,7 +111,8 @@ def _presets_for_programs(chosen: Callable[[Preset], bool]) -> list[dict[str, An
             "datasets": _served(preset),
             "fixed": dict(preset.fixed),
             "by_sigma": {
-                f"{sigma:g}": dict(values) for sigma, values in preset.by_sigma.items()
+                shortest(sigma): dict(values)
+                for sigma, values in preset.by_sigma.items()
             },
         }
         for preset in PRESETS
@@ -318,5 +320,5 @@ def _joined(values: Sequence[Any]) -> str:
 def _texts(values: Sequence[Any]) -> list[str]:
     """Return each value as it is printed: floats by their shortest digits."""
     return [
-        f"{value:g}" if isinstance(value, float) else str(value) for value in values
+        shortest(value) if isinstance(value, float) else str(value) for value in values
     ]

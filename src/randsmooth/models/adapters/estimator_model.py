@@ -16,7 +16,11 @@ from randsmooth.data.dataset_spec import Categories
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import ModelFailed, WrongModel
-from randsmooth.models.adapters.foreign_model import PythonModel, no_table, votes
+from randsmooth.models.adapters.foreign_model import (
+    PythonModel,
+    advice_on_categories,
+    votes,
+)
 
 
 class EstimatorModel(PythonModel):
@@ -144,7 +148,7 @@ class EstimatorModel(PythonModel):
     ) -> Self:
         if self.feature_names is None and held:
             raise WrongModel(
-                f"{self.name} was not fitted with a table: {no_table(held)}"
+                f"{self.name} was not fitted with a table: {advice_on_categories(held)}"
             )
         # Without names on both sides, features are taken in the order in which they come.
         if self.feature_names is None or not columns:

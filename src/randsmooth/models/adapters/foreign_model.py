@@ -74,7 +74,7 @@ class ForeignModel(ABC):
         # A model of this class knows no names; a subclass may.
         if held:
             raise WrongModel(
-                f"the model ({self.kind}) takes numbers alone: {no_table(held)}"
+                f"the model ({self.kind}) takes numbers alone: {advice_on_categories(held)}"
             )
         return self
 
@@ -172,7 +172,7 @@ def votes(labels: Tensor, num_classes: int | None, kind: str = "model") -> Tenso
     return F.one_hot(labels.long(), num_classes).to(torch.float32)
 
 
-def no_table(held: Sequence[Categories]) -> str:
+def advice_on_categories(held: Sequence[Categories]) -> str:
     """Return the advice for columns of categories, where a model takes only numbers."""
     names = shown(", ".join(column.name for column in held))
     return (

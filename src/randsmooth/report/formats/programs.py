@@ -15,6 +15,7 @@ from randsmooth.metrics import (
     Verdict,
     Waterfall,
 )
+from randsmooth.number_text import shortest
 from randsmooth.report.baseline import AgainstBaseline
 from randsmooth.report.sheet import Sheet
 
@@ -34,7 +35,7 @@ def to_csv(sheet: Sheet) -> str:
     a spreadsheet would take for a formula has ' before it; JSON has it as it is.
     """
     metric_names = ["acr"]
-    metric_names += [f"accuracy@{radius:g}" for radius in sheet.radii]
+    metric_names += [f"accuracy@{shortest(radius)}" for radius in sheet.radii]
     metric_names.append("abstention")
     metric_names += [f"p_A@{level:g}" for level in P_A_LEVELS]
 

@@ -1,0 +1,26 @@
+"""Numbers as people type and read them."""
+
+# Added before a number is rounded, so that halves are rounded up: as a float, 100 * 0.6465
+# is a little less than 64.65, and would read 64.6.
+ROUNDING = 1e-9
+
+
+def shortest(number: float) -> str:
+    """Return a number as a user types it: the shortest text that gives it again.
+
+    Example:
+        >>> shortest(0.25), shortest(1.0), shortest(0.1234567)
+        ('0.25', '1', '0.1234567')
+    """
+    # A float of NumPy would print its type, too.
+    return repr(float(number)).removesuffix(".0")
+
+
+def half_up(number: float, decimals: int) -> str:
+    """Print a number that is not below 0 with so many decimals, halves rounded up.
+
+    Example:
+        >>> half_up(100.0 * 0.6465, decimals=1)
+        '64.7'
+    """
+    return f"{number + ROUNDING:.{decimals}f}"
