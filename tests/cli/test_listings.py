@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 from cli.processes import Run
@@ -24,7 +25,11 @@ def listed(text: str) -> set[str]:
     return names
 
 
-def test_the_lists_name_every_preset_with_its_values_and_source(cli: Run) -> None:
+def test_the_lists_name_every_preset_with_its_values_and_source(
+    cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No line is wrapped: lists of variations are long.
+    monkeypatch.setenv("COLUMNS", "1000")
     out = cli("methods", "--presets").out
     assert listed(out) == {preset.name for preset in PRESETS}
     for line in (
