@@ -209,7 +209,8 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     ]
     assert text == f"{where}: {', '.join(shares)}"
     at, (_, (pointed,)), linked = told["hovered"]
-    assert abs(pointed - 0.75) < 0.02 and int(at) != 80 and linked == 1
+    # The axis of p_A has quantiles: three quarters along it lie farther than p_A did.
+    assert pointed > p_a and int(at) != 80 and linked == 1
     traces, off, text = told["hidden"]
     assert (
         told["focused"]
