@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 
 from randsmooth.certificates import Certificates, read
-from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, check_tables
+from randsmooth.metrics.checks import (
+    FAILED,
+    PASSED,
+    UNKNOWN,
+    WORDING,
+    Check,
+    check_tables,
+)
 from randsmooth.report import render
-from randsmooth.report.checks import check_lines, doubted_tables, listed
+from randsmooth.report.checks import SUMMED, check_lines, doubted_tables, listed
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
 
@@ -153,3 +160,14 @@ def test_a_pair_that_is_not_judged_doubts_nobody() -> None:
     assert doubted_tables(names, 0, [check]) == {}
     assert set(doubted_tables(names, None, [check])) == {"x", "y"}
     assert set(doubted_tables(names, 1, [check])) == {"y"}
+
+
+def test_what_many_tables_may_pass_is_told_in_one_line() -> None:
+    # A sentence without a fact is that of a single check.
+    many = {
+        (kind, state)
+        for kind, sentences in WORDING.items()
+        for state, sentence in sentences.items()
+        if state != FAILED and "{" in sentence
+    }
+    assert many <= SUMMED.keys()

@@ -16,6 +16,7 @@ from randsmooth import metrics, report
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.errors import NotComparable
 from randsmooth.noise import (
+    NORMS,
     Deviations,
     GaussianPerCoordinate,
     Noise,
@@ -69,7 +70,11 @@ def test_every_format_says_the_norm() -> None:
                 .replace("\n", " ")
                 .replace("{[}", "[")
             )
-            assert f"at each {title}" in said, (noise, form)
+            # LaTeX has it once above the radii, where a unit has no room.
+            expected = f"at each {title}"
+            if form == "latex":
+                expected = f"at {NORMS[table.norm].radius}"
+            assert expected in said, (noise, form)
         (line,) = csv.DictReader(io.StringIO(report.render([table], format="csv")))
         told = json.loads(report.render([table], format="json"))
         norms = (
@@ -117,7 +122,8 @@ def test_radii_that_follow_are_said_to() -> None:
         certified("laplace"),
     ]
     said = "gaussian: L1 radii that follow from L2"
-    for form in ("text", "md", "latex", "json"):
+    # LaTeX leaves remarks out: the command notes them on the terminal.
+    for form in ("text", "md", "json"):
         assert said in report.render(tables, format=form).replace("\\", ""), form
     assert [
         line["proved_in"]
@@ -248,3 +254,13 @@ def test_certain_certificates_are_printed_without_alpha(tmp_path: Path) -> None:
     (record,) = json.loads((tmp_path / "board.json").read_text())
     assert record["setting"].endswith("n 255, certain")
     assert metrics.p_a(table).known_from == 0.0 and metrics.farthest(table) == 127 / 255
+
+
+def test_an_average_radius_has_the_decimals_of_its_norm_in_answer_and_evidence() -> (
+    None
+):
+    for norm in ("l2", "linf"):
+        table = certified("gaussian").in_norm(norm, shape=(4, 4))
+        sheet = report.sheet.build_sheet([table])
+        (cells,) = sheet.answer.cells
+        assert cells[-1] == sheet.acr.figures[0], norm

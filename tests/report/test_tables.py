@@ -218,3 +218,10 @@ def test_a_radius_beyond_the_budget_is_a_dash_in_print_and_0_in_csv_and_json(
         i for i, line in enumerate(lines) if line.split()[:2] == ["name", "images"]
     )
     assert [row.split()[-2] for row in lines[start + 1 : start + 4 : 2]] == ["–", "0.0"]
+
+
+def test_a_table_without_radii_has_its_other_figures_in_every_format(
+    make: Make,
+) -> None:
+    for form in FORMATS:
+        assert render([make("gaussian")], radii=[], format=form), form

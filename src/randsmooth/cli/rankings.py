@@ -13,7 +13,7 @@ from randsmooth.metrics import Estimate
 from randsmooth.progress import terminal_width
 from randsmooth.report.layouts import aligned, wrapped
 from randsmooth.report.printed import (
-    UNKNOWN_FIGURE,
+    average_radius,
     percent,
     percent_with_ends,
     points_with_ends,
@@ -112,7 +112,7 @@ def _cells(record: Mapping[str, Any]) -> list[str]:
         points_with_ends(estimates["difference"]),
         percent(_estimate(_share_beside(record))),
         percent(estimates["smoothed_accuracy"]),
-        figure(record["acr"], form=".3f"),
+        average_radius(_estimate(record["acr"]), record["norm"]),
     ]
 
 
@@ -129,18 +129,6 @@ def _share_beside(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if share["at_least"] == LEVEL_BESIDE:
             return dict(share)
     return None
-
-
-def figure(estimate: Mapping[str, float] | None, form: str) -> str:
-    """Return the value of an estimate in a format; a dash where there is none.
-
-    Example:
-        >>> figure({"value": 0.5}, form=".3f"), figure(None, form=".3f")
-        ('0.500', '–')
-    """
-    if estimate is None or estimate.get("value") is None:
-        return UNKNOWN_FIGURE
-    return f"{estimate['value']:{form}}"
 
 
 def remark_on_first(records: Sequence[dict[str, Any]]) -> str:

@@ -15,7 +15,7 @@ from randsmooth.metrics import Comparison, Estimate
 from randsmooth.metrics.checks import implied_sigmas
 from randsmooth.report.baseline import BaselineComparisons
 from randsmooth.report.printed import (
-    UNKNOWN_FIGURE,
+    average_radius,
     percent,
     percent_ends,
     percent_with_ends,
@@ -88,6 +88,7 @@ class AnswerRow:
         row: the row of the table in the sheet.
         name: the name of the table.
         title: the name, with the settings in which the tables differ.
+        norm: the norm of the radii of the table, one of `noise.NORMS`.
         images: the number of images that its figures are of: those that it shares with
             the baseline where it is compared, else its own.
         accuracy: certified accuracy at the radius of the answer; None where it is not
@@ -99,13 +100,14 @@ class AnswerRow:
         shown: 1 or -1 where the table is shown to be above or below the baseline.
         is_baseline: whether the table is the baseline.
         share_beside: the share of images with p_A of at least LEVEL_BESIDE.
-        at_zero: accuracy at radius 0.
+        at_zero: certified accuracy at radius 0.
         acr: the average certified radius.
     """
 
     row: int
     name: str
     title: str
+    norm: str
     images: int
     accuracy: Estimate | None
     baseline_accuracy: Estimate | None
@@ -146,7 +148,7 @@ class Answer:
 
     @property
     def head(self) -> list[str]:
-        """Return the heads of the columns of the narrow table."""
+        """Return the heads of the columns of the narrow table, in the order of `cells`."""
         at = "" if self.at is None else f" at {self.at.radius:g}"
         return [
             "name",
@@ -167,7 +169,7 @@ class Answer:
                 BASELINE_CELL if row.is_baseline else points_with_ends(row.difference),
                 percent(row.share_beside),
                 percent(row.at_zero),
-                UNKNOWN_FIGURE if row.acr is None else f"{row.acr.value:.3f}",
+                average_radius(row.acr, row.norm),
             ]
             for row in self.rows
         ]
@@ -209,6 +211,7 @@ class Answer:
 
 
 def _radius_facts(at: RankingRadius) -> dict[str, Any]:
+    """Return the radius of the answer for programs, and why it is this one."""
     return {
         "radius": at.radius,
         "named": at.is_named,
@@ -218,6 +221,7 @@ def _radius_facts(at: RankingRadius) -> dict[str, Any]:
 
 
 def _row_facts(row: AnswerRow) -> dict[str, Any]:
+    """Return the figures of one table for programs, each with its interval."""
     estimates = {
         "certified_accuracy": row.accuracy,
         "baseline_certified_accuracy": row.baseline_accuracy,
@@ -237,6 +241,7 @@ def _row_facts(row: AnswerRow) -> dict[str, Any]:
 
 
 def _estimate_facts(estimate: Estimate | None) -> dict[str, Any] | None:
+    """Return an estimate without its number of images, which the row has."""
     if estimate is None:
         return None
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
@@ -255,6 +260,8 @@ def answer_radius(
     """
     if named is not None:
         metrics.check_radius(named)
+    # Without a baseline the first table stands for it. `ranking_radius` takes the noise
+    # of the first.
     reference = tables[baseline or 0]
     others = [table for table in tables if table is not reference]
     ordered = [reference, *others]
@@ -289,8 +296,9 @@ def answer(
         tables: the certificates, under distinct names.
         titles: their names, with the settings in which they differ.
         baseline: the row that the others are compared with; None if there is none.
-        at: the radius of the answer.
-        compared: the comparisons with the baseline, at that radius, too.
+        at: the radius of the answer; None where none was named and none follows.
+        compared: the comparisons with the baseline. Their radii include that of the
+            answer.
         doubted: why tables are not judged, by their names.
     """
     comparisons = {one.row: one.comparison for one in compared.against}
@@ -310,13 +318,23 @@ def _answer_row(
     at: RankingRadius | None,
     comparison: Comparison | None,
 ) -> AnswerRow:
-    """Measure one table: on the images of the comparison, where there is one."""
+    """Measure one table: on the images of the comparison, where there is one.
+
+    Args:
+        tables: all tables.
+        row: the row of this one.
+        title: its name, with the settings in which the tables differ.
+        baseline: the row of the baseline; None if there is none.
+        at: the radius of the answer.
+        comparison: the comparison with the baseline; None for the baseline itself, and
+            for a table that is not compared.
+    """
     table = tables[row]
     measured = table
+    # The baseline on the same images, where its own row has figures of more.
     reference = None
     if comparison is not None and baseline is not None:
         measured, shared = metrics.pair(table, tables[baseline])
-        # The baseline's own row is about other images.
         reference = shared if len(shared) < len(tables[baseline]) else None
     point = None
     if comparison is not None and at is not None:
@@ -328,6 +346,7 @@ def _answer_row(
         row=row,
         name=table.name,
         title=title,
+        norm=table.norm,
         images=len(measured),
         accuracy=_accuracy(measured, at),
         baseline_accuracy=None if reference is None else _accuracy(reference, at),
@@ -352,7 +371,14 @@ def _sentence(
     at: RankingRadius | None,
     doubted: Mapping[str, str],
 ) -> tuple[str, dict[str, Any]]:
-    """Return the kind of the sentence, and its facts."""
+    """Return the kind of the sentence, and its facts.
+
+    Args:
+        rows: the figures of all tables.
+        at: the radius of the answer; None where none was named and none follows.
+        doubted: why tables are not judged, by their names.
+    """
+    # Accuracy at radius 0 is known of every table with labels.
     if all(row.at_zero is None for row in rows):
         return "no_labels", {}
     if at is None:
@@ -385,12 +411,14 @@ def _where(at: RankingRadius) -> str:
 
 
 def _value_of_accuracy(row: AnswerRow) -> float:
+    """Return the accuracy of a row, by which the best is found; unknown ones are last."""
     return -1.0 if row.accuracy is None else row.accuracy.value
 
 
 def _facts_of(row: AnswerRow, share: Estimate | None) -> dict[str, Any]:
-    """Return the name of a table, its images and an estimate of it in percent."""
-    assert share is not None, "it is measured where a sentence tells it"
+    """Return the name of a table, its images and its accuracy in percent."""
+    # For the type checker: the caller knows that the accuracy is known.
+    assert share is not None
     low, high = percent_ends(share)
     return {
         "name": row.name,

@@ -153,9 +153,7 @@ def compare_with_baseline(
     Args:
         baseline: the row of the baseline.
         tables: the tables, under distinct names.
-        radii: the radii that each comparison has a point at.
-        baseline: the row of the baseline.
-        radii: the radii of the sheet.
+        radii: the radii of the sheet, at each of which a comparison has a point.
         doubted: name of a table -> why it is not to be judged.
         further_radii: radii that a comparison covers besides those of the sheet.
     """

@@ -91,6 +91,9 @@ SUMMED: dict[tuple[str, State], str] = {
         "whether {number} pairs of tables find the same images of a class hard"
     ),
     ("is_released", PASSED): "{tables} are released logs",
+    ("is_released", UNKNOWN): (
+        "{tables} are released logs, or such with all their radii scaled"
+    ),
 }
 
 
@@ -133,7 +136,7 @@ def check_lines(checks: Sequence[Check]) -> list[CheckLine]:
     lines = []
     for state in ORDER:
         of_state = [check for check in checks if check.state == state]
-        # Checks of a kind may stand apart.
+        # Checks of a kind may stand apart, and `groupby` gathers neighbours alone.
         kinds = list(dict.fromkeys(check.kind for check in of_state))
         of_state.sort(key=lambda check: kinds.index(check.kind))
         for kind, group in groupby(of_state, key=lambda check: check.kind):
@@ -142,12 +145,18 @@ def check_lines(checks: Sequence[Check]) -> list[CheckLine]:
 
 
 def _lines_of_kind(kind: str, state: State, checks: list[Check]) -> list[CheckLine]:
+    """Return one line that sums up checks of a kind and state, or a line for each.
+
+    SUMMED has no sentence for failures: the first MOST_FAILURES have lines of their own,
+    and the last line gives the number of the rest.
+    """
     template = SUMMED.get((kind, state))
     if len(checks) == 1 or template is None:
         lines = [CheckLine(state, str(check)) for check in checks[:MOST_FAILURES]]
         if len(checks) > MOST_FAILURES:
+            # Only failures come in such numbers: SUMMED sums up what others may.
             more = MORE_FAILURES.format(
-                number=len(checks) - MOST_FAILURES, topic=TOPICS.get(kind, kind)
+                number=len(checks) - MOST_FAILURES, topic=TOPICS[kind]
             )
             lines.append(CheckLine(state, more))
         return lines
@@ -155,7 +164,8 @@ def _lines_of_kind(kind: str, state: State, checks: list[Check]) -> list[CheckLi
 
 
 def _sums(checks: Sequence[Check]) -> dict[str, Any]:
-    """Return the facts of the sentence of several checks."""
+    """Return the facts that the sentences of SUMMED tell: each tells some of them."""
+    # Checks of pairs have no "table", and only those of the order have a correlation.
     names = [check.facts["table"] for check in checks if "table" in check.facts]
     correlations = [check.facts.get("correlation", 0.0) for check in checks]
     return {
@@ -182,7 +192,7 @@ def listed(names: Sequence[str]) -> str:
 def doubted_tables(
     names: Sequence[str], baseline: int | None, checks: Sequence[Check]
 ) -> dict[str, str]:
-    """Say of each table that a failed check is about why it is not judged.
+    """Return the reason why each table that failed a check is not judged.
 
     A failed check of a table doubts the table. One of a pair doubts the table that is
     judged against the baseline, or both tables where neither is the baseline and there
@@ -201,7 +211,7 @@ def doubted_tables(
 
 
 def doubted_in_folder(checks: Sequence[Check]) -> dict[str, str]:
-    """Say as `doubted_tables` which tables of a folder are doubted by `check_folder`.
+    """Return the same reasons as `doubted_tables` for tables checked by `check_folder`.
 
     A failed check of a pair doubts its second table. Where images were exchanged, it is
     the one that more such checks are about, or both.

@@ -53,7 +53,7 @@ def curves_of(table: Certificates) -> Curves:
         (1.2, 750, 250, [])
     """
     end = float(np.max(table.radius * table.correct, initial=0.0))
-    # Rounding must not put the last radius beyond the end.
+    # Rounding must not put the last radius beyond the end, where accuracy is 0.
     radii = np.minimum(np.linspace(0.0, 1.0, RADIUS_STEPS + 1) * end, end)
     accuracy = np.zeros(0)
     if table.labelled:
@@ -127,7 +127,7 @@ class Entry:
 
     @property
     def settings(self) -> str:
-        """Hyperparameters and variation of a published log: `m 2, lbd 10, eta 0.5`.
+        """Return what varied in the training of a published log: `m 2, lbd 10, eta 0.5`.
 
         They are known as far as the log's path tells them. The text is empty for a table
         of counts.

@@ -43,6 +43,7 @@ def places(
     """Return the middle of each name, (column, row); None where one stands nowhere free.
 
     Args:
+        named: the lines to name, or the points.
         others: (M, 2) points that no name may cover.
         shape: the rows and the columns of the grid.
 
@@ -82,7 +83,7 @@ def _place(own: Cells, foreign: Cells, one: Named) -> tuple[float, float] | None
     if not fits.any():
         return None
     score = np.where(fits, np.minimum(foreign_distance, FREE_ENOUGH), -1.0)
-    # Of equal places the nearest to its own line.
+    # Of equal places the nearest to its own line: so small a weight decides nothing else.
     score -= 0.01 * own_distance
     row, column = np.unravel_index(int(np.argmax(score)), score.shape)
     return float(column), float(row)
@@ -97,7 +98,7 @@ def _distance_of_box(covered: Cells, size: tuple[int, int]) -> NDArray[np.float6
 
 
 def _inside(shape: tuple[int, ...], size: tuple[int, int]) -> Cells:
-    """Return the middles of which a box lies inside the grid."""
+    """Return the cells around which a box of this size lies inside the grid."""
     inside = np.zeros(shape, bool)
     up = size[0] // 2 + 1
     left = size[1] // 2 + 1
@@ -121,7 +122,9 @@ def _covered(points: Points, shape: tuple[int, int], *, joined: bool) -> Cells:
 
 def _dense(points: Points) -> Points:
     """Return points along the lines that join the given ones, one a cell or more."""
+    # The length of each line, in the cells that it crosses.
     steps = np.abs(np.diff(points, axis=0)).max(axis=1)
+    # Places along the lines. They must ascend, also where a point stands twice.
     along = np.concatenate([[0.0], np.cumsum(np.maximum(steps, 1e-9))])
     wanted = np.linspace(0.0, along[-1], int(along[-1]) + 2)
     columns = np.interp(wanted, along, points[:, 0])

@@ -112,12 +112,16 @@ def floating_table(
 
 
 def _spanning(span: Span | None, block: Sequence[int]) -> list[str]:
-    """Return the line of the heading above several columns, and the rule below it."""
+    """Return the line of the heading above several columns, and the rule below it.
+
+    Without a heading above any column of the block there are no lines.
+    """
     if span is None:
         return []
     below = [place for place, column in enumerate(block) if column in span.places]
     if not below:
         return []
+    # One & ends each column before the heading, and one each column behind it.
     left = " & " * below[0]
     right = " &" * (len(block) - 1 - below[-1])
     return [
@@ -144,6 +148,7 @@ def _place(
             return "table*", size, [whole]
 
     smallest, quad = SIZES[-1]
+    # The figures begin below the heading; without one, behind the first column.
     names = whole[: 1 if span is None else span.first]
     if _width(names, quads, quad, span) > PAGE_WIDTH / 2.0:
         # With such names a few figures a block would fit, or none.
@@ -164,6 +169,7 @@ def _width(
 ) -> float:
     """Return about how wide columns are together, in points, as `quad` is."""
     widths = {place: quad * quads[place] + GAP for place in block}
+    # There is no gap before the first column, and none behind the last (@{}).
     total = sum(widths.values()) - GAP
     if span is None:
         return total
@@ -179,6 +185,7 @@ def _quads(cell: str) -> float:
 
 
 def _quads_of_letter(letter: str) -> float:
+    """Return about how wide a letter is printed, in quads."""
     if letter.isupper():
         return WIDTH_OF_CAPITALS
     return WIDTH_OF_LETTER.get(letter, WIDTH_OF_OTHERS)

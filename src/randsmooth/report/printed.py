@@ -1,10 +1,39 @@
 """Estimates as reports print them: shares in percent, and differences of shares in points."""
 
 from randsmooth.metrics import Estimate
+from randsmooth.noise import NORMS
 from randsmooth.number_text import half_up
 
 # Printed in place of a figure that a table does not give.
 UNKNOWN_FIGURE = "–"
+
+# Decimals of a printed ACR.
+ACR_DECIMALS = 3
+# More decimals in a norm whose radii depend on the shape of an input, as L-infinity ones
+# do: they are smaller by the root of its dimension.
+ACR_DECIMALS_BY_SHAPE = 5
+
+
+def acr_decimals(norm: str) -> int:
+    """Return the decimals of an average certified radius in a norm.
+
+    Example:
+        >>> acr_decimals("l2"), acr_decimals("linf")
+        (3, 5)
+    """
+    return ACR_DECIMALS_BY_SHAPE if NORMS[norm].needs_shape else ACR_DECIMALS
+
+
+def average_radius(acr: Estimate | None, norm: str) -> str:
+    """Print an average certified radius; a dash where it is not known.
+
+    Args:
+        acr: the average.
+        norm: the norm of the radii, one of `noise.NORMS`.
+    """
+    if acr is None:
+        return UNKNOWN_FIGURE
+    return half_up(acr.value, acr_decimals(norm))
 
 
 def percent(share: Estimate | None) -> str:
@@ -67,5 +96,6 @@ def points_with_ends(difference: Estimate | None) -> str:
 
 def _signed(value: float) -> str:
     """Print a number with one decimal, and with a sign unless it prints as 0."""
+    # Not `half_up`: a difference and its opposite shall print alike.
     printed = f"{value:+.1f}"
     return "0.0" if printed in ("+0.0", "-0.0") else printed

@@ -17,6 +17,7 @@ from randsmooth.report.baseline import find_gaussian, paired_with
 from randsmooth.report.entries import Entry
 from randsmooth.report.grouping import gathered
 from randsmooth.report.layouts import thinned
+from randsmooth.report.printed import acr_decimals
 from randsmooth.report.ranking_radius import (
     LEVEL_BESIDE,
     NOT_RANKED,
@@ -33,9 +34,6 @@ MOST_RADII_OF_ONE_OF_MANY_NORMS = 4
 # The most tables that are judged together. Of more, hardly any difference could be shown,
 # as all have to hold at once, and the comparison takes minutes.
 MOST_COMPARED = 40
-
-# Decimals of a printed ACR.
-ACR_DECIMALS = 3
 
 # The levels of p_A with a column each, besides LEVEL_BESIDE. That of 1/2 is left out: it
 # is certified accuracy at radius 0, which has a column of its own.
@@ -427,7 +425,7 @@ def _columns(
         title="",
         estimates=[entry.acr for entry in entries],
         scale=1.0,
-        decimals=ACR_DECIMALS,
+        decimals=acr_decimals(tables[0].norm),
     )
     # ACR ranks nobody: it is no measure of robustness.
     columns.append(_cells(acr, ranked=False))

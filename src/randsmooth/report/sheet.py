@@ -30,17 +30,12 @@ from randsmooth.report.baseline import (
 )
 from randsmooth.report.checks import CheckBlock, doubted_tables, worth_printing
 from randsmooth.report.grouping import gathered
-from randsmooth.report.printed import UNKNOWN_FIGURE
+from randsmooth.report.printed import UNKNOWN_FIGURE, acr_decimals
 from randsmooth.report.ranking_radius import RankingRadius
 from randsmooth.report.remarks import remarks
 
 # The last words for a setting that neither the table nor its header gives.
 NOT_KNOWN = "not known"
-
-# Decimals of a printed ACR in the other norms.
-ACR_DECIMALS = 3
-# More decimals: L-infinity radii are smaller by the root of the dimension.
-ACR_DECIMALS_LINF = 5
 
 
 @dataclass(frozen=True)
@@ -144,7 +139,7 @@ class Sheet:
 
     @property
     def doubted(self) -> dict[str, str]:
-        """Why tables are not judged that failed a check, by their names."""
+        """Return why tables that failed a check are not judged, by their names."""
         return self.check_block.doubted
 
     @property
@@ -169,8 +164,9 @@ class Sheet:
 
     @property
     def without_p_a(self) -> dict[UnknownProbabilities, list[str]]:
-        """Return the tables without p_A: reason and remedy -> names of the tables.
-        Tables without labels are left out.
+        """Return why p_A is not known, and the remedy -> the names of such tables.
+
+        Tables without labels are left out: no remedy gives them a p_A.
         """
         unknown = [
             (metrics.p_a_unknown(table), table.name)
@@ -192,6 +188,7 @@ class Sheet:
         """Compare every other table with the baseline; empty without a baseline."""
         if self.baseline is None:
             return BaselineComparisons(against=[], refused={})
+        # The answer takes its difference from these comparisons, too.
         further_radii = [] if self.at is None else [self.at.radius]
         return compare_with_baseline(
             self.baseline, self.tables, self.radii, self.doubted, further_radii
@@ -213,7 +210,7 @@ class Sheet:
     def shown(self) -> list[list[int]]:
         """Return the sign that is shown of each figure, at [row][column].
 
-        It is 1 or -1 where the figure is above or below the baseline's, else 0.
+        The columns are `columns`. A sign is 1 or -1 where the figure is above or below the baseline's, else 0.
         Abstention is not judged. Nor is a row about other images than the baseline: its
         figures are not those that were compared.
         """
@@ -224,6 +221,7 @@ class Sheet:
             at_radii = [
                 0 if point is None else point.shown for point in compared.points
             ]
+            # In the order of `columns`, the last of which is abstention.
             shown[compared.row] = [compared.comparison.acr_shown, *at_radii, 0]
         return shown
 
@@ -265,6 +263,7 @@ def build_sheet(
     norm = named[0].norm
 
     asked = metrics.usual_radii(named) if radii is None else radii
+    # A radius that a user names twice has one column.
     at_radii = list(dict.fromkeys(asked))
     baseline_row = find_baseline(named, baseline)
     summaries = [metrics.summarise(table, at_radii) for table in named]
@@ -273,7 +272,7 @@ def build_sheet(
         "ACR",
         [summary.acr for summary in summaries],
         scale=1.0,
-        decimals=ACR_DECIMALS_LINF if NORMS[norm].needs_shape else ACR_DECIMALS,
+        decimals=acr_decimals(norm),
     )
     accuracy = [
         column(
@@ -306,7 +305,10 @@ def build_sheet(
 
 
 def out_of_reach(tables: Sequence[Certificates], radius: float) -> frozenset[int]:
-    """Return the rows that cannot certify an image there (see `SheetColumn`)."""
+    """Return the rows of tables that can certify no image at a radius.
+
+    See `SheetColumn`.
+    """
     return frozenset(
         row
         for row, table in enumerate(tables)
@@ -327,6 +329,7 @@ def with_distinct_names(tables: Sequence[Certificates]) -> list[Certificates]:
             "there is no certificate table to report on; give at least one file",
             field="tables",
         )
+    # Free name -> the table that has it.
     named: dict[str, Certificates] = {}
     for place, table in enumerate(tables, start=1):
         name = shortened(printable(table.name).strip()) or f"table {place}"

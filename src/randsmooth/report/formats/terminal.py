@@ -101,15 +101,18 @@ def _fitted_grid(sheet: Sheet, width: int) -> tuple[list[str], bool]:
         images += [f"{len(table):,}", ""]
 
     number = len(sheet.accuracy)
-    for step in range(1, number + 1):
+    # A sheet without radii has one grid, too: that of step 1.
+    for step in range(1, max(1, number) + 1):
         accuracy = sheet.accuracy[::step]
         columns = [sheet.acr, *accuracy, sheet.abstention]
         grid = _grid(sheet.titles, columns, images)
-        if _fits(grid, width) or len(accuracy) == 1:
+        # One radius is printed even where it does not fit.
+        if _fits(grid, width) or len(accuracy) <= 1:
             break
     if step == 1 or not sheet.radii_asked:
         return grid, step > 1
 
+    # As many radii fit beside ACR and abstention, and so do without them.
     per_grid = len(accuracy)
     lines = _grid(sheet.titles, [sheet.acr, sheet.abstention], images)
     for first in range(0, number, per_grid):
@@ -119,6 +122,7 @@ def _fitted_grid(sheet: Sheet, width: int) -> tuple[list[str], bool]:
 
 
 def _fits(lines: Sequence[str], width: int) -> bool:
+    """Return whether no line has more than `width` letters."""
     return max(map(len, lines)) <= width
 
 
@@ -150,7 +154,8 @@ def _grid(
             names += [title, ""]
         columns_of_cells.insert(0, names)
 
-    # The names stand to the left, all figures to the right.
+    # Names, which are the first column here unless they stand above, are laid out to the
+    # left, and all figures to the right.
     holds_figures = [True] * len(columns_of_cells)
     holds_figures[0] = has_long_names
     lines = aligned(list(zip(*columns_of_cells, strict=True)), holds_figures)
@@ -158,6 +163,7 @@ def _grid(
         return lines
     head, *body = [INDENT + line for line in lines]
     with_names = [head]
+    # Each title has two lines of the body.
     for place, title in enumerate(titles):
         with_names += [title, *body[2 * place : 2 * place + 2]]
     return with_names
@@ -182,8 +188,8 @@ def _verdict_lines(sheet: Sheet, width: int) -> Iterator[str]:
     if not verdicts:
         return
 
-    name = sheet.tables[sheet.baseline].name
-    yield from wrapped(f"Certified accuracy against {name}:", width)
+    baseline_name = sheet.tables[sheet.baseline].name
+    yield from wrapped(f"Certified accuracy against {baseline_name}:", width)
     # The space behind a name makes the gap between the two columns two spaces wide.
     cells = [[f"{name} ", verdict] for name, verdict in verdicts.items()]
     for line in aligned(cells):
