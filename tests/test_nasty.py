@@ -142,7 +142,7 @@ def test_a_page_has_no_element_or_attribute_of_a_strangers(
         ids = {
             f"#{attributes['id']}" for _, attributes in read.tags if "id" in attributes
         }
-        assert hrefs <= ids and all(href.startswith("#panel-") for href in hrefs)
+        assert hrefs <= ids and all(str(href).startswith("#panel-") for href in hrefs)
         assert not [
             tag
             for tag, attributes in read.tags
