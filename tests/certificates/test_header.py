@@ -386,3 +386,12 @@ def test_entries_that_are_no_notes_are_left_out(stored: object) -> None:
     with noted("foreign_notes", number=1):
         header = parse_header(json.dumps(facts), Path("a.parquet"))
     assert header.notes == (BATCH_MATTERS,)
+
+
+def test_notes_come_back_from_the_facts_of_a_header() -> None:
+    header = HEADER.replace(notes=(BATCH_MATTERS, Note("of_the_rule", text="a rule")))
+    assert Header.from_facts(json.loads(json.dumps(header.facts()))) == header
+    for wrong in ("text", {"kind": "unheard of", "facts": {}}, {"kind": 1, "facts": 2}):
+        with pytest.raises(BadValue) as refused:
+            Header.from_facts(HEADER.facts() | {"notes": [wrong]})
+        assert refused.value.field == "notes"

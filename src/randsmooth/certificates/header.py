@@ -87,18 +87,31 @@ NoiseItself = Annotated[Noise | None, PlainValidator(_noise_itself)]
 
 
 def _note_itself(value: object) -> Note:
-    """Return one of a header's notes, which must be a note already.
+    """Return one of a header's notes; kind and facts, as `Note.to_dict` has them, stand
+    for one.
 
-    `parse_header` makes notes of what a file has for them.
+    `parse_header` leaves out notes of a file that are not randsmooth's own.
 
     Raises:
-        BadValue: the value is something else, or a fact is beyond the limits of a
+        BadValue: the value stands for no note, or a fact is beyond the limits of a
             header.
     """
-    if not isinstance(value, Note):
+    note = value
+    if isinstance(value, Mapping) and set(value) == {"kind", "facts"}:
+        note = _note_from(value)
+    if not isinstance(note, Note):
         raise BadValue(field="notes", value=value, expected="must be notes")
-    check_facts(value.facts.items())
-    return value
+    check_facts(note.facts.items())
+    return note
+
+
+def _note_from(stored: Mapping[str, Any]) -> Note | None:
+    """Return the note with this kind and these facts; None if there is none such."""
+    try:
+        return Note.from_dict(stored)
+    except (KeyError, TypeError):
+        # The kind is unknown, or a fact is missing or of another type.
+        return None
 
 
 NoteItself = Annotated[
