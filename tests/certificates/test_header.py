@@ -326,6 +326,19 @@ def test_models_and_arithmetics_are_told_apart() -> None:
         ), (begun, now)
 
 
+def test_weights_that_were_not_compared_are_not_called_the_same() -> None:
+    """As of models of which a header says nothing, and of those known by a name alone."""
+    compared = classifier_difference(BEGUN, BEGUN.model_copy(update=ANSWERS))
+    assert compared is not None
+    for model in (None, CALLED):
+        begun = BEGUN.model_copy(update={"model": model})
+        for more in ({}, {"device": "cuda"}):
+            now = begun.model_copy(update=ANSWERS | more)
+            difference = classifier_difference(begun, now)
+            assert difference is not None and difference.kind == ANOTHER_MODEL
+            assert difference.detail != compared.detail
+
+
 def test_what_tells_no_classifiers_apart() -> None:
     table: list[dict[str, Any]] = [
         {},

@@ -6,6 +6,7 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import joblib
@@ -20,6 +21,7 @@ from models.graphs import linear
 from models.refusing import check_refusals, problem_of, refusal
 from randsmooth.errors import NotFound, WrongFile
 from randsmooth.models import Classifier, check_folder, import_checkpoint, save
+from randsmooth.models.sources import form_of
 from values import Refusal
 
 STATE = nn.Linear(4, 2).state_dict()
@@ -202,6 +204,19 @@ def test_a_checkpoint_in_a_folder_is_no_model_of_the_hub(
             ),
         ]
     )
+
+
+def test_names_of_hubs_and_code_may_end_as_files_that_are_no_models() -> None:
+    table = {
+        "hf:user/x.bin": "hf:user/name or hf:FOLDER",
+        "timm:x.pth": "timm:NAME",
+        "zoo.py:net.th": "file.py:NAME",
+        "zoo:net.h5": "package.module:NAME",
+    }
+    for source, written in table.items():
+        assert form_of(source).written == written, source
+    for source in ("user/x.bin", "x.pth"):
+        check_refusals([(partial(form_of, source), Refusal(NotFound, source))])
 
 
 def test_folders_of_other_programs_are_called_what_they_are(tmp_path: Path) -> None:

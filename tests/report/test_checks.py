@@ -152,6 +152,12 @@ def test_many_tables_give_few_lines() -> None:
     lines = check_lines([*passed, *failed])
     assert [line.state for line in lines] == [FAILED, FAILED, PASSED]
     assert listed("abcdefg") in lines[-1].sentence
+    facts = {"log": "released", "images": 500}
+    unknown = [
+        Check("is_released", UNKNOWN, {"table": name, **facts}) for name in "abcdefg"
+    ]
+    (line,) = check_lines(unknown)
+    assert line.state == UNKNOWN and listed("abcdefg") in line.sentence
 
 
 def test_a_pair_that_is_not_judged_doubts_nobody() -> None:

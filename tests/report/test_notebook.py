@@ -1,12 +1,13 @@
 """What a notebook shows: well-formed, without scripts, and with names as text."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from randsmooth import metrics
-from randsmooth.report.notebook import html_of
+from randsmooth.report.notebook import POINTS, RIGHT, WIDTH, html_of
 from report.conftest import Make
 
 NAME = '<script>alert("1")</script> & </div>'
@@ -66,7 +67,27 @@ def test_comparisons_and_estimates_show_themselves(make: Make) -> None:
     assert NAME in words_of(block) and str(comparison) in words_of(block)
     assert len(curves_of(block)) == 1
 
-    share = metrics.certified_accuracy(tables[0], 0.5)
+
+def test_a_curve_of_differences_goes_to_its_last_radius_and_names_a_narrow_band(
+    make: Make,
+) -> None:
+    radii = np.linspace(0.0, 1.0, 2 * POINTS)
+    value = np.zeros(len(radii))
+    counts = np.zeros(len(radii), np.int64)
+    curve = metrics.Difference(
+        radii, value, value - 0.001, value + 0.001, counts, counts, whole=True
+    )
+    (comparison,) = metrics.compare([(make(NAME), make("gaussian", seed=1))])
+    (drawing,) = curves_of(shown(replace(comparison, curve=curve)))
+    *_, line = [one for one in drawing.iter() if one.tag.endswith("polyline")]
+    last = line.attrib["points"].split()[-1]
+    assert float(last.partition(",")[0]) == WIDTH - RIGHT
+    limits = {float(text) for text in words_of(drawing).split() if text[0] in "+-"}
+    assert limits == {-0.1, 0.1}
+
+
+def test_an_estimate_shows_its_interval_if_it_is_a_share(make: Make) -> None:
+    share = metrics.certified_accuracy(make(NAME), 0.5)
     assert str(share) in words_of(shown(share))
     assert len(curves_of(shown(share))) == 1
     assert not curves_of(shown(metrics.Estimate(1.5, 1.2, 1.9, 10)))

@@ -35,6 +35,12 @@ ARITHMETIC = ("precision", "device", "instructions", "versions")
 # Facts that follow from the settings: they are named only where no setting differs.
 FOLLOWING = {"data", "classes", "noise", "guarantee", "notes"}
 
+# What may have changed where neither the weights nor the recorded arithmetic did.
+OTHER_CAUSES = (
+    "the code (of the model or the noise), its attributes, the number of threads or the "
+    "images have changed"
+)
+
 # Stands for a fact that one of two mappings does not have.
 ABSENT = object()
 
@@ -151,7 +157,8 @@ def classifier_difference(
     """Return how the base classifiers of two tables differ; None if they are the same as far as both headers say.
 
     They are the same if name, weights and steps around them are, and their outputs for the same noisy images to the
-    last bit. Headers that say nothing of their model are not compared, nor are outputs for other images or noise.
+    last bit. Where a header says nothing of its model, only the outputs are compared. Outputs for other images or
+    noise are not.
 
     Example:
         >>> begun = Header(model={"weights": "sha256:aa"})
@@ -169,30 +176,39 @@ def classifier_difference(
     if not _outputs_differ(begun, now):
         return None
 
-    # Equal models give different outputs: their arithmetic may explain it.
+    # The arithmetic may explain different outputs of equal models.
     arithmetic_then = {name: getattr(begun, name) for name in ARITHMETIC}
     arithmetic_now = {name: getattr(now, name) for name in ARITHMETIC}
     differ = [
         name for name in ARITHMETIC if arithmetic_then[name] != arithmetic_now[name]
     ]
+    arithmetic = "; ".join(_clauses(arithmetic_then, arithmetic_now, differ, sides))
+    doubt = _doubt_of_equal_weights(begun, now)
+    if doubt:
+        cause = f"its arithmetic differs ({arithmetic})" if differ else OTHER_CAUSES
+        return ClassifierDifference(ANOTHER_MODEL, f"{doubt}, or {cause}")
     if not differ:
         return ClassifierDifference(
             ANOTHER_MODEL,
-            "its weights are the same, but its outputs differ. The code (of the "
-            "model or the noise), its attributes, the number of threads or the "
-            "images have changed",
-        )
-    arithmetic = "; ".join(_clauses(arithmetic_then, arithmetic_now, differ, sides))
-    if begun.model and "called" in begun.model:
-        # The model is known by a name alone, which another model may have, too.
-        name = _short(begun.model["called"])
-        return ClassifierDifference(
-            ANOTHER_MODEL,
-            f"of this name ({name}), or its arithmetic differs ({arithmetic})",
+            f"its weights are the same, but its outputs differ: {OTHER_CAUSES}",
         )
     return ClassifierDifference(
         ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})"
     )
+
+
+def _doubt_of_equal_weights(begun: Header, now: Header) -> str:
+    """Return which other model `now` may be of, though no fact of the model differs.
+
+    It is empty where both are known by the hash of their weights alone.
+    """
+    if not begun.model or not now.model:
+        return "with other outputs"
+    if "called" in begun.model:
+        # Another model may have the name, too. The weights of a function are the hash of
+        # its name, so that they agree as well.
+        return f"of this name ({_short(begun.model['called'])})"
+    return ""
 
 
 def _facts_of_the_model(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -132,10 +132,12 @@ def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]
 def packed(
     queue: deque[Segment], batch: int, *, mix: bool, flush: bool = True
 ) -> list[list[Segment]]:
-    """Take every full batch of `batch` samples off the queue, and return the batches.
+    """Take batches off the queue while it holds at least `batch` samples.
 
-    With `flush`, or where images may not `mix`, the rest is taken too, in batches that
-    are not full. No segment may be larger than a batch.
+    Segments stay whole: where none in the queue fits into the rest of a batch, that
+    batch is less than full. With `flush`, the last samples are taken too. Where images
+    may not `mix` they always are: the samples of a slot are queued all at once, so none
+    that come later could fill their batch. No segment may be larger than a batch.
     """
     batches = list[list[Segment]]()
     left = sum(segment.samples for segment in queue)

@@ -167,8 +167,6 @@ def _parts(answer: Any) -> dict[str | int, Any]:
     """
     if isinstance(answer, Mapping):
         return dict(answer)
-    if isinstance(answer, Tensor | np.ndarray):
-        return {}
     if hasattr(answer, "logits"):
         return {"logits": answer.logits}
     if isinstance(answer, tuple | list):

@@ -76,6 +76,14 @@ def _opener_of_scripted() -> Callable[..., Any]:
     return scripted
 
 
+OF_HUB = SourceForm(
+    written="user/name",
+    what="a model folder on the Hugging Face hub",
+    pattern=HUB_ID.pattern,
+    check=check_place,
+    opener=lambda: models.load,
+)
+
 # A name may be written in several of these forms: the first one counts.
 FORMS = (
     SourceForm(
@@ -141,13 +149,7 @@ FORMS = (
         check=check_file,
         opener=_opener_of_scripted,
     ),
-    SourceForm(
-        written="user/name",
-        what="a model folder on the Hugging Face hub",
-        pattern=HUB_ID.pattern,
-        check=check_place,
-        opener=lambda: models.load,
-    ),
+    OF_HUB,
 )
 
 
@@ -165,15 +167,18 @@ def form_of(source: Path | str) -> SourceForm:
         'file.py:NAME'
     """
     # A folder on this machine is a model folder, even one called "net.onnx". The form of
-    # model folders matches the empty name.
+    # model folders matches the empty name. The empty `source` has this form as well, and
+    # `models.load` refuses it.
     name = "" if Path(source).is_dir() else str(source)
-    if NO_MODEL.fullmatch(name):
+    form = next((form for form in FORMS if form.names(name)), None)
+    # "runs/net.pth" has the form of an id of the hub. Names in other forms are no paths to
+    # such files, whatever they end in: "net.py:make.th" is an object in a file.
+    if form in (None, OF_HUB) and NO_MODEL.fullmatch(name):
         # If there is no such file, this says so.
         check_file(name)
         raise no_model(name)
-    for form in FORMS:
-        if form.names(name):
-            return form
+    if form is not None:
+        return form
 
     forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)
     raise NotFound(f"{shown(str(source))} names no model: expected one of: {forms}")

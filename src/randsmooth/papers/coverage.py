@@ -53,7 +53,11 @@ class TableCoverage:
 
     @property
     def filled(self) -> list[PaperRow]:
-        """Return the rows with certificates that may be of the printed run."""
+        """Return the rows whose certificates nothing shows to be of another run.
+
+        The paper's figures in such a row may come from these very certificates. All
+        other rows are in `lacking`.
+        """
         return [agreement.row for agreement in self.cells.of_printed_runs]
 
     @property

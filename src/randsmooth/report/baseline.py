@@ -21,7 +21,8 @@ def find_baseline(
 
     Args:
         name: the name of the table. By default it is the table of Gaussian training
-            (see `find_gaussian`) or, without one, the first of two tables.
+            (see `find_gaussian`) or, without one, the first of two tables, even if both
+            are Gaussian: their difference is the same either way, but for its sign.
 
     Returns:
         The row; None where no name is given and none of these rules finds a table.

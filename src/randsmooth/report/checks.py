@@ -20,8 +20,8 @@ from randsmooth.report.layouts import INDENT, wrapped
 # The heading of the block of checks.
 HEADING = "Checks"
 
-# The reason why a table is not judged; `kinds` names the failed checks.
-NOT_JUDGED = "not judged, as a check failed ({kinds})"
+# The reason why a table is not judged; `topics` says what failed.
+NOT_JUDGED = "not judged, as a check failed ({topics})"
 
 # The mark that a report prints for each state of a check.
 MARKS: dict[State, str] = {PASSED: "✓", FAILED: "✗", UNKNOWN: "?"}
@@ -234,15 +234,16 @@ def _reasons(
         checks: the checks of the tables.
         doubted_by: returns the names of the tables that a failed check doubts.
     """
-    topics: dict[str, list[str]] = {}
+    topics_of_table: dict[str, list[str]] = {}
     for check in checks:
         if check.state != FAILED:
             continue
         for name in doubted_by(check):
-            topics.setdefault(name, []).append(TOPICS[check.kind])
+            topics_of_table.setdefault(name, []).append(TOPICS[check.kind])
+    # Several checks may fail on one topic.
     return {
-        name: NOT_JUDGED.format(kinds=", ".join(dict.fromkeys(kinds)))
-        for name, kinds in topics.items()
+        name: NOT_JUDGED.format(topics=", ".join(dict.fromkeys(topics)))
+        for name, topics in topics_of_table.items()
     }
 
 

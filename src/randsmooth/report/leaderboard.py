@@ -317,8 +317,19 @@ def _payload(
 
     The lines are in the order of the page. Each is [places in the filters, places in
     the notes, file, intervals, end, accuracy, p_A, what its radii are, colour].
-    `intervals` are those of its figures, [] where there is none. Notes that lines share
-    are kept once.
+    `intervals` has a pair for each column of figures, from left to right, and [] for a
+    figure without one. The script prints them in small type below the figures where the
+    reader asks for them, and else when the pointer is on a figure. Notes that lines
+    share are kept once.
+
+    `accuracy` has shares at `steps` equal steps from radius 0 to `end`, and p_A shares
+    at the last of `levels`. Shares are whole numbers, and `unit` stands for 1.
+
+    Args:
+        rows: the lines.
+        values_of_fact: fact -> its values, in the order of the filter.
+        one_radius: whether all settings are ranked at one radius. Only then does the
+            script sort all lines in one list by the accuracy that ranks.
     """
     looks_of_rows = looks(
         [row.name for row in rows], [row.entry.method for row in rows]
@@ -356,7 +367,8 @@ def _payload(
         "steps": RADIUS_STEPS,
         "unit": SHARE_UNIT,
         "levels": P_A_GRID.tolist(),
-        # Where the values of p_A lie on their axis, and its ends and marks.
+        # Where the values of p_A lie on their axis, and its ends and marks. The normal
+        # quantiles of 0 and 1 are infinite: `at_quantiles` gives finite ones for them.
         "quantiles": at_quantiles(P_A_GRID).round(QUANTILE_DECIMALS).tolist(),
         "ends": at_quantiles([LEAST_P_A, 1.0]).round(QUANTILE_DECIMALS).tolist(),
         "marks": [
@@ -364,6 +376,7 @@ def _payload(
             for p, at in zip(
                 PROBABILITY_TICKS, at_quantiles(PROBABILITY_TICKS), strict=True
             )
+            # Marks stand to the right of the vertical axis, which is at LEAST_P_A.
             if p > LEAST_P_A
         ],
     }

@@ -161,13 +161,17 @@ def _add_difference_curve(block: Element, curve: Difference) -> None:
     most = float(max(np.abs(curve.low).max(), np.abs(curve.high).max()))
     if end == 0.0 or most == 0.0:
         return
-    step = max(1, len(curve.radii) // POINTS)
-    places = curve.radii[::step] / end
+    # About POINTS of the radii, the first and the last among them.
+    drawn = np.arange(0, len(curve.radii), max(1, len(curve.radii) // POINTS))
+    drawn = np.union1d(drawn, len(curve.radii) - 1)
+    places = curve.radii[drawn] / end
 
     def scaled(values: Floats) -> Floats:
-        return np.asarray(0.5 + 0.5 * values[::step] / most)
+        return 0.5 + 0.5 * values[drawn] / most
 
-    limits = (f"{-100.0 * most:.0f}", f"{100.0 * most:+.0f} points")
+    # Significant digits, so that a narrow band does not end at 0.
+    points = f"{100.0 * most:.3g}"
+    limits = (f"-{points}", f"+{points} points")
     drawing = _drawing(block, "Difference in certified accuracy by radius", end, limits)
     there = np.concatenate([places, places[::-1]])
     around = np.concatenate([scaled(curve.low), scaled(curve.high)[::-1]])

@@ -28,8 +28,8 @@ USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1
 # smaller ones lie too close together.
 COMPARED_RADII = 64
 
-# Share by which a radius may be off: a log prints three significant digits, perhaps
-# rounded up.
+# Share by which a radius or a sigma may be off: a log prints at least three significant
+# digits, and half a unit of the last is 0.5% of 1.00, less of anything up to 9.99.
 ROUNDED = 0.005
 
 # The step to which `write_tsv` rounds radii down.
@@ -103,6 +103,8 @@ def in_sigmas(
     scaled, rows = np.unique(radius[above] / sigmas, return_index=True)
     tolerance = rounding(radius[above])[rows] / sigmas[rows]
     if np.ndim(sigma) and rounded:
+        # A sigma of few digits, such as 0.5, is exact rather than rounded to them. Half a
+        # unit of its last digit would be a tenth of it, and many budgets lie so near.
         share = np.minimum(rounding(sigmas)[rows] / sigmas[rows], ROUNDED)
         tolerance += scaled * share
     return scaled[::-1], tolerance[::-1]

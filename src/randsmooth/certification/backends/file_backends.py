@@ -228,9 +228,11 @@ class OpenVINO(Backend):
             "INFERENCE_PRECISION_HINT": precision,
             "NUM_STREAMS": str(self.workers),
             "INFERENCE_NUM_THREADS": str(self.threads),
+            # OpenVINO's threads are not bound to cores: other threads draw noise there.
             "ENABLE_CPU_PINNING": "NO",
         }
         graph = self.graph_of(shape)
+        # The graph of a module was traced for this shape.
         if isinstance(self.model, GraphFile):
             graph.reshape(list(shape))
         compiled = self.core.compile_model(graph, "CPU", config)
@@ -308,6 +310,8 @@ class Python(Backend):
         self.model = model
         self.device = device
         self.precision = precision
+        # The engine reads it, and fills batches up to one size where it is True. A model
+        # whose every answer costs is not asked about images that nobody counts.
         self.padded = model.padded
 
     def answer(self, noisy: Tensor) -> Tensor:

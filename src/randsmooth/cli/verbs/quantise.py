@@ -75,7 +75,7 @@ def run(settings: Quantise) -> None:
         )
     lines = [f"int8 model in {out}"]
     facts = None
-    # It is None with --compare 0.
+    # The agreement is None with --compare 0.
     if agreement is not None:
         lines += _lines(agreement)
         facts = asdict(agreement)

@@ -199,15 +199,17 @@ def is_traced() -> bool:
 
 
 class MaxPool2x2(nn.Module):
-    """nn.MaxPool2d(2), where torch's own kernel is slow in channels-last bfloat16.
+    """nn.MaxPool2d(2) with the same values and gradients, faster on a CPU.
 
-    Its values and gradients are the same.
+    Its values are faster than torch's in floats of 16, 32 and 64 bits. Its gradient is
+    for 16-bit numbers alone: where others need one, torch's pool computes both.
     """
 
     def forward(self, x: Tensor) -> Tensor:
         # Compilers and writers of graph files know torch's own pool better than this.
         is_recorded = torch.compiler.is_compiling() or is_traced()
-        # The gradient of `_Pool` works on the bits of 16-bit numbers, and on no others.
+        # The gradient of `_Pool` works on the bits of 16-bit numbers, and on no others. Its
+        # forward pass takes all types.
         has_16_bits = x.element_size() == 2
         needs_gradient = torch.is_grad_enabled() and x.requires_grad
         lacks_gradient = needs_gradient and not has_16_bits

@@ -8,7 +8,11 @@ from randsmooth.report.remarks import in_print
 
 
 def view(content: PageContent) -> PanelView:
-    """Return the remarks, the columns, and the signs of differences (see `Sheet.shown`).
+    """Return the remarks on the table, its columns, and whether figures are bold or grey.
+
+    Remarks are text, which names a setting without the syntax of Python or of the command
+    line. "shown" has for each figure, at [row][column], 1 if it is shown to be above the
+    baseline's (bold), -1 if below (grey), and else 0.
 
     The template also needs to know whether any table was compared: it explains bold and
     grey only then.
