@@ -81,6 +81,13 @@ def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(
     assert told.code == 0, told.err
     assert told.out.splitlines()[-2:] == ["leaderboard.html", "leaderboard.json"]
     assert max(map(len, told.out.splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = cli("leaderboard", runs, "--overwrite").out
+
+    # Each figure has a line of its own, behind its name.
+    figures = [line.split() for line in narrow.splitlines() if "ACR " in line]
+    acrs = [f"{record['acr']['value']:.3f}" for record in ranked().values()]
+    assert sorted(words[-1] for words in figures if words[0] == "ACR") == sorted(acrs)
     for file, record in ranked().items():
         assert file in told.out and record["how_ranked"]
     assert {*ranked()} == {

@@ -80,17 +80,18 @@ def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
         title = f"certified at {first['ranked_by']['radius']:g}"
     rows = [[title, "difference", f"p_A>={LEVEL_BESIDE:g}", "at 0", "ACR"]]
     rows += [_cells(record) for record in block[:most]]
-    head, *figures = aligned(rows, [True for _ in rows[0]])
-    yield f"{FIGURES_INDENT}{head}"
-    for record, line in zip(block[:most], figures, strict=True):
+    head, *figures = figure_lines(rows, width - len(FIGURES_INDENT))
+    for line in head:
+        yield f"{FIGURES_INDENT}{line}"
+    for record, lines in zip(block[:most], figures, strict=True):
         rank = "-" if record["rank"] is None else str(record["rank"])
-        yield from wrapped(
-            f"{rank:>3} {printable(record['file'])}", width, FIGURES_INDENT
-        )
+        # Not wrapped here: a path that is cut cannot be pasted.
+        yield f"{rank:>3} {printable(record['file'])}"
         if record["doubted"]:
             reason = f"{FIGURES_INDENT}{DOUBTED} {record['doubted']}"
             yield from wrapped(reason, width, FIGURES_INDENT)
-        yield f"{FIGURES_INDENT}{line}"
+        for line in lines:
+            yield f"{FIGURES_INDENT}{line}"
     if len(block) > most:
         yield f"{FIGURES_INDENT}{len(block) - most:,} more on the page"
     if any(record["difference"] is not None for record in block):
@@ -99,6 +100,29 @@ def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
         ranked = [record for record in block if record["rank"] is not None]
         if len(ranked) > 1:
             yield from wrapped(remark_on_first(ranked), width)
+
+
+def figure_lines(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Return the lines of each row: one, or one a figure where the rows are too wide.
+
+    Then each figure stands behind the head of its column, and the head has no line.
+
+    Args:
+        rows: the cells of each row; the first row is the head.
+        width: the most letters of a line.
+
+    Example:
+        >>> rows = [["at 0", "ACR"], ["15.0", "0.067"]]
+        >>> figure_lines(rows, width=10)
+        [['at 0   ACR'], ['15.0 0.067']]
+        >>> figure_lines(rows, width=9)
+        [[], ['at 0 15.0', 'ACR  0.067']]
+    """
+    lines = aligned(rows, [True for _ in rows[0]])
+    if max(map(len, lines)) <= width:
+        return [[line] for line in lines]
+    head, *body = rows
+    return [[], *(aligned([*zip(head, row, strict=True)]) for row in body)]
 
 
 def _cells(record: Mapping[str, Any]) -> list[str]:
