@@ -31,7 +31,10 @@
   function slider(figure, show) {
     const input = document.createElement("input");
     Object.assign(input, { type: "range", min: 0, max: figure.states.length - 1, value: figure.start });
-    input.addEventListener("input", () => show(Number(input.value)));
+    // Else a screen reader tells the number of the state in place of its label.
+    const tell = () => input.setAttribute("aria-valuetext", figure.states[Number(input.value)].label);
+    input.addEventListener("input", () => { tell(); show(Number(input.value)); });
+    tell();
     return input;
   }
 
@@ -44,6 +47,9 @@
 
   function draw(place, figure) {
     const plot = document.createElement("div");
+    plot.setAttribute("role", "img");
+    // The text of the picture that the plot replaces: it says what both show.
+    plot.setAttribute("aria-label", place.querySelector("img").alt);
     const text = document.createElement("p");
     text.className = "rs-figure-text";
     text.setAttribute("aria-live", "polite");

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chromium import chromium
 from randsmooth import certificates, metrics, papers
 from randsmooth.methods import METHODS
 from randsmooth.training.presets import PRESETS
@@ -275,6 +276,46 @@ def test_giving_up_moves_right_answers_and_makes_none(tool: Tool) -> None:
     first = acr.give_up(before, float(figure.states[figure.start].label))
     assert first.accuracy(acr.STATED) < outcomes[0].accuracy(acr.STATED) - 0.05
     assert first.acr() > outcomes[0].acr() + 0.1
+
+
+FIGURE = """<!DOCTYPE html><meta charset="utf-8">
+<div class="rs-figure" data-figure="{name}"><p><img alt="what it shows" src="data:,"></p></div>
+<script>
+// A chart itself is plotly.js's matter.
+window.Plotly = {{ react() {{}}, Plots: {{ resize() {{}} }} }};
+window.randsmoothFigures = {data};
+</script>
+<script>{script}</script>"""
+HEARD = """JSON.stringify([
+  document.querySelector("[role=img]").getAttribute("aria-label"),
+  document.querySelector("[aria-live=polite]").textContent,
+  document.querySelector("input[type=range]").getAttribute("aria-valuetext"),
+])"""
+
+
+@pytest.mark.slow
+def test_a_figure_says_what_it_shows_and_what_its_slider_changes(
+    tool: Tool, tmp_path: Path
+) -> None:
+    name = "acr-giving-up"
+    figure = tool("acr").FIGURES[name]()
+    page = FIGURE.format(
+        name=name,
+        data=json.dumps({name: dataclasses.asdict(figure)}),
+        script=(DOCS / "_static" / "figures.js").read_text(),
+    )
+    (tmp_path / "page.html").write_text(page)
+    with chromium() as tab:
+        tab.go((tmp_path / "page.html").as_uri())
+        for place in (figure.start, 0):
+            tab.run(
+                "{ const slider = document.querySelector('input');"
+                f" slider.value = {place}; slider.dispatchEvent(new Event('input')); }}"
+            )
+            state = figure.states[place]
+            heard = json.loads(tab.run(HEARD))
+            assert heard == ["what it shows", state.text, state.label]
+        assert [error for error in tab.errors() if "data:" not in error] == []
 
 
 @pytest.mark.slow
