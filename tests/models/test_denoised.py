@@ -224,6 +224,7 @@ def test_what_cannot_be_used_is_refused() -> None:
             {"alphas_cumprod": torch.linspace(1e-4, 0.02, 1000)},
             Refusal(WrongModel),
         ),
+        ({"alphas_cumprod": torch.zeros(0)}, Refusal(WrongModel)),
         (
             {"prediction": "score"},
             Refusal(

@@ -172,10 +172,11 @@ def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
     """Return (T,) sqrt((1 - abar_t) / abar_t), the sigma of the noise in images in [-1, 1].
 
     Raises:
-        WrongModel: the abar_t are not in one row, do not fall, or lie outside [0, 1].
+        WrongModel: the abar_t are none or not in one row, do not fall, or lie outside [0, 1].
     """
     abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
-    falls = abar.dim() == 1 and bool((abar.diff() < 0).all())
+    is_row = abar.dim() == 1 and len(abar) > 0
+    falls = is_row and bool((abar.diff() < 0).all())
     # They fall, so all lie between the first and the last.
     if not falls or not 1 >= abar[0] >= abar[-1] >= 0:
         raise WrongModel(

@@ -305,10 +305,10 @@ def _mapped(path: Path, name: str) -> Any:
     Raises:
         Problem: the file is shorter than its header says; `name` is what to call it.
     """
-    with path.open("rb") as file:
-        header = array_header(file)
-    if header is not None:
-        check_array_holds(name, *header, path.stat().st_size)
-    # Of files of Python 2.
+    # NumPy warns of files of Python 2, of which it reads the header anew.
     with warnings.catch_warnings(action="ignore"):
+        with path.open("rb") as file:
+            header = array_header(file)
+        if header is not None:
+            check_array_holds(name, *header, path.stat().st_size)
         return np.load(path, mmap_mode="r", allow_pickle=False)
