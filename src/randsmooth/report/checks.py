@@ -48,6 +48,7 @@ TOPICS = {
     "sigmas": "radii of another sigma",
     "copies": "a copy",
     "derived": "radii derived from another table",
+    "mostly_equal": "rows of another table",
     "order": "images exchanged",
     "from_released": "radii derived from a released log",
 }
@@ -90,9 +91,12 @@ SUMMED: dict[tuple[str, State], str] = {
     ("order", UNKNOWN): (
         "whether {number} pairs of tables find the same images of a class hard"
     ),
-    ("is_released", PASSED): "{tables} are released logs",
     ("is_released", UNKNOWN): (
-        "{tables} are released logs, or such with all their radii scaled"
+        "{tables} agree with released logs on {images} images each; the others were not "
+        "compared"
+    ),
+    ("may_be_scaled", UNKNOWN): (
+        "{tables} agree with released logs, or are such with all their radii scaled"
     ),
 }
 
@@ -171,6 +175,7 @@ def _sums(checks: Sequence[Check]) -> dict[str, Any]:
     return {
         "number": len(checks),
         "tables": listed(names),
+        "images": max(check.facts.get("images", 0) for check in checks),
         "least": min(correlations),
         "most": max(correlations),
     }
