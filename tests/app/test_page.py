@@ -76,7 +76,7 @@ def test_the_page_says_the_answer_and_a_radius_that_is_certified_or_that_there_i
     assert (
         "The label agrees" in page and "An attack" in page and "up the gradient" in page
     )
-    assert "not name a data set" in page
+    assert "not name its data set" in page
     assert "The label says 0: the answer is wrong" in explanation_page(
         replace(found, label=0)
     )

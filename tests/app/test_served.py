@@ -190,7 +190,7 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
         *map(file, places),
     ]
     refused = {
-        "no JSON": [b"", b"{", b"\xff\xfe", b"[" * 60_000, b"9" * 60_000],
+        "not JSON": [b"", b"{", b"\xff\xfe", b"[" * 60_000, b"9" * 60_000],
         "a call is": [b"[]", b"{}", b'{"data": "x"}', b'{"data": null}'],
         "no such function": [call(), call(mine, 0.25), call(mine, 0.25, 500, 1)],
         "sigma must be": [
@@ -201,8 +201,8 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
             call(mine, 0.25, n)
             for n in (5000, 1, None, "500", 10**300, float("inf"), other)
         ],
-        "was uploaded": [call(each, 0.25, 500) for each in not_uploaded],
-        "do not end in": [call(file(f"{uploads}/page.html"), 0.25, 500)],
+        "must be an uploaded file": [call(each, 0.25, 500) for each in not_uploaded],
+        "must end in": [call(file(f"{uploads}/page.html"), 0.25, 500)],
     }
     for message, bodies in refused.items():
         for body in bodies:

@@ -85,7 +85,7 @@ def row_json(**changed: object) -> str:
 
 BAD_ROWS = [  # a line, and what its refusal names
     ("not json", "line 4 is not JSON"),
-    (row_json(path=...), "line 4 is no row"),
+    (row_json(path=...), "line 4 is not a row"),
     (row_json(colour=1), "colour"),
     ('{"idx": 1, "idx": 2}', "idx"),
     ("[" * 100_000, "line 4 is nested deeper"),

@@ -148,7 +148,7 @@ def test_a_run_says_where_the_processor_has_no_units_and_auto_weighs_precisions(
     assert slow.code == 0 and "this processor has no units for bfloat16" in slow.err, (
         slow
     )
-    assert "precision 32 with the backend auto is faster" in slow.err
+    assert "recision 32 with the backend auto is faster" in slow.err
     assert "has no units" not in cli("certify", model, *options).err
     for faster, chosen in ((0.9, "32"), (1.1, "bf16")):
         rate = lambda made, by=faster: 100.0 * by ** (made.backend.precision == "bf16")  # noqa: E731

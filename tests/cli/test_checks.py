@@ -8,7 +8,7 @@ import pytest
 
 from cli.processes import Run
 from randsmooth.cli.true_labels import labels_at_hand
-from randsmooth.report import answer
+from randsmooth.report import headings
 from randsmooth.report.checks import HEADING
 
 
@@ -66,9 +66,9 @@ def test_compare_has_three_blocks_at_the_terminal_and_on_the_page(
     page = tmp_path / "page.html"
     logs = [str(folder / "gaussian.tsv"), str(folder / "ours.tsv")]
     lines = cli("compare", *logs, "--out", str(page)).out.splitlines()
-    headings = [HEADING, answer.HEADING, answer.EVIDENCE_HEADING]
-    assert [line for line in lines if line.removesuffix(":") in headings] == [
-        f"{heading}:" for heading in headings
+    blocks = [HEADING, headings.ANSWER_HEADING, headings.EVIDENCE_HEADING]
+    assert [line for line in lines if line.removesuffix(":") in blocks] == [
+        f"{heading}:" for heading in blocks
     ]
     assert max(map(len, lines[:-1])) <= columns  # the path of the page may be longer
     text = page.read_text()

@@ -135,7 +135,7 @@ def test_a_file_is_explained_as_predict_certifies_it_and_the_page_says_how(
         "explanation.html",
     ]
     page = Path("explanation.html").read_text()
-    assert "as was asked for" in page and "data:image/png;base64," in page
+    assert "You asked for no comparison" in page and "data:image/png;base64," in page
     assert "explanation.html exists" in cli.refused("explain", model, *how)
     assert "has 364 images, 0 to 363" in cli.refused("explain", model, "digits:364")
     done = cli("explain", model, "digits:3", "--n", 100, *quick, "--out", "b.html")

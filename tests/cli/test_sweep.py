@@ -116,7 +116,7 @@ def test_the_status_is_read_from_the_folder(cli: Run) -> None:
     lines = text.splitlines()
     assert code == 0
     assert lines[0].split("  ")[1:] == ["running train: epoch 1 of 2 done"]
-    assert lines[1].endswith("waiting train: epoch 1 of 2 done, to be gone on with")
+    assert lines[1].endswith("waiting train: epoch 1 of 2 done, to be resumed")
     assert lines[2].endswith("failed  train: the loss became NaN")
     assert (
         lines[3].endswith("waiting") and lines[-1] == "1 running, 2 waiting, 1 failed"

@@ -57,7 +57,7 @@ def test_the_documentation_says_what_the_figures_are(
     often = re.match(r"In (\d+%),", said)
     assert (
         often is not None
-        and f"in {often[1]} of the pairs" in README.read_text().replace("\n", " ")
+        and f"n {often[1]} of the pairs" in README.read_text().replace("\n", " ")
     )
 
 

@@ -166,7 +166,7 @@ PICKLES: dict[str, tuple[bytes, str]] = {
     "one by its offset": (tensor(4, 1, offset=HUGE), "not stored whole"),
     "one that repeats its storage": (tensor(4, HUGE, stride=0), "not stored whole"),
     "lists shared 25 deep": (SHARED, "the same ones many times"),
-    "a text copied 1000 times": (COPIED, "larger than the file"),
+    "a text copied 1000 times": (COPIED, "more than the file holds"),
     "keys that all collide": (COLLIDING, f"more than {MOST_ODD_KEYS:,} keys"),
     "a length beyond the file": (b"X" + struct.pack("<I", 2**32 - 1) + b"a", "damaged"),
     "nested without end": (b"]" * 100 + b"a" * 99, "deeper than"),

@@ -14,7 +14,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.notes import Note
 from randsmooth.report import FORMATS, render
-from randsmooth.report.answer import EVIDENCE_HEADING
+from randsmooth.report.headings import EVIDENCE_HEADING
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
 

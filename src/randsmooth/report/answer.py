@@ -29,10 +29,6 @@ from randsmooth.report.ranking_radius import (
     ranking_radius,
 )
 
-# The headings of the three blocks of a report, the first of which is that of checks.
-HEADING = "Answer"
-EVIDENCE_HEADING = "Evidence"
-
 # The place of the column of differences in the narrow table.
 DIFFERENCE_COLUMN = 2
 

@@ -14,13 +14,11 @@ from randsmooth.cli.certificate_files import Judged
 from randsmooth.cli.options import Answered
 from randsmooth.cli.output import note, writing
 from randsmooth.cli.printed_commands import as_typed, words_of
-from randsmooth.cli.rankings import ranking_lines, records_of
 from randsmooth.cli.settings import Argument
 from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.errors import BadValue, NotFound, Problem, about
 from randsmooth.progress import console, silent, terminal_width
-from randsmooth.report.answer import EVIDENCE_HEADING
-from randsmooth.report.answer import HEADING as ANSWER_HEADING
+from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
 from randsmooth.urls import Place, fetched, with_urls
 
 # Number of files from which on reading takes long enough to show progress.
@@ -112,6 +110,9 @@ def run(settings: Leaderboard) -> None:
             labels=labels_at_hand([entry.table for entry in ranked.entries]),
             anyway=settings.anyway,
         )
+    # It loads SciPy, which the help of this command does not need.
+    from randsmooth.cli.rankings import ranking_lines, records_of
+
     written = [str(page) for page in pages]
     records = records_of(settings.out)
     lines = [

@@ -18,8 +18,7 @@ from randsmooth.escape import printable
 from randsmooth.papers.objects import ALIASES, EDITIONS, OBJECTS, find_object
 from randsmooth.papers.rows import named
 from randsmooth.progress import clock, console, terminal_width
-from randsmooth.report.answer import EVIDENCE_HEADING
-from randsmooth.report.answer import HEADING as ANSWER_HEADING
+from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
 from randsmooth.report.layouts import INDENT, fitted, wrapped
 
 # The most commands to print of those that make what is missing.

@@ -10,7 +10,6 @@ from typing import Any
 from randsmooth import launch
 from randsmooth.cli.output import FAILURE, note
 from randsmooth.cli.printed_commands import command_of
-from randsmooth.cli.rankings import ranking_lines, records_of
 from randsmooth.cli.settings import Argument
 from randsmooth.cli.step_plans import (
     StepsVerb,
@@ -104,6 +103,9 @@ def run_grid(settings: Sweep, file: Path) -> None:
 
 def as_json(swept: launch.Swept) -> dict[str, Any]:
     """Return how a sweep ended, for a program."""
+    # It loads SciPy, which the help of this command does not need.
+    from randsmooth.cli.rankings import records_of
+
     page = swept.leaderboard
     return {
         "leaderboard": None if page is None else str(page),
@@ -158,6 +160,9 @@ def remark_on(model: launch.Status) -> str:
 
 def summary(swept: launch.Swept) -> Iterator[str]:
     """Yield the ranking, the models that failed, and the commands that repeat them."""
+    # It loads SciPy, which the help of this command does not need.
+    from randsmooth.cli.rankings import ranking_lines, records_of
+
     page = swept.leaderboard
     if page is not None:
         yield from ranking_lines(records_of(page))

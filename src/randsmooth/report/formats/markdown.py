@@ -3,12 +3,11 @@
 from randsmooth import escape
 from randsmooth.report.answer import (
     DIFFERENCE_COLUMN,
-    EVIDENCE_HEADING,
-    HEADING,
     Answer,
 )
 from randsmooth.report.checks import HEADING as CHECKS_HEADING
 from randsmooth.report.formats.legends import figure_sides, legend, marked_rows
+from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
 from randsmooth.report.layouts import pipes
 from randsmooth.report.remarks import in_print
 from randsmooth.report.sheet import Sheet
@@ -49,7 +48,7 @@ def _answer_lines(answer: Answer) -> list[str]:
     head = [*map(escape.markdown, answer.head)]
     below = " ".join([answer.legend, *answer.limits])
     return [
-        f"{HEADING}:",
+        f"{ANSWER_HEADING}:",
         "",
         escape.markdown(in_print(answer)),
         "",

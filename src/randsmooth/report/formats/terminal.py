@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from randsmooth.escape import LONG, printable, shortened
 from randsmooth.notes import Note
 from randsmooth.progress import terminal_width, worded
-from randsmooth.report.answer import EVIDENCE_HEADING, HEADING, Answer
+from randsmooth.report.answer import Answer
 from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
+from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
 from randsmooth.report.layouts import INDENT, aligned, fitted, wrapped
 from randsmooth.report.sheet import Sheet, SheetColumn
 
@@ -45,6 +46,13 @@ def to_short_lines(sheet: Sheet, evidence: Sequence[str]) -> list[str]:
     Args:
         sheet: the tables and their figures.
         evidence: the sentences of the last block, such as where the rest is written.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> from randsmooth.report.sheet import build_sheet
+        >>> tables = [from_radii([0.5, 0.2], name=name, sigma=0.5) for name in "ab"]
+        >>> to_short_lines(build_sheet(tables, [0.5]), ["page.html"])[-2:]
+        ['Evidence:', 'page.html']
     """
     width = terminal_width()
     lines = _blocks_before_evidence(sheet, width)
@@ -62,7 +70,7 @@ def _blocks_before_evidence(sheet: Sheet, width: int) -> list[str]:
 
 def answer_lines(answer: Answer, width: int) -> list[str]:
     """Return the block of the answer: its sentence, and its narrow table."""
-    lines = [f"{HEADING}:", *wrapped(worded(answer), width), ""]
+    lines = [f"{ANSWER_HEADING}:", *wrapped(worded(answer), width), ""]
     rows = [answer.head, *answer.cells]
     holds_figures = [False, *(True for _ in answer.head[1:])]
     lines += fitted(rows, width, holds_figures)

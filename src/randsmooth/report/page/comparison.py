@@ -15,8 +15,8 @@ from randsmooth.errors import WrongTable
 from randsmooth.notes import Note
 from randsmooth.progress import worded
 from randsmooth.report import curves, web
-from randsmooth.report.answer import EVIDENCE_HEADING
 from randsmooth.report.baseline import paired_with
+from randsmooth.report.headings import EVIDENCE_HEADING
 from randsmooth.report.page.panel import PageContent, PanelView, Pictures
 from randsmooth.report.page.panels.registry import FIRST, LAST, PANELS
 from randsmooth.report.page.summary import sentences
