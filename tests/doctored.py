@@ -168,7 +168,7 @@ def a_little_noise_on_radii(rows: list[Row], rng: np.random.Generator) -> list[R
 READ: dict[Doctor, set[str]] = {
     removed: {"images"},
     removed_by_chance: {"images"},
-    removed_and_renumbered: {"labels", "order"},
+    removed_and_renumbered: {"images", "labels", "order"},
     inflated: {"radii"},
     inflated_and_clipped: {"from_released"},
     inflated_in_the_middle: {"from_released"},
