@@ -96,17 +96,17 @@ def _note_itself(value: object) -> Note:
         BadValue: the value stands for no note, or a fact is beyond the limits of a
             header.
     """
-    note = value
-    if isinstance(value, Mapping) and set(value) == {"kind", "facts"}:
-        note = _note_from(value)
-    if not isinstance(note, Note):
+    note = value if isinstance(value, Note) else _note_from(value)
+    if note is None:
         raise BadValue(field="notes", value=value, expected="must be notes")
     check_facts(note.facts.items())
     return note
 
 
-def _note_from(stored: Mapping[str, Any]) -> Note | None:
-    """Return the note with this kind and these facts; None if there is none such."""
+def _note_from(stored: object) -> Note | None:
+    """Return the note that kind and facts stand for; None if there is none such."""
+    if not isinstance(stored, Mapping) or set(stored) != {"kind", "facts"}:
+        return None
     try:
         return Note.from_dict(stored)
     except (KeyError, TypeError):

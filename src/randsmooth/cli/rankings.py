@@ -11,14 +11,14 @@ from randsmooth.documents import parse_json, read_file
 from randsmooth.escape import printable
 from randsmooth.metrics import Estimate
 from randsmooth.progress import terminal_width
-from randsmooth.report.layouts import aligned, wrapped
+from randsmooth.report.layouts import aligned, widest, wrapped
 from randsmooth.report.printed import (
     average_radius,
     percent,
     percent_with_ends,
     points_with_ends,
 )
-from randsmooth.report.ranking_radius import LEVEL_BESIDE
+from randsmooth.report.ranking_radius import LEVEL_BESIDE, figure_heads
 
 # The most tables to print, of all settings together; each setting has one at least.
 MOST_PRINTED = 30
@@ -64,7 +64,7 @@ def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
-    """Yield the lines of one setting.
+    """Yield the lines of one setting: what it is, its tables, and remarks on them.
 
     Args:
         block: the records of the setting, the best first.
@@ -72,18 +72,23 @@ def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
     """
     width = terminal_width()
     # What is said of the setting is the same in all records.
-    first = block[0]
-    yield from wrapped(printable(first["setting"]), width)
-    yield from wrapped(first["how_ranked"], width)
-    title = "certified"
-    if first["ranked_by"] is not None:
-        title = f"certified at {first['ranked_by']['radius']:g}"
-    rows = [[title, "difference", f"p_A>={LEVEL_BESIDE:g}", "at 0", "ACR"]]
-    rows += [_cells(record) for record in block[:most]]
+    yield from wrapped(printable(block[0]["setting"]), width)
+    yield from wrapped(block[0]["how_ranked"], width)
+    yield from _table_lines(block[:most], width)
+    if len(block) > most:
+        yield f"{FIGURES_INDENT}{len(block) - most:,} more on the page"
+    yield from _remark_lines(block, width)
+
+
+def _table_lines(records: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
+    """Yield the head of the figures, then rank, name and figures of each table."""
+    ranked_by = records[0]["ranked_by"]
+    radius = None if ranked_by is None else ranked_by["radius"]
+    rows = [figure_heads(radius), *map(_cells, records)]
     head, *figures = figure_lines(rows, width - len(FIGURES_INDENT))
     for line in head:
         yield f"{FIGURES_INDENT}{line}"
-    for record, lines in zip(block[:most], figures, strict=True):
+    for record, lines in zip(records, figures, strict=True):
         rank = "-" if record["rank"] is None else str(record["rank"])
         # Not wrapped here: a path that is cut cannot be pasted.
         yield f"{rank:>3} {printable(record['file'])}"
@@ -92,14 +97,15 @@ def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:
             yield from wrapped(reason, width, FIGURES_INDENT)
         for line in lines:
             yield f"{FIGURES_INDENT}{line}"
-    if len(block) > most:
-        yield f"{FIGURES_INDENT}{len(block) - most:,} more on the page"
+
+
+def _remark_lines(block: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
+    """Yield what a reader must know of the differences, and of the first of several."""
     if any(record["difference"] is not None for record in block):
         yield from wrapped(DIFFERENCE_LEGEND, width)
-    if first["ranked_by_if_chosen"] is not None:
-        ranked = [record for record in block if record["rank"] is not None]
-        if len(ranked) > 1:
-            yield from wrapped(remark_on_first(ranked), width)
+    ranked = [record for record in block if record["rank"] is not None]
+    if block[0]["ranked_by_if_chosen"] is not None and len(ranked) > 1:
+        yield from wrapped(remark_on_first(ranked), width)
 
 
 def figure_lines(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
@@ -119,7 +125,7 @@ def figure_lines(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
         [[], ['at 0 15.0', 'ACR  0.067']]
     """
     lines = aligned(rows, [True for _ in rows[0]])
-    if max(map(len, lines)) <= width:
+    if widest(lines) <= width:
         return [[line] for line in lines]
     head, *body = rows
     return [[], *(aligned([*zip(head, row, strict=True)]) for row in body)]

@@ -292,6 +292,7 @@ def check_folder(
         *_check_sigmas(given),
         *_check_released(given),
     ]
+    released = {check.facts["table"] for check in checks if check.kind == "is_released"}
     of_source: dict[tuple[str | None, str], list[Certificates]] = {}
     for table in given:
         source = (table.header.dataset, table.header.split or USUAL_SPLIT)
@@ -301,9 +302,6 @@ def check_folder(
         labelled = [table for table in ordered if table.labelled]
         checks += _check_images(ordered)
         checks += _check_labels(labelled, labels or {})
-        released = {
-            check.facts["table"] for check in checks if check.kind == "is_released"
-        }
         pairs = [*_pairs_with_equal_answers(ordered, released)]
         checks += _check_copies(ordered, pairs)
         checks += _check_orders([*_neighbours(labelled)])
@@ -544,8 +542,10 @@ def _budget_of(table: Certificates) -> tuple[Budget, str] | None:
 
 def _with_implied_sigma(table: Certificates) -> Certificates:
     """Return a table with the one sigma that its largest radii tell, if it states none."""
-    implied = [] if table.header.sigma is not None else implied_sigmas(table)
-    return table.assuming(sigma=implied[0]) if len(implied) == 1 else table
+    sigma = known_sigma(table)
+    if sigma is None or table.header.sigma is not None:
+        return table
+    return table.assuming(sigma=sigma)
 
 
 def _siblings_with_budget(
@@ -609,7 +609,8 @@ def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
             yield Check("sigma", PASSED, facts)
             continue
         # A few radii, or coarse ones, fit many budgets by chance.
-        tells = _telling_radii(table.radius) >= FEWEST_OF_A_COPY
+        different = np.unique(table.radius[_is_telling(table.radius)])
+        tells = len(different) >= FEWEST_OF_A_COPY
         implied = implied_sigmas(table) if tells else []
         if implied:
             facts["implied"] = implied[0]
@@ -622,16 +623,35 @@ def _check_implied_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
     """Check that logs that do not say their sigma have largest radii of the same one."""
     sigma_of_silent = {}
     for table in tables:
-        implied = [] if table.header.sigma is not None else implied_sigmas(table)
-        if len(implied) == 1:
-            sigma_of_silent[table.name] = implied[0]
+        sigma = known_sigma(table)
+        if sigma is not None and table.header.sigma is None:
+            sigma_of_silent[table.name] = sigma
     if len(sigma_of_silent) < 2:
         return
-    (first, sigma), *others = sigma_of_silent.items()
-    for name, other_sigma in others:
-        if other_sigma != sigma:
-            facts = {"a": first, "b": name, "sigma_a": sigma, "sigma_b": other_sigma}
+    (first, sigma_of_first), *others = sigma_of_silent.items()
+    for name, sigma in others:
+        if sigma != sigma_of_first:
+            facts = {
+                "a": first,
+                "b": name,
+                "sigma_a": sigma_of_first,
+                "sigma_b": sigma,
+            }
             yield Check("sigmas", FAILED, facts)
+
+
+def known_sigma(table: Certificates) -> float | None:
+    """Return the sigma of a table, or the only one that its largest radii tell.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> known_sigma(from_radii([0.2, 1.91, 1.91])), known_sigma(from_radii([0.2]))
+        (0.5, None)
+    """
+    if table.header.sigma is not None:
+        return table.header.sigma
+    implied = implied_sigmas(table)
+    return implied[0] if len(implied) == 1 else None
 
 
 def implied_sigmas(table: Certificates) -> list[float]:
@@ -663,36 +683,40 @@ def _check_copies(tables: Sequence[Certificates], pairs: Sequence[Pair]) -> list
         if not (a.is_log and b.is_log) or differing_source(a, b):
             continue
         rows_of_a, rows_of_b = _shared_rows(a, b)
-        if _telling_radii(a.radius[rows_of_a]) < FEWEST_OF_A_COPY:
-            continue
-        same_answers = np.array_equal(a.predict[rows_of_a], b.predict[rows_of_b])
         radius_of_a = a.radius[rows_of_a]
         radius_of_b = b.radius[rows_of_b]
+        tells = _is_telling(radius_of_a)
+        if len(np.unique(radius_of_a[tells])) < FEWEST_OF_A_COPY:
+            continue
+        same_answer = a.predict[rows_of_a] == b.predict[rows_of_b]
+        equal = same_answer & (radius_of_a == radius_of_b)
         facts = {"a": a.name, "b": b.name, "shared": len(rows_of_a)}
-        if same_answers and np.array_equal(radius_of_a, radius_of_b):
+        if equal.all():
             checks.append(Check("copies", FAILED, facts))
-        elif same_answers and same_order(radius_of_a, radius_of_b, SHARE_AT_THE_END):
+        elif same_answer.all() and same_order(
+            radius_of_a, radius_of_b, SHARE_AT_THE_END
+        ):
             checks.append(Check("derived", FAILED, facts))
-        else:
-            same_answer = a.predict[rows_of_a] == b.predict[rows_of_b]
-            equal = same_answer & (radius_of_a == radius_of_b)
-            if equal[_is_telling(radius_of_a)].mean() >= SHARE_OF_A_COPY:
-                facts["equal"] = int(equal.sum())
-                checks.append(Check("mostly_equal", FAILED, facts))
+        elif equal[tells].mean() >= SHARE_OF_A_COPY:
+            facts["equal"] = int(equal.sum())
+            checks.append(Check("mostly_equal", FAILED, facts))
     if len(tables) > 1 and not checks:
         return [Check("copies", PASSED)]
     return checks
 
 
-def _telling_radii(radius: NDArray[np.float64]) -> int:
-    """Return how many different radii there are above 0, and not at the end."""
-    return len(np.unique(radius[_is_telling(radius)]))
+def _is_telling(
+    radius: NDArray[np.float64], largest: float | None = None
+) -> NDArray[np.bool_]:
+    """Return (N,) whether each radius is above 0, and not at the end.
 
-
-def _is_telling(radius: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return (N,) whether each radius is above 0, and not at the end."""
-    end = SHARE_AT_THE_END * radius.max(initial=0.0)
-    return np.asarray((radius > 0.0) & (radius < end))
+    Args:
+        radius: the radii (N,).
+        largest: the largest radius of their table; None for the largest of these.
+    """
+    if largest is None:
+        largest = radius.max(initial=0.0)
+    return np.asarray((radius > 0.0) & (radius < SHARE_AT_THE_END * largest))
 
 
 def _check_orders(pairs: Sequence[Pair]) -> Iterator[Check]:
@@ -741,10 +765,8 @@ def _correlation_of_orders(
     rows_of_a, rows_of_b = _shared_rows(a, b)
     radius_of_a = (a.radius * a.correct)[rows_of_a]
     radius_of_b = (b.radius * b.correct)[rows_of_b]
-    end_of_a = SHARE_AT_THE_END * a.radius.max(initial=0.0)
-    end_of_b = SHARE_AT_THE_END * b.radius.max(initial=0.0)
-    ordered = (radius_of_a > 0.0) & (radius_of_a < end_of_a)
-    ordered &= (radius_of_b > 0.0) & (radius_of_b < end_of_b)
+    ordered = _is_telling(radius_of_a, a.radius.max(initial=0.0))
+    ordered &= _is_telling(radius_of_b, b.radius.max(initial=0.0))
     labels = a.label[rows_of_a]
 
     images = []

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.files import names_of
 from randsmooth.escape import printable
-from randsmooth.metrics.checks import check_folder
 from randsmooth.papers.cell_comparison import LACKS, CellComparison, lack, tidy
 from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
 from randsmooth.papers.objects import OBJECTS, PaperObject
 from randsmooth.papers.row_evidence import compared, evidence_of
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES
-from randsmooth.report.checks import CheckBlock, doubted_in_folder, worth_printing
+from randsmooth.report.checks import CheckBlock
 from randsmooth.report.grouping import gathered
 
 LabelsOf = Callable[[Sequence[Certificates]], Mapping[str, NDArray[np.int64]]]
@@ -183,13 +182,7 @@ def _checked(
     """Check all certificates of a folder, under the names of their files."""
     tables = [found.table.renamed(_name_in(found, folder)) for found in files]
     labels = {} if labels_of is None else labels_of(tables)
-    checks = check_folder(tables, labels)
-    return CheckBlock(
-        checks=checks,
-        failed=doubted_in_folder(checks),
-        anyway=anyway,
-        is_shown=worth_printing(tables, checks),
-    )
+    return CheckBlock.of_folder(tables, labels, anyway=anyway)
 
 
 def _name_in(found: CertificateFile, folder: Path) -> str:

@@ -12,7 +12,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import Setting, Spell, spelt
 from randsmooth.escape import printable
 from randsmooth.metrics import Comparison, Estimate
-from randsmooth.metrics.checks import implied_sigmas
+from randsmooth.metrics.checks import known_sigma
 from randsmooth.report.baseline import BaselineComparisons
 from randsmooth.report.printed import (
     average_radius,
@@ -26,6 +26,7 @@ from randsmooth.report.printed import (
 from randsmooth.report.ranking_radius import (
     LEVEL_BESIDE,
     RankingRadius,
+    figure_heads,
     ranking_radius,
 )
 
@@ -145,15 +146,8 @@ class Answer:
     @property
     def head(self) -> list[str]:
         """Return the heads of the columns of the narrow table, in the order of `cells`."""
-        at = "" if self.at is None else f" at {self.at.radius:g}"
-        return [
-            "name",
-            f"certified{at}",
-            "difference",
-            f"p_A>={LEVEL_BESIDE:g}",
-            "at 0",
-            "ACR",
-        ]
+        radius = None if self.at is None else self.at.radius
+        return ["name", *figure_heads(radius)]
 
     @property
     def cells(self) -> list[list[str]]:
@@ -262,20 +256,12 @@ def answer_radius(
     others = [table for table in tables if table is not reference]
     ordered = [reference, *others]
     if named is None and reference.header.noise is None:
-        sigmas = {_implied_sigma(table) for table in tables}
+        sigmas = {known_sigma(table) for table in tables}
         if len(sigmas) > 1 or None in sigmas:
             return None
         (sigma,) = sigmas
         ordered = [table.assuming(sigma=sigma) for table in ordered]
     return ranking_radius(ordered, named)
-
-
-def _implied_sigma(table: Certificates) -> float | None:
-    """Return the sigma of a table, or the one that its largest radii tell, if they do."""
-    if table.header.sigma is not None:
-        return table.header.sigma
-    implied = implied_sigmas(table)
-    return implied[0] if len(implied) == 1 else None
 
 
 def answer(

@@ -4,15 +4,27 @@ Each failure has a line. All tables or pairs that passed the same check share on
 a report on many tables stays short.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
-from randsmooth.metrics.checks import FAILED, PASSED, UNKNOWN, Check, State
+from randsmooth.metrics.checks import (
+    FAILED,
+    PASSED,
+    UNKNOWN,
+    Check,
+    State,
+    check_folder,
+)
 from randsmooth.notes import Note
 from randsmooth.progress import worded
 from randsmooth.report.layouts import INDENT, wrapped
@@ -298,6 +310,29 @@ class CheckBlock:
     failed: Mapping[str, str]
     anyway: bool = False
     is_shown: bool = True
+
+    @classmethod
+    def of_folder(
+        cls,
+        tables: Sequence[Certificates],
+        labels: Mapping[str, NDArray[np.int64]] | None = None,
+        *,
+        anyway: bool = False,
+    ) -> CheckBlock:
+        """Check the tables of a folder, which have distinct names.
+
+        Args:
+            tables: the certificates.
+            labels: the labels of data sets that are at hand, as for `check_folder`.
+            anyway: whether doubted tables are judged all the same.
+        """
+        checks = check_folder(tables, labels)
+        return cls(
+            checks=checks,
+            failed=doubted_in_folder(checks),
+            anyway=anyway,
+            is_shown=worth_printing(tables, checks),
+        )
 
     @property
     def lines(self) -> list[CheckLine]:

@@ -46,11 +46,11 @@ def fitted(
         ['  share', 'a-long-name', '   50.0']
     """
     lines = aligned(rows, figures)
-    if _widest(lines) <= width:
+    if widest(lines) <= width:
         return lines
     head, *body = rows
     below_names = aligned([row[1:] for row in rows], figures[1:])
-    if _widest(below_names) + len(INDENT) <= width:
+    if widest(below_names) + len(INDENT) <= width:
         lines = [INDENT + below_names[0]]
         for row, cells in zip(body, below_names[1:], strict=True):
             lines += [row[0], INDENT + cells]
@@ -63,7 +63,7 @@ def fitted(
     return lines
 
 
-def _widest(lines: Sequence[str]) -> int:
+def widest(lines: Sequence[str]) -> int:
     """Return the number of letters in the longest line."""
     return max(map(len, lines), default=0)
 

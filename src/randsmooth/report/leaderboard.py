@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,10 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import names_of
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, shortened
 from randsmooth.metrics import Comparison, Estimate
-from randsmooth.metrics.checks import check_folder
 from randsmooth.noise import NORMS, Norm
 from randsmooth.report import web
 from randsmooth.report.charts import PROBABILITY_TICKS, at_quantiles, looks
-from randsmooth.report.checks import CheckBlock, doubted_in_folder, worth_printing
+from randsmooth.report.checks import CheckBlock
 from randsmooth.report.curves import LEAST_P_A
 from randsmooth.report.entries import P_A_GRID, RADIUS_STEPS, SHARE_UNIT, Entry
 from randsmooth.report.grouping import gathered
@@ -115,15 +114,11 @@ def check_entries(
         {}
     """
     tables = [entry.table.renamed(_printable(entry.file)) for entry in entries]
-    checks = check_folder(tables, labels)
-    failed = doubted_in_folder(checks)
+    block = CheckBlock.of_folder(tables, labels, anyway=anyway)
+    # The ranking knows tables by their files.
     files = {_printable(entry.file): entry.file for entry in entries}
-    return CheckBlock(
-        checks=checks,
-        failed={files[name]: reason for name, reason in failed.items()},
-        anyway=anyway,
-        is_shown=worth_printing(tables, checks),
-    )
+    failed = {files[name]: reason for name, reason in block.failed.items()}
+    return replace(block, failed=failed)
 
 
 def write_leaderboard(

@@ -17,6 +17,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
 from randsmooth.metrics import Comparison, Difference, Estimate
 from randsmooth.progress import worded
+from randsmooth.report.answer import DIFFERENCE_COLUMN
 from randsmooth.report.printed import percent
 from randsmooth.report.sheet import Sheet, build_sheet
 
@@ -130,8 +131,9 @@ def _add_answer_table(block: Element, sheet: Sheet) -> None:
     table = SubElement(block, "table")
     head = SubElement(table, "tr")
     row = SubElement(table, "tr")
-    for title, cell in zip(answer.head[1:], cells[1:], strict=True):
-        if title == "difference":
+    for place, (title, cell) in enumerate(zip(answer.head, cells, strict=True)):
+        # The name stands above the table.
+        if place in (0, DIFFERENCE_COLUMN):
             continue
         SubElement(head, "th", {"style": CELL_STYLE}).text = title
         SubElement(row, "td", {"style": CELL_STYLE}).text = cell

@@ -180,6 +180,7 @@ def by_setting(
         )
     if at is not None:
         metrics.check_radius(at)
+    reasons = doubted or {}
     radii_of_norm = _radii_of_norm(entries, radii)
     in_order = sorted(entries, key=_sorting_key)
     entries_of_setting = gathered((_setting_of(entry), entry) for entry in in_order)
@@ -192,12 +193,10 @@ def by_setting(
         # Settings of the same words differ in which images they are about.
         if times_described[words] > 1:
             words += f"; image set {times_described[words]}"
-        trusted = [
-            entry.table for entry in entries_of_one if entry.file not in (doubted or {})
-        ]
+        trusted = [entry.table for entry in entries_of_one if entry.file not in reasons]
         tables = trusted or [entry.table for entry in entries_of_one]
         ranked_at = answer_radius(tables, None, at)
-        rows = _rows(entries_of_one, radii_of_norm, ranked_at, doubted or {})
+        rows = _rows(entries_of_one, radii_of_norm, ranked_at, reasons)
         settings.append(RankedSetting(words, ranked_at, rows))
     return radii_of_norm, settings
 
@@ -298,21 +297,21 @@ def _rows(
     trusted = [entry for entry in entries if entry.file not in doubted]
     rows = []
     if trusted:
-        rows += _rows_of_trusted(trusted, name_of_file, radii_of_norm, ranked_at)
+        rows += _rows_of_compared(trusted, name_of_file, radii_of_norm, ranked_at)
     for entry in entries:
         if entry.file in doubted:
-            (row,) = _rows_of_trusted([entry], name_of_file, radii_of_norm, ranked_at)
+            (row,) = _rows_of_compared([entry], name_of_file, radii_of_norm, ranked_at)
             rows.append(replace(row, doubted=doubted[entry.file]))
     return rows
 
 
-def _rows_of_trusted(
+def _rows_of_compared(
     entries: Sequence[Entry],
     name_of_file: Mapping[str, str],
     radii_of_norm: RadiiOfNorm,
     ranked_at: RankingRadius | None,
 ) -> list[BoardRow]:
-    """Return the rows of tables that no failed check is about."""
+    """Return the rows of tables that are compared with each other, or of a single one."""
     norm = entries[0].table.norm
     at_radii = [_accuracies(entry, radii_of_norm[norm]) for entry in entries]
     ranked_by: list[Estimate | None] = [None for _ in entries]

@@ -76,6 +76,17 @@ class RankingRadius:
         return words
 
 
+def figure_heads(radius: float | None) -> list[str]:
+    """Return the heads of a table's figures, where tables are compared at one radius.
+
+    Example:
+        >>> figure_heads(0.5)
+        ['certified at 0.5', 'difference', 'p_A>=0.9', 'at 0', 'ACR']
+    """
+    at = "" if radius is None else f" at {radius:g}"
+    return [f"certified{at}", "difference", f"p_A>={LEVEL_BESIDE:g}", "at 0", "ACR"]
+
+
 def p_a_words(p_a: float) -> str:
     """Return a p_A below 1 as text, with as many decimals as make it differ from 1.
 

@@ -7,18 +7,15 @@ from randsmooth.metrics import Estimate
 from randsmooth.report.formats.legends import figure_sides
 from randsmooth.report.latex_table import Span, floating_table
 from randsmooth.report.printed import UNKNOWN_FIGURE
+from randsmooth.report.ranking_radius import LEVEL_BESIDE
 from randsmooth.report.sheet import Sheet, SheetColumn
-
-# The level of p_A that has a column. It is near 1, for robust images, and in no unit that
-# a larger sigma would stretch.
-LEVEL_OF_P_A = 0.9
 
 
 def to_latex(sheet: Sheet) -> str:
     r"""Return a floating table that needs only booktabs.
 
     It has certified accuracy at the radii of the sheet, the share of images with p_A of
-    at least LEVEL_OF_P_A, and ACR. Figures that are shown to be above the baseline are
+    at least LEVEL_BESIDE, and ACR. Figures that are shown to be above the baseline are
     in \textbf, those below it in \textit. The remarks of the sheet are left out.
     """
     shares = _shares_of_p_a(sheet)
@@ -33,7 +30,7 @@ def to_latex(sheet: Sheet) -> str:
     )
     titles += [escape.latex(column.title) for column in sheet.accuracy]
     if shares is not None:
-        titles.append(rf"$p_A \geq {LEVEL_OF_P_A:g}$")
+        titles.append(rf"$p_A \geq {LEVEL_BESIDE:g}$")
     titles.append("ACR")
 
     rows = []
@@ -61,9 +58,9 @@ def _images(sheet: Sheet) -> list[str]:
 
 
 def _shares_of_p_a(sheet: Sheet) -> SheetColumn | None:
-    """Return the column of LEVEL_OF_P_A; None where p_A is known for no table."""
+    """Return the column of LEVEL_BESIDE; None where p_A is known for no table."""
     columns = dict(zip(sheet.p_a_levels, sheet.p_a_columns, strict=True))
-    return columns.get(LEVEL_OF_P_A)
+    return columns.get(LEVEL_BESIDE)
 
 
 def _caption(sheet: Sheet) -> str:
@@ -82,7 +79,7 @@ def _what_is_shown(sheet: Sheet) -> str:
     """Return the sentence on the figures of the table, and how they were made."""
     columns = "Certified accuracy"
     if _shares_of_p_a(sheet) is not None:
-        columns += rf", the share of images (\%) with $p_A \geq {LEVEL_OF_P_A:g}$,"
+        columns += rf", the share of images (\%) with $p_A \geq {LEVEL_BESIDE:g}$,"
     images = ""
     if not _images(sheet):
         images = f"{len(sheet.tables[0]):,} images, "

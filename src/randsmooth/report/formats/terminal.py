@@ -8,7 +8,7 @@ from randsmooth.progress import terminal_width, worded
 from randsmooth.report.answer import Answer
 from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
 from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
-from randsmooth.report.layouts import INDENT, aligned, fitted, wrapped
+from randsmooth.report.layouts import INDENT, aligned, fitted, widest, wrapped
 from randsmooth.report.sheet import Sheet, SheetColumn
 
 LEGEND = "ACR and certified accuracy (%) at each {}; 95% intervals below the figures."
@@ -115,7 +115,7 @@ def _fitted_grid(sheet: Sheet, width: int) -> tuple[list[str], bool]:
         columns = [sheet.acr, *accuracy, sheet.abstention]
         grid = _grid(sheet.titles, columns, images)
         # One radius is printed even where it does not fit.
-        if _fits(grid, width) or len(accuracy) <= 1:
+        if widest(grid) <= width or len(accuracy) <= 1:
             break
     if step == 1 or not sheet.radii_asked:
         return grid, step > 1
@@ -127,11 +127,6 @@ def _fitted_grid(sheet: Sheet, width: int) -> tuple[list[str], bool]:
         columns = sheet.accuracy[first : first + per_grid]
         lines += ["", *_grid(sheet.titles, columns)]
     return lines, False
-
-
-def _fits(lines: Sequence[str], width: int) -> bool:
-    """Return whether no line has more than `width` letters."""
-    return max(map(len, lines)) <= width
 
 
 def _grid(
