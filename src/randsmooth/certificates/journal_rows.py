@@ -105,8 +105,10 @@ class JournalRow:
         try:
             fields = {name: _of_json(name, value) for name, value in raw.items()}
             return cls(**fields)
-        # A line may hold any JSON: of another type, of other fields, of other values.
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        # A line may hold any JSON: no mapping (AttributeError), other fields or types
+        # (TypeError), other values (ValueError, as each Problem is), numbers too large
+        # for a float (OverflowError).
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
             raise WrongFile(
                 f"{where} is not a row of a journal: {shown(error)}"
             ) from None

@@ -155,6 +155,7 @@ class RunSpec:
         Raises:
             Problem: an option that is unknown or cannot be used.
         """
+        # `RunOptions` are these two: what is open and chosen, and the settings.
         run_names = ImageOptions.__optional_keys__
         setting_names = CertificationOptions.__optional_keys__
         check_known("setting", {*run_names, *setting_names}, *options)

@@ -88,7 +88,8 @@ class VerbCommand(click.Command):
         rows = {}
         for parameter in self.get_params(ctx):
             if not isinstance(parameter, click.Argument):
-                # The last spelling is the long one: -h, --help.
+                # HEADINGS have options by their spelling, the last and longest of which
+                # counts. `parameter.name` may differ: --from is `source`.
                 name = parameter.opts[-1].removeprefix("--").replace("-", "_")
                 # Click's type allows None, for hidden options; no option of ours is.
                 rows[name] = parameter.get_help_record(ctx) or ("", "")

@@ -104,8 +104,8 @@ def _remark_lines(block: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
     if any(record["difference"] is not None for record in block):
         yield from wrapped(DIFFERENCE_LEGEND, width)
     ranked = [record for record in block if record["rank"] is not None]
-    if block[0]["ranked_by_if_chosen"] is not None and len(ranked) > 1:
-        yield from wrapped(remark_on_first(ranked), width)
+    if len(ranked) > 1 and ranked[0]["ranked_by_if_chosen"] is not None:
+        yield from wrapped(_remark_on_first(ranked), width)
 
 
 def figure_lines(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
@@ -161,18 +161,16 @@ def _share_beside(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def remark_on_first(records: Sequence[dict[str, Any]]) -> str:
+def _remark_on_first(records: Sequence[dict[str, Any]]) -> str:
     """Return a sentence on the first of several tables, which looks too good.
 
     The images that ranked the tables are those of its figures: of several tables that
     are equally good, chance puts one first. The sentence ends with an interval that
-    allows for this, where there is one.
+    allows for this.
     """
-    remark = (
-        f"The first of {len(records)} was chosen by these images and looks too good"
-    )
     if_chosen = records[0]["ranked_by_if_chosen"]
-    if if_chosen is None:
-        return f"{remark}."
     limits = f"{if_chosen['low']:.1%} to {if_chosen['high']:.1%} (95%)"
-    return f"{remark}; allowing for that, its certified accuracy is {limits}."
+    return (
+        f"The first of {len(records)} was chosen by these images and looks too good; "
+        f"allowing for that, its certified accuracy is {limits}."
+    )

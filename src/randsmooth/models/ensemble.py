@@ -90,7 +90,7 @@ class Ensemble(Around):
         By the rule "vote", a logit is the share of the members that vote for the class.
         """
         answers = [_member_logits(member, x) for member in self.members]
-        widths = sorted({int(answer.shape[1]) for answer in answers})
+        widths = sorted({answer.shape[1] for answer in answers})
         if len(widths) > 1:
             raise WrongModel(
                 f"the members give {' and '.join(map(str, widths))} logits; expected "

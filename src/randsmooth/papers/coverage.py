@@ -155,20 +155,20 @@ def survey(
         for found in scan.found
         if _name_in(found, Path(source)) not in block.doubted
     )
+    # Only these fill rows, and only these are told as unused: the checks tell the rest.
     scan = scan._replace(found=trusted)
     tables = tuple(
         TableCoverage(thing, _compared(thing, scan, Path(source)))
         for thing in OBJECTS
         if can_be_filled(thing)
     )
-    # Files are compared by identity: two may hold equal certificates.
     used = {
-        id(agreement.file)
+        agreement.file.path
         for table in tables
         for agreement in table.cells.agreements
         if agreement is not None
     }
-    unused = tuple(file for file in scan.found if id(file) not in used)
+    unused = tuple(file for file in scan.found if file.path not in used)
     return Survey(tables, scan.found, unused, scan.skipped, block)
 
 

@@ -137,6 +137,9 @@ def _setting_of_other_model(row: PaperRow) -> str | None:
         hyperparameters = preset.hyperparameters(row.sigma)
         if hyperparameters.get("variant") == "released":
             return TEACHER
+    # On ImageNet the paper takes the p_A by which images are discarded from a Gaussian
+    # model; elsewhere from the model in training (see `Amplify`). That is so at any
+    # scale, so that a small run goes through the same steps.
     if preset.method == "amplify" and row.dataset == "imagenet":
         return P_A_FROM
     return None

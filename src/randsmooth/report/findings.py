@@ -377,7 +377,8 @@ def _lead_words(lead: Lead | None) -> str:
 
 def _radii_words(low: float, high: float) -> str:
     """Return "from r = 0 to 0.31", or "at r = 0.31" where both ends are equal."""
-    # A stretch prints its radii. Its sign, `ahead`, does not appear in the text.
+    # A stretch prints its radii, and never its sign, `ahead`. That there are gaps is
+    # told by `_lead_words`, in brackets.
     return str(metrics.Stretch(low, high, ahead=True, gaps=False))
 
 

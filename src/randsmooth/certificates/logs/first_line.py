@@ -36,7 +36,8 @@ VERONA_COLUMNS = {"network", "image_id", "epsilon_value"}
 
 # What spreadsheets and editors write between columns in place of tabs: a pattern, and
 # its name.
-OTHER_SEPARATORS = {",": "commas", ";": "semicolons", " +": "spaces", r"\|": "bars"}
+# Spaces are the last, since they may stand around all others.
+OTHER_SEPARATORS = {",": "commas", ";": "semicolons", r"\|": "bars", " +": "spaces"}
 
 # What logs of certificates and of predictions have in common.
 OF_ANY_LOG = {"label", "predict"}

@@ -100,10 +100,9 @@ def export_table(settings: Export) -> None:
 def _check_is_table(settings: Export) -> None:
     """Raise Problem where the file is a folder, or the settings are those of a model.
 
-    Whoever writes a model without --onnx gets this error, and none about the table.
+    Whoever wants to write a model and forgets --onnx gets this error, and none about
+    the table.
     """
-    if str(settings.file).endswith(".parquet"):
-        return
     is_folder = isinstance(settings.file, Path) and settings.file.is_dir()
     if is_folder or settings.model_arg or settings.dataset:
         raise WrongFile(

@@ -22,6 +22,7 @@ from randsmooth.escape import printable, shortened
 from randsmooth.launch import SweepGrid
 from randsmooth.launch.sweep_status import counted
 from randsmooth.progress import console
+from randsmooth.report.layouts import aligned
 
 # The first word of `randsmooth sweep status FOLDER`.
 STATUS = "status"
@@ -140,10 +141,11 @@ def status_as_json(model: launch.Status) -> dict[str, Any]:
 
 def status_lines(models: Sequence[launch.Status]) -> Iterator[str]:
     """Yield a line for each model, with its name, state and a remark; then the counts."""
-    width = max((len(model.name) for model in models), default=0)
+    rows = []
     for model in models:
         remark = shortened(remark_on(model), LONGEST_REMARK)
-        yield printable(f"{model.name:{width}}  {model.state:8}{remark}").rstrip()
+        rows.append([printable(model.name), model.state, printable(remark)])
+    yield from aligned(rows)
     yield ""
     yield counted(models)
 

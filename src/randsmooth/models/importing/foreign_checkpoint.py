@@ -124,7 +124,7 @@ def import_checkpoint(
         settings: dict[str, Any] = {
             "channels": channels,
             "arch": denoiser_arch,
-            "provenance": _facts(weights, dataset, sigma),
+            "provenance": _facts(weights, spec, sigma),
         }
         model = _with_weights(Denoiser, weights, weights.network, settings)
     elif spec is None or dataset is None:
@@ -149,11 +149,12 @@ def import_checkpoint(
                 device=device,
                 progress=chosen_progress(progress),
             )
-        facts = _facts(weights, spec.name, sigma)
+        facts = _facts(weights, spec, sigma)
         facts["normalisation"] = {"layer": layer.name, **reason}
         model = Classifier(**settings, mean=layer.mean, std=layer.std, provenance=facts)
         # The trial may have moved the network to another device.
         model.network = network.cpu()
+        # A model is made in train mode; `_with_weights` gave a denoiser in eval mode.
         model.eval()
 
     if folder is not None:
@@ -209,7 +210,7 @@ def _with_weights(
     tensors: dict[str, Tensor],
     settings: dict[str, Any],
 ) -> M:
-    """Return a model of ours with these tensors in its network.
+    """Return a model of ours with these tensors in its network, in eval mode.
 
     Args:
         model_class: `Classifier` or `Denoiser`.
@@ -229,9 +230,10 @@ def _with_weights(
 
 
 def _facts(
-    weights: ForeignCheckpoint, dataset: str | None, sigma: float | None
+    weights: ForeignCheckpoint, spec: DatasetSpec | None, sigma: float | None
 ) -> dict[str, Any]:
     """Return the facts of the weights for a model's provenance, without unknown ones."""
+    dataset = None if spec is None else spec.name
     facts = {"dataset": dataset, "sigma": sigma, "imported": weights.origin}
     return {name: value for name, value in facts.items() if value is not None}
 

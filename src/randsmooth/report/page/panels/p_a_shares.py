@@ -11,6 +11,7 @@ def view(content: PageContent) -> PanelView:
     """
     tables = content.sheet.tables
     chart = content.p_a_chart
+    # Two sigmas are two noises.
     noises = {table.header.noise for table in tables}
     printed = {
         # Whether a curve begins at 1/2, since a log tells no smaller p_A.
@@ -18,8 +19,8 @@ def view(content: PageContent) -> PanelView:
             table.is_log and metrics.knows_p_a(table) for table in tables
         ),
         "drawn": chart is not None,
-        # Whether each table has p_A under a noise of its own.
-        "own": len(noises) > 1,
+        # Whether the curves are of p_A under different noises.
+        "noises_differ": len(noises) > 1,
     }
     charts = {} if chart is None else {"p_a": chart}
     return PanelView(printed, charts, title="Share of images by p_A")
