@@ -465,7 +465,8 @@ class _Lack:
 def _missing_shards(parts: Sequence[_Part]) -> list[_Lack]:
     """Return what is missing because no part is of some shard."""
     first = parts[0]
-    # Other shards are called after the table of the whole run, as `first` is.
+    # Other shards are called after the table of the whole run, as `first` is. If it was
+    # renamed, the name of that table is not known, and its own stands for it.
     out = whole_of(first.out) or first.out
     given = {part.shard for part in parts}
     every = [Shard(number, first.shard.of) for number in range(1, first.shard.of + 1)]

@@ -184,7 +184,8 @@ class CertificationSettings(HowToCertify, UnderNoise):
         """Return the same with other `fields`, checked like any.
 
         A `sigma` takes the place of the noise. A rule that counts all copies has set
-        n0, n and alpha; another rule or noise begins with their defaults.
+        n0, n and alpha; another rule or noise begins with their defaults. The seed
+        stays: it may have been given.
         """
         if self.counts_all and not {"rule", "noise", "sigma"}.isdisjoint(fields):
             defaults = {name: _default_of(name) for name in ("n0", "n", "alpha")}

@@ -393,8 +393,9 @@ class Engine:
     def answers(self, images: Sequence[Tensor], name: str) -> Tensor:
         """Return the logits (B, K), on the CPU, of one batch of noisy copies of images.
 
-        The batch is answered as it is in counting. The noise depends on `name` and the
-        image alone, not on the seed or the kind of device.
+        They show whether two runs ask the same model, whatever the seeds of these runs.
+        So the batch is answered as it is in counting, and the noise depends on `name` and
+        the image alone, not on the seed or the kind of device.
 
         Args:
             images: the images (C, H, W) in [0, 1], at most as many as a batch has rows,

@@ -148,7 +148,8 @@ def _cells(record: Mapping[str, Any]) -> list[str]:
 
 def _estimate(facts: Mapping[str, Any] | None) -> Estimate | None:
     """Return the estimate that a record holds; None where there is none."""
-    if facts is None or facts.get("value") is None:
+    # The figure at a radius is a record also where tables without labels have none.
+    if facts is None or facts["value"] is None:
         return None
     return Estimate(facts["value"], facts["low"], facts["high"], facts["images"])
 

@@ -301,7 +301,10 @@ def _named(
 
 
 def looks_of_tables(tables: Sequence[Certificates], baseline: int | None) -> list[Look]:
-    """Return the look of each table's curve: a method has one colour everywhere.
+    """Return the look of each table's curve.
+
+    The method decides the colour, which is the same on all charts of a report. Where
+    all tables are of one method, their names decide it.
 
     Args:
         baseline: the row of the baseline, whose curve is solid; None where there is no

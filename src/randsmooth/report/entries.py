@@ -130,7 +130,7 @@ class Entry:
         """Return what varied in the training of a published log: `m 2, lbd 10, eta 0.5`.
 
         They are known as far as the log's path tells them. The text is empty for a table
-        of counts.
+        of counts, whose header holds all hyperparameters and not those that varied.
         """
         if not self.logged:
             return ""
@@ -139,13 +139,14 @@ class Entry:
         if model.get("hyperparameters"):
             parts.append(fact_text(model["hyperparameters"]))
         if model.get("variation"):
-            parts.append(printable(str(model["variation"])))
+            parts.append(fact_text(model["variation"]))
         training_sigma = model.get("sigma")
         # Papers certify with the sigma of the training: only another one is worth a word.
         if training_sigma not in (None, self.header.sigma):
             parts.append(f"trained at sigma {training_sigma:g}")
         if model.get("run"):
-            parts.append(f"run {model['run']}")
+            # Which of several equal trainings it was.
+            parts.append(f"run {fact_text(model['run'])}")
         return shortened(", ".join(parts))
 
     @property

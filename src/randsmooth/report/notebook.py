@@ -141,7 +141,7 @@ def _add_answer_table(block: Element, sheet: Sheet) -> None:
 
 def _add_accuracy_curve(block: Element, table: Certificates, at: float | None) -> None:
     """Draw certified accuracy by radius, with a dot at the radius of the answer."""
-    end = float(np.max(table.radius * table.correct, initial=0.0))
+    end = float(np.max(table.radius * table.correct))
     if end == 0.0:
         return
     radii = np.linspace(0.0, end, POINTS)
@@ -154,7 +154,11 @@ def _add_accuracy_curve(block: Element, table: Certificates, at: float | None) -
         dot = {"cx": x[0], "cy": y[0], "r": "3.5", "fill": "currentColor"}
         SubElement(drawing, "circle", dot)
         words = f"{percent(estimate)}% at {at:g}"
-        _words(drawing, words, float(x[0]) + 6, float(y[0]) - 6)
+        # In the right half they end at the dot, or they would leave the drawing.
+        if at > end / 2:
+            _words(drawing, words, float(x[0]) - 6, float(y[0]) - 6, anchor="end")
+        else:
+            _words(drawing, words, float(x[0]) + 6, float(y[0]) - 6)
 
 
 def _add_difference_curve(block: Element, curve: Difference) -> None:

@@ -155,9 +155,9 @@ def _add(ranked: Ranked, path: Path, name: str, settings: Leaderboard) -> None:
     )
     if file.predictions:
         ranked.predicted.append(path)
-    elif file.fault:
-        ranked.faults[path] = file.fault
+        return
     if file.table is None:
+        ranked.faults[path] = file.fault
         return
     try:
         table = certificate_files.in_norm(file.table, settings.norm, settings.dimension)
