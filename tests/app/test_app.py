@@ -151,5 +151,49 @@ def test_a_visitor_drops_an_image_and_watches_its_certificate(
         assert page.errors() == []
 
 
+def test_screen_readers_hear_each_answer_once_and_the_focus_stays(
+    folder: Path, digit: Path, tmp_path: Path
+) -> None:
+    with (
+        running(command(folder, "--most-samples", 2000), tmp_path) as url,
+        chromium() as page,
+    ):
+        page.go(url)
+        page.until("!!document.querySelector('#announcement [role=status]')")
+        page.until("!!document.querySelector('input[type=file]')")
+        page.run(LISTEN)
+        page.choose("input[type=file]", digit)
+        page.until("heard.length === 1")
+        page.run(PRESS % "b.textContent.trim() === 'Certify'")
+        page.until("heard.length === 2")
+        # Without an image twice: the same sentence is heard again.
+        page.run(PRESS % "b.ariaLabel === 'Clear'")
+        page.until("heard.length === 3")
+        page.run(PRESS % "b.textContent.trim() === 'Certify'")
+        page.until("heard.length === 4")
+        answer, other_answer, refusal, same_refusal = page.run("heard")
+        assert refusal == same_refusal != answer
+        assert all("2,000" in sentence for sentence in (answer, other_answer))
+        assert page.run("document.activeElement.textContent.trim()") == "Certify"
+        assert (
+            page.run("document.querySelectorAll('.certificate [aria-live]').length")
+            == 0
+        )
+        assert page.errors() == []
+
+
+# What a screen reader announces: each text that the region has, in turn.
+LISTEN = """
+const region = document.querySelector('#announcement [role=status][aria-live=polite]');
+window.heard = [];
+new MutationObserver(() => { if (region.textContent) heard.push(region.textContent); })
+  .observe(region, { childList: true, characterData: true, subtree: true });
+"""
+PRESS = """
+for (const button of [...document.querySelectorAll('button')].filter((b) => %s)) {
+  button.focus();
+  button.click();
+}
+"""
 PARTS = "[...document.querySelectorAll('.certificate *')]"
 NOTES = "[...document.querySelectorAll('.certificate .note')].map(e => e.textContent)"

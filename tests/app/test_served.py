@@ -92,6 +92,18 @@ def test_every_run_has_another_seed_and_ends_at_n(served: Served, digit: Path) -
         )
 
 
+def test_the_sentence_of_a_moment_has_its_answer_radius_and_samples(
+    served: Served, digit: Path
+) -> None:
+    *_, moment = served.watched(served.read(digit), 0.25, 500)
+    for predict, radius in ((moment.look.predict, 0.125), (3, 0.125), (-1, 0.0)):
+        look = dataclasses.replace(moment.look, predict=predict, radius=radius)
+        told = as_data(served, dataclasses.replace(moment, look=look))
+        assert f" {look.samples} " in told["sentence"]
+        assert ("0.12 " in told["sentence"]) == (told["answer"] is not None)
+        assert told["answer"] is None or told["answer"] in told["sentence"]
+
+
 def test_when_the_time_is_up_what_there_is_is_shown(
     served: Served, digit: Path
 ) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from certificates.test_in_norm import certified
 from models.refusing import check_refusals
@@ -24,6 +25,11 @@ from randsmooth.noise import (
     noise_from,
 )
 from randsmooth.report.curves import radius_title
+from randsmooth.report.page.panels import (
+    acr_alternatives,
+    against_baseline,
+    budget_curve,
+)
 from values import Refusal
 
 TITLES = {
@@ -264,3 +270,28 @@ def test_an_average_radius_has_the_decimals_of_its_norm_in_answer_and_evidence()
         sheet = report.sheet.build_sheet([table])
         (cells,) = sheet.answer.cells
         assert cells[-1] == sheet.acr.figures[0], norm
+
+
+def test_differences_and_areas_of_small_radii_have_the_decimals_of_their_norm() -> None:
+    wide = [certified("gaussian"), certified("gaussian", n=400, name="fewer")]
+    small = [table.in_norm("linf", shape=(16, 16, 3)) for table in wide]
+    for tables, decimals in ((wide, 3), (small, 5)):
+        content = report.page_content(tables)
+        difference = against_baseline.view(content)
+        budget = budget_curve.view(content)
+        assert difference is not None and budget is not None
+        assert difference.content["acr_decimals"] == decimals
+        assert all(
+            f".{decimals}f" in line.hover for line in budget.charts["budget"].lines
+        )
+        ((figure, _), *quartiles) = acr_alternatives.cells(tables[0], 0.01)
+        assert len(figure.partition(".")[2]) == decimals
+        assert {len(p_a.partition(".")[2]) for p_a, _ in quartiles} == {3}
+
+
+def test_an_area_above_one_is_printed_as_it_is() -> None:
+    table = certified("ablation")
+    area = metrics.accuracy_area(table, 6.0).value
+    assert area > 1.0
+    (figure, _), *_ = acr_alternatives.cells(table, 6.0)
+    assert float(figure) == pytest.approx(area, abs=0.0006)

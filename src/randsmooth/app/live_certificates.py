@@ -20,7 +20,7 @@ from randsmooth import data, models
 from randsmooth.app.drawing import curve, vote_of
 from randsmooth.app.examples import Example, examples_of
 from randsmooth.app.page import HELPERS
-from randsmooth.app.wording import class_name
+from randsmooth.app.wording import class_name, norm_words
 from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
@@ -31,7 +31,7 @@ from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import BadValue, TooLarge
 from randsmooth.frozen_record import FrozenRecord, settings_from
 from randsmooth.models import BaseClassifier
-from randsmooth.noise import Gaussian, Noise, fresh_seed
+from randsmooth.noise import Gaussian, Noise, fresh_seed, printed_radius
 from randsmooth.report import web
 
 # The fewest samples of an image: with fewer, hardly any radius is certified.
@@ -372,12 +372,28 @@ def as_html(served: Served, x: Tensor, moment: Moment) -> str:
     return str(html)
 
 
+def sentence_of(moment: Moment, classes: Sequence[str]) -> str:
+    """Return the certificate at a moment in one sentence, which a screen reader reads.
+
+    Args:
+        moment: the certificate.
+        classes: the names of the classes.
+    """
+    look = moment.look
+    after = f"after {look.samples:,} samples."
+    if look.predict == ABSTAIN:
+        return f"No answer is certified {after}"
+    radius = f"{norm_words(moment.settings.known_noise())} radius {printed_radius(look.radius)}"
+    return f"{class_name(classes, look.predict)}, certified {radius} {after}"
+
+
 def as_data(served: Served, moment: Moment) -> dict[str, Any]:
     """Return the certificate at a moment as plain values, for JSON."""
     look = moment.look
     classes = class_names(served, len(look.counts))
     noise = moment.settings.known_noise()
     return {
+        "sentence": sentence_of(moment, classes),
         "answer": None if look.predict == ABSTAIN else classes[look.predict],
         "radius": look.radius,
         "sigma": noise.sigma if isinstance(noise, Gaussian) else None,

@@ -35,6 +35,17 @@ INVITATION = "Choose an image, and its certificate grows here, sample by sample.
 # Stands above the examples.
 OR_EXAMPLE = "Or choose an example:"
 
+# The identifier of the text that screen readers announce. `app.css` hides it from sight.
+ANNOUNCEMENT = "announcement"
+# JavaScript that makes the text's element a live region: a reader announces what is new
+# in it and leaves the keyboard's focus alone. Gradio keeps the element when the text
+# changes, as a live region must be kept.
+LIVE_REGION = "element.role = 'status'; element.ariaLive = 'polite'"
+# JavaScript functions that return the text: the sentence in the data of a certificate,
+# or none.
+SENTENCE = "(data) => data?.sentence ?? data?.error ?? ''"
+NO_SENTENCE = "() => ''"
+
 
 def check_gradio() -> None:
     """Raise MissingPackage where Gradio is not installed.
@@ -104,6 +115,7 @@ def make_app(served: Served) -> Any:
                     run = gr.Button("Certify", variant="primary")
                     stop = gr.Button("Stop here")
             with gr.Column(scale=5, min_width=300):
+                announcement = gr.HTML("", elem_id=ANNOUNCEMENT, js_on_load=LIVE_REGION)
                 certificate = gr.HTML(refusal(INVITATION))
                 with gr.Accordion("As data", open=False):
                     as_json = gr.JSON(label="The certificate")
@@ -127,10 +139,26 @@ def make_app(served: Served) -> Any:
                 queue=False,
                 show_progress="hidden",
             )
-        # It calls no function: it cancels the run that goes on.
+        _announce_end(events, as_json, announcement)
+        # It calls no function: it cancels the run that goes on, which ends it.
         stop.click(fn=None, inputs=None, outputs=None, cancels=[events], queue=False)
     app.queue(max_size=limits.queue, default_concurrency_limit=limits.at_once)
     return app
+
+
+def _announce_end(run: Any, certificate: Any, announcement: Any) -> None:
+    """Let screen readers announce where a run ends, but not every moment of it.
+
+    Args:
+        run: the events that begin a run, and its end, which also comes where the run is
+            cancelled.
+        certificate: the component of the certificate as data.
+        announcement: the component of the text that is announced.
+    """
+    in_browser = {"fn": None, "outputs": announcement, "queue": False}
+    # Without text between two runs, the same sentence would not be announced again.
+    cleared = run.then(js=NO_SENTENCE, **in_browser)
+    cleared.then(inputs=certificate, js=SENTENCE, **in_browser)
 
 
 def _example_buttons(gr: Any, served: Served) -> list[Any]:
@@ -184,6 +212,10 @@ def _sigma_slider(gr: Any, served: Served) -> Any:
 def _certifier(served: Served) -> Any:
     """Return the function of the app, which answers a visitor."""
 
+    def refused(sentence: str) -> tuple[str, dict[str, Any]]:
+        """Return why there is no certificate: HTML and data."""
+        return refusal(sentence), {"error": sentence}
+
     def certify(
         path: str | None, sigma: float, n: float
     ) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -195,10 +227,10 @@ def _certifier(served: Served) -> Any:
             n: the position of the slider of samples.
         """
         if path is None:
-            yield refusal("Drop an image first."), {}
+            yield refused("Drop an image first.")
             return
         if not Path(path).is_file():
-            yield refusal("Your file is no longer kept: drop it again."), {}
+            yield refused("Your file is no longer kept: drop it again.")
             return
         # The time limit holds for the reading of the image, too.
         began = time.monotonic()
@@ -208,7 +240,6 @@ def _certifier(served: Served) -> Any:
                 yield as_html(served, x, moment), as_data(served, moment)
         except Problem as error:
             message = str(error)
-            sentence = f"{message[0].upper()}{message[1:]}."
-            yield refusal(sentence), {"error": message}
+            yield refused(f"{message[0].upper()}{message[1:]}.")
 
     return certify

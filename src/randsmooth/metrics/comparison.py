@@ -60,6 +60,7 @@ class Comparison(ShownInNotebooks):
     Attributes:
         a, b: the names of the tables.
         images: the number of images that were compared.
+        norm: the norm of the radii, one of `noise.NORMS`.
         limit: the reason why the radii of the comparison are restricted (see `Reach`);
             None if they are not.
         curve: the difference of their certified accuracies at every radius of either
@@ -82,6 +83,7 @@ class Comparison(ShownInNotebooks):
     a: str
     b: str
     images: int
+    norm: str
     limit: Limit | None
     curve: Difference | None
     acr: Estimate | None
@@ -228,6 +230,7 @@ def _comparison(scores: PairScores, scope: Scope, delta: float) -> Comparison:
         a=scores.a.name,
         b=scores.b.name,
         images=len(scores.a),
+        norm=scores.a.norm,
         limit=scores.reach.limit,
         curve=curve,
         acr=_acr_difference(scores, scope.critical),

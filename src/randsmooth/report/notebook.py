@@ -18,7 +18,7 @@ from randsmooth.escape import printable
 from randsmooth.metrics import Comparison, Difference, Estimate
 from randsmooth.progress import worded
 from randsmooth.report.answer import DIFFERENCE_COLUMN
-from randsmooth.report.printed import percent
+from randsmooth.report.printed import acr_decimals, percent
 from randsmooth.report.sheet import Sheet, build_sheet
 
 # The size of a drawing, in units of its own, and the room for its words.
@@ -76,8 +76,10 @@ def _(value: Comparison) -> str:
     _paragraph(block, printable(title), bold=True)
     _paragraph(block, printable(str(value)))
     if value.acr is not None:
-        difference = f"ACR: {value.acr.value:+.3f} ({value.acr.low:+.3f} to {value.acr.high:+.3f})"
-        _paragraph(block, difference)
+        decimals = acr_decimals(value.norm)
+        low, high = (f"{end:+.{decimals}f}" for end in (value.acr.low, value.acr.high))
+        difference = f"{value.acr.value:+.{decimals}f}"
+        _paragraph(block, f"ACR: {difference} ({low} to {high})")
     if value.curve is not None:
         _add_difference_curve(block, value.curve)
     _paragraph(block, printable(str(value.scope)), faint=True)

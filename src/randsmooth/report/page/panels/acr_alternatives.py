@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
+from randsmooth.number_text import half_up
 from randsmooth.report.page.panel import PageContent, PanelView
-from randsmooth.report.printed import UNKNOWN_FIGURE
+from randsmooth.report.printed import UNKNOWN_FIGURE, acr_decimals
 
 # Shares of the images at which quantiles of p_A are printed.
 QUARTILES = (0.25, 0.5, 0.75)
 # The area under the curve of certified accuracy ends at this radius, or at the largest
 # radius of the sheet below it.
 FARTHEST_RADIUS = 1.0
-# A figure below 1 and not below this would be printed, with three decimals, as 1.
+# A p_A below 1 and not below this would be printed, with three decimals, as 1.
 LARGEST_BELOW_ONE = 0.9995
 
 
@@ -51,31 +52,41 @@ def cells(table: Certificates, end: float) -> list[tuple[str, str]]:
 
     A cell is a figure and its interval as printed. What is not known has a dash.
     """
-    area = metrics.accuracy_area(table, end) if table.labelled else None
+    printed_area = UNKNOWN_FIGURE, ""
+    if table.labelled:
+        area = metrics.accuracy_area(table, end)
+        printed_area = _area_cell(area, acr_decimals(table.norm))
     quartiles: list[Estimate | None] = [None for _ in QUARTILES]
     if metrics.knows_p_a(table):
         quartiles = list(metrics.p_a_quantiles(table, QUARTILES).values())
-    return [_cell(estimate) for estimate in (area, *quartiles)]
+    return [printed_area, *(_p_a_cell(quartile) for quartile in quartiles)]
 
 
-def _cell(estimate: Estimate | None) -> tuple[str, str]:
-    """Return a figure and the ends of its interval as printed; empty where unknown."""
-    if estimate is None:
+def _area_cell(area: Estimate, decimals: int) -> tuple[str, str]:
+    """Return the area and the ends of its interval as printed."""
+    low = half_up(area.low, decimals)
+    high = half_up(area.high, decimals)
+    return half_up(area.value, decimals), f"{low} to {high}"
+
+
+def _p_a_cell(quartile: Estimate | None) -> tuple[str, str]:
+    """Return a p_A and the ends of its interval as printed; empty where unknown."""
+    if quartile is None:
         return UNKNOWN_FIGURE, ""
-    figure = _figure(estimate.value)
+    figure = _p_a_figure(quartile.value)
     # A log does not tell p_A below one half: no interval of such a quantile is known.
-    if math.isnan(estimate.high):
+    if math.isnan(quartile.high):
         return figure, ""
-    return figure, f"{_figure(estimate.low)} to {_figure(estimate.high)}"
+    return figure, f"{_p_a_figure(quartile.low)} to {_p_a_figure(quartile.high)}"
 
 
-def _figure(value: float) -> str:
-    """Return a figure with three decimals; what lies just below 1 is not printed as 1."""
+def _p_a_figure(p_a: float) -> str:
+    """Return p_A with three decimals; what lies just below 1 is not printed as 1."""
     # A quantile of p_A is NaN where it lies below one half in a log.
-    if math.isnan(value):
+    if math.isnan(p_a):
         return "below 0.5"
-    if value >= 1.0:
+    if p_a >= 1.0:
         return "1"
-    if value >= LARGEST_BELOW_ONE:
+    if p_a >= LARGEST_BELOW_ONE:
         return "above 0.999"
-    return f"{value:.3f}"
+    return f"{p_a:.3f}"

@@ -9,6 +9,7 @@ from randsmooth.metrics import Difference, Waterfall
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import radius_title
 from randsmooth.report.page.panel import PageContent, PanelView
+from randsmooth.report.printed import acr_decimals
 
 # Of a curve of differences with more points, only every second, third, ... is drawn, so
 # that fewer than twice this number remain.
@@ -35,6 +36,7 @@ def view(content: PageContent) -> PanelView | None:
         "allowed": metrics.in_points(metrics.DELTA),
         "together": str(content.sheet.compared.scope),
         "charts": charts,
+        "acr_decimals": acr_decimals(reference.norm),
     }
     drawn = {name: chart for name, chart in charts.items() if chart is not None}
     return PanelView(printed, drawn, title=f"Against {reference.name}")
@@ -100,13 +102,16 @@ def waterfall_chart(content: PageContent) -> Axes | None:
 def _waterfall_bars(content: PageContent, row: int, parts: Waterfall) -> Line:
     """Return the bars of the table in one row of the sheet."""
     bins = [f"{low:g} to {high:g}" for low, high in pairwise(parts.edges)]
+    table = content.sheet.tables[row]
+    # One more decimal than ACR has: a bar is a part of a difference.
+    decimals = acr_decimals(table.norm) + 1
     return Line(
-        content.sheet.tables[row].name,
+        table.name,
         bins,
         parts.difference,
         "bars",
         row=row,
         look=content.looks[row],
         images=parts.images.tolist(),
-        hover="%{y:+.4f} (%{customdata:,} images)",
+        hover=f"%{{y:+.{decimals}f}} (%{{customdata:,}} images)",
     )

@@ -3,6 +3,7 @@
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import budget_curve
 from randsmooth.report.page.panel import PageContent, PanelView
+from randsmooth.report.printed import acr_decimals
 
 
 def view(content: PageContent) -> PanelView | None:
@@ -11,6 +12,8 @@ def view(content: PageContent) -> PanelView | None:
     ACR is the expectation over choices of n stored samples. A table of a sequential rule
     has no curve, nor has a log without its settings: the remarks of the sheet say so.
     """
+    # The decimals that tables of the page have of the same ACR.
+    hover = f"%{{y:.{acr_decimals(content.sheet.tables[0].norm)}f}}"
     lines = []
     for row, table in enumerate(content.sheet.tables):
         curve = budget_curve(table)
@@ -25,7 +28,7 @@ def view(content: PageContent) -> PanelView | None:
                 "marked line",
                 look=content.looks[row],
                 row=row,
-                hover="%{y:.3f}",
+                hover=hover,
             )
         )
     if not lines:
