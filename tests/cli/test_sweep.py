@@ -115,7 +115,15 @@ def test_the_status_is_read_from_the_folder(cli: Run) -> None:
         code, text, _ = cli("sweep", "status", out)
     lines = text.splitlines()
     assert code == 0
-    assert lines[0].split()[1:] == ["running", "train:", "epoch", "1", "of", "2", "done"]
+    assert lines[0].split()[1:] == [
+        "running",
+        "train:",
+        "epoch",
+        "1",
+        "of",
+        "2",
+        "done",
+    ]
     assert lines[1].endswith("waiting train: epoch 1 of 2 done, to be resumed")
     assert lines[2].split()[1:] == ["failed", "train:", "the", "loss", "became", "NaN"]
     assert (

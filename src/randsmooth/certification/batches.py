@@ -59,7 +59,7 @@ class Segment(Copies):
     Attributes:
         slot: the index of the counts that the samples belong to.
         start: the number of the first sample in its stream of samples, see
-            `SampleRange`.
+            `SampleRange`. Copies that are all counted are made by their numbers.
     """
 
     slot: int
@@ -90,7 +90,7 @@ def segments(
     Args:
         slot: the index of the counts that they belong to.
         x: (C, H, W), the image.
-        stream: the stream of the image.
+        stream: the stream of the image under the name of `samples`.
         samples: the range of samples to divide; a block must begin at its start.
     """
     block = samples.block or usual_block(x.shape)

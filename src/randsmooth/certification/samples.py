@@ -104,6 +104,6 @@ def first_samples(
     def first(noisy: Tensor, logits: Tensor) -> tuple[Tensor, Tensor]:
         return noisy[:most].cpu().clone(), logits[:most].argmax(dim=1).cpu()
 
-    # One block is one batch.
+    # This block is one batch: a batch has room for a block at least, and blocks stay whole.
     ((_, (noisy, classes)),) = answered_samples(engine, x, block, first)
     return noisy, classes.numpy()

@@ -151,7 +151,8 @@ def load(
         table = table_of[file]
         sigma_of_log = sigma
         if some_lack_sigma and _records_sigma(table):
-            # The user gives the sigma for the tables without one.
+            # The user gives the sigma for the tables without one. Where none is without,
+            # `infer` gets it and refuses a log that records another.
             sigma_of_log = None
         # The path of a log says some of its settings. A table of counts stays as it is.
         complete = certificates.infer(table, file, sigma=sigma_of_log, n=n, alpha=alpha)

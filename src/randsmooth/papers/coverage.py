@@ -187,10 +187,7 @@ def _checked(
 
 def _name_in(found: CertificateFile, folder: Path) -> str:
     """Return the path of a file below the folder, safe to print."""
-    path = found.path
-    if path.is_relative_to(folder):
-        path = path.relative_to(folder)
-    return printable(path.as_posix())
+    return printable(found.path.relative_to(folder).as_posix())
 
 
 def _compared(thing: PaperObject, scan: FolderScan, folder: Path) -> CellComparison:

@@ -469,6 +469,7 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
         return []
     all_tables = [table for tables in groups.values() for table in tables]
     noises = [table.header.noise for table in all_tables]
+    # Where the noise is not known, a log gave no sigma: logs are of Gaussian noise.
     all_gaussian = all(noise is None or isinstance(noise, Gaussian) for noise in noises)
     width = "sigma" if all_gaussian else "width of the noise"
     radius = radius_title(all_tables)

@@ -159,7 +159,7 @@ class Entry:
     def repository(self) -> str:
         """Return the repository that a released log comes from."""
         model = self.header.model or {}
-        return fact_text(model.get("repository") if self.logged else None)
+        return fact_text(model.get("repository"))
 
     @property
     def facts(self) -> dict[str, str]:

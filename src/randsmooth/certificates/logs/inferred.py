@@ -173,7 +173,8 @@ def _doubt(table: Certificates) -> Note | None:
     scaled = radii_and_sigma(table)
     if scaled is None or header.n is None or header.alpha is None or largest == 0.0:
         return None
-    if not explains(largest_radii(header.n, header.alpha), *in_sigmas(*scaled)):
+    radii, tolerance = in_sigmas(*scaled)
+    if not explains(largest_radii(header.n, header.alpha), radii, tolerance):
         return Note(
             "radii_of_no_budget", sigma=header.sigma, n=header.n, alpha=header.alpha
         )
