@@ -359,7 +359,7 @@ def delivered(
         return
 
     url = str(out).rstrip("/")
-    _check_writable(url, exists=kind is not None and not (resume or overwrite))
+    check_url(url, resume=resume, overwrite=overwrite)
     local = unsent_path(url)
     with claimed(local, output=without_credentials(url), kind="sending"):
         if resume and kind is not None and not _is_begun(local):
@@ -433,14 +433,14 @@ def _discard_others(url: str, names: set[str]) -> None:
                 fs.rm_file(path)
 
 
-def _check_writable(url: str, exists: bool) -> None:
+def check_url(url: str, *, resume: bool, overwrite: bool) -> None:
     """Write a few bytes beside `url` and remove them.
 
     Raises:
-        OutputExists: something `exists` there.
+        OutputExists: something is there, and neither flag is given.
         Unreachable: to write is refused.
     """
-    if exists:
+    if kind_at(url) is not None and not (resume or overwrite):
         raise OutputExists(
             f"{without_credentials(url)} exists",
             fix=GO_ON_OR_BEGIN_ANEW,

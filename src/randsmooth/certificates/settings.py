@@ -229,7 +229,8 @@ class CertificationSettings(HowToCertify, UnderNoise):
     @property
     def counts_all(self) -> bool:
         """Whether the rule counts all copies of an image: nothing is left to chance."""
-        rule_class, _ = kind_of_rule(self.rule, n=self.n)
+        # Its arguments, such as a radius, do not matter here.
+        rule_class, _arguments = kind_of_rule(self.rule, n=self.n)
         return rule_class.certain
 
     def _leave_nothing_to_chance(self) -> None:

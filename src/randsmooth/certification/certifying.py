@@ -266,6 +266,7 @@ def _journalled(
             counted_as = "certified and right" if run.images.labelled else "certified"
             for row in run.certify(left):
                 journal.append(row)
+                # `settle` brings all rows to the disk, but only now and then.
                 is_last = len(journal.rows) == len(run.indices)
                 newly_safe = journal.sync() if is_last else journal.settle()
                 if newly_safe:
@@ -274,6 +275,7 @@ def _journalled(
                     reporter.advance(newly_safe, f"{share:.1%} {counted_as}")
         table = journal.table(run.indices, out.stem)
     except Problem:
+        # What was refused is mended and tried again: an empty journal would be in the way.
         if not journal.rows:
             journal.path.unlink(missing_ok=True)
         raise

@@ -202,11 +202,9 @@ def _check_knows_names(model: object, images: Images) -> None:
     are_wordnet_ids = all(map(WORDNET_ID.fullmatch, spec.classes))
     if are_wordnet_ids or _goes_by_names(model, spec.classes):
         return
-    names = ", ".join(spec.classes[:NAMES_SHOWN])
-    if len(spec.classes) > NAMES_SHOWN:
-        names += ", ..."
+    names = _first_of(spec.classes)
     raise NotComparable(
-        f"the labels of {spec.name} are the names {shown(names)}, and the model knows "
+        f"the labels of {spec.name} are the names {names}, and the model knows "
         f"its classes {_how_known(classes_known(model))}: nothing says which name "
         "stands for which number",
         fix="give as labels the model's numbers, from 0, or "
@@ -218,7 +216,15 @@ def _how_known(classes: tuple[str, ...] | None) -> str:
     """Return in words how a model knows its classes: by numbers, or as which names."""
     if classes is None or classes == tuple(map(str, range(len(classes)))):
         return "by their numbers alone"
-    return f"as {shown(', '.join(classes[:NAMES_SHOWN]))}, ..."
+    return f"as {_first_of(classes)}"
+
+
+def _first_of(classes: Sequence[str]) -> str:
+    """Return the first names, with dots where there are more."""
+    names = ", ".join(classes[:NAMES_SHOWN])
+    if len(classes) > NAMES_SHOWN:
+        names += ", ..."
+    return shown(names)
 
 
 def _goes_by_names(model: object, classes: Sequence[str]) -> bool:

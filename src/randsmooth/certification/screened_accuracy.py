@@ -23,7 +23,7 @@ from randsmooth.metrics import (
 )
 from randsmooth.metrics.screening import check_within, chosen_by_chance
 from randsmooth.progress import Progress
-from randsmooth.urls import Place, beside, is_url, name_of, place_of
+from randsmooth.urls import Place, beside, check_url, is_url, name_of
 
 # A share of the images. Where no more of them need be certified, a first pass over all
 # takes more samples than it saves, on published logs.
@@ -168,8 +168,10 @@ def _check_outputs(*files: Place, resume: bool, overwrite: bool) -> None:
     """Raise Problem where a pass could not write one of its files."""
     for file in files:
         check_parquet(file)
-        if not is_url(file):
-            check_flags(Path(place_of(file)), resume=resume, overwrite=overwrite)
+        if is_url(file):
+            check_url(str(file), resume=resume, overwrite=overwrite)
+        else:
+            check_flags(Path(file), resume=resume, overwrite=overwrite)
 
 
 def _check_no_rule(settings: CertificationSettings) -> None:

@@ -78,12 +78,14 @@ def memory_of(about: dict[str, Any]) -> str:
 def rule_lines(plan: launch.Plan) -> Iterator[str]:
     """Yield the lines of a table of the cost of each rule, the dearest first."""
     asked = plan.about["rule"]
-    # Where the rule fixed is not among them, the rule asked for is the 100%.
-    fixed = plan.rules.get("fixed", plan.rules[asked])["samples"].middle
+    # Some bounds are for one rule alone: where `fixed` is not among the rules, the rule
+    # asked for is the 100%.
+    whole = "fixed" if "fixed" in plan.rules else asked
+    samples_of_whole = plan.rules[whole]["samples"].middle
     dearest_first = sorted(
         plan.rules.items(), key=lambda item: -item[1]["samples"].middle
     )
-    rows = [["rule", "samples (95% limits)", "time here", "of fixed"]]
+    rows = [["rule", "samples (95% limits)", "time here", f"of {whole}"]]
     for rule, costs in dearest_first:
         samples = costs["samples"]
         rows.append(
@@ -91,10 +93,12 @@ def rule_lines(plan: launch.Plan) -> Iterator[str]:
                 f"{rule} <- asked for" if rule == asked else rule,
                 span(samples, count),
                 clock(costs["seconds"].middle),
-                f"{samples.middle / fixed:.1%}",
+                f"{samples.middle / samples_of_whole:.1%}",
             ]
         )
-    yield from fitted(rows, terminal_width(), [False, False, True, True])
+    # Samples stand with their limits: they are not set to the right as figures are.
+    are_figures = [False, False, True, True]
+    yield from fitted(rows, terminal_width(), are_figures)
 
 
 def pilot_line(plan: launch.Plan) -> str:

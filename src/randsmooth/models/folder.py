@@ -318,12 +318,13 @@ def card(model: StoredModel) -> str:
     templates.filters["cell"] = lambda value: markdown(fact_text(value))
 
     provenance = model.provenance
-    # Training records the noise unless it is Gaussian of one sigma. A noise that is not
-    # known here is left out of the card, be it that of a package which is not installed,
-    # or an entry of the user's own.
+    # Training records the noise unless it is Gaussian of one sigma. An entry that is no
+    # noise here, of a package that is not installed or the user's own, stays among the
+    # provenance as it is, and the card says nothing else of it.
     noise = None
-    with suppress(Problem, AttributeError, TypeError):
-        noise = noise_from(provenance.get("noise") or {})
+    if provenance.get("noise") is not None:
+        with suppress(Problem, AttributeError, TypeError):
+            noise = noise_from(provenance["noise"])
     sigma = provenance.get("sigma")
     printed_provenance = dict(provenance)
     if noise is not None:
@@ -511,7 +512,7 @@ def _check_is_ours(keys: set[str], path: Path, folder_as_given: str) -> None:
         )
     if keys & TIMM_KEYS:
         name_in_timm = folder_as_given
-        if not Path(folder_as_given).is_dir():
+        if not Path(folder_as_given).is_dir() and not is_url(folder_as_given):
             # It is an id of the hub, which timm writes with this prefix.
             name_in_timm = f"hf-hub:{folder_as_given}"
         raise WrongFile(

@@ -179,7 +179,7 @@ class Rehearsal:
             container.add(part)
 
     def _set_item(self, _: Any) -> None:
-        # The value lies above its key, and is not needed.
+        # The value lies above its key. Only keys are hashed, which a stranger may make dear.
         self._stack.pop()
         key = self._stack.pop()
         self._container("dictionary").add(key)

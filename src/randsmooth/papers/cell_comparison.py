@@ -80,8 +80,7 @@ class CellAgreement:
 
         At least half of its informative cells differ then.
         """
-        differs = bool(self.unexplained) and self.share >= ANOTHER_RUN_SHARE
-        return self.file.log and differs
+        return self.file.log and self.share >= ANOTHER_RUN_SHARE
 
 
 def agreement_of(

@@ -322,7 +322,11 @@ def _with_mains(name: str, dataset: str) -> tuple[Preset | None, tuple[Preset, .
 
 
 def _schedule(preset: Preset) -> dict[str, Any] | None:
-    """Return the schedule of a preset without the batch, which no table of a paper varies."""
+    """Return the schedule of a preset; None if it is the one usual for its data set.
+
+    The batch is left out: presets of one table may have another where memory asks for
+    it, and no table compares batches.
+    """
     if preset.optimisation is None:
         return None
     return preset.optimisation.model_dump(exclude={"batch"})

@@ -101,7 +101,8 @@ class PathFacts:
     def model(self) -> dict[str, Any]:
         """The known facts of the base classifier, for a header, without empty ones."""
         facts: dict[str, Any] = {
-            "method": self.method,
+            # Names of files, unlike the others, which are from lists and patterns of ours.
+            "method": shortened(printable(self.method)),
             "hyperparameters": dict(self.settings),
             "arch": self.arch,
             "run": self.run,

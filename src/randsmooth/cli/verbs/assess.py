@@ -33,6 +33,7 @@ def _sigmas(given: Any) -> Any:
         given: a word with commas, as typed, or the list of --config.
     """
     listed = words(given)
+    # Anything else that --config may hold is refused by the type of the setting.
     if not isinstance(listed, list):
         return listed
     return [sigma if str(sigma).endswith(STD) else float(sigma) for sigma in listed]

@@ -48,9 +48,10 @@ def run(settings: Merge) -> None:
     except certificates.NotWhole as error:
         say_lines(_commands(error))
         faults = list(error.faults)
-        if error.command is not None:
-            faults += _unnamed_folders(error.command)
+        # There is nothing to make where shards are not of one run.
         if error.to_make:
+            if error.command is not None:
+                faults += _unnamed_folders(error.command)
             faults.append("the commands above, on stdout, make the missing shards")
         raise SeveralProblems(*map(Problem, faults)) from None
     settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
