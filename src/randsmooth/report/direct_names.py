@@ -23,9 +23,9 @@ def names_beside_lines(axes: Any) -> bool:
     """Write the names of all lines beside them; return whether they fit.
 
     Nothing is written where one of them does not. Points have the name of their line,
-    if one has their name.
+    if one has their name. The figure of the axes must be laid out: names are placed
+    by where its lines and texts lie.
     """
-    axes.figure.draw_without_rendering()
     box = axes.get_window_extent()
     columns = int(box.width / GRID_CELL)
     rows = int(box.height / GRID_CELL)

@@ -128,9 +128,12 @@ def _figure(panels: Sequence[Axes]) -> Any:
     Names stand beside their lines where all of them fit, else in one legend below.
     """
     figure, grid = _drawn(panels, legend_of_names=False)
+    # This lays the figure out. Names within its axes change nothing of that, so that it
+    # need not be done again for each panel, nor when the figure is saved.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     # The grid may have more axes than there are panels.
-    all_fit = [names_beside_lines(axes) for axes in grid[: len(panels)]]
-    if all(all_fit):
+    if all(names_beside_lines(axes) for axes in grid[: len(panels)]):
         return figure
     # Where some do not fit, names may have been written already: all is drawn anew.
     figure, _ = _drawn(panels, legend_of_names=True)
