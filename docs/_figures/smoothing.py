@@ -1,10 +1,10 @@
 """The picture of docs/what-is-randomized-smoothing.md: a vote of noisy copies, and the ball that it proves.
 
-    python docs/_figures/smoothing.py        # docs/_static/smoothing-light.png and -dark.png
+    python docs/_figures/smoothing.py        # docs/_static/smoothing-light.png, -dark.png, and both for narrow windows
 
-Everything in it is measured, with the bundled model `demo` and a digit that comes with scikit-learn. On the left are a
-hundred noisy copies. On the right is a plane through the image, with the answers of the smoothed classifier and the
-certified ball. A minute on one core.
+Everything in it is measured, with the bundled model `demo` and a digit that comes with scikit-learn. First are a
+hundred noisy copies. Second is a plane through the image, with the answers of the smoothed classifier and the
+certified ball. They stand side by side, or one above the other in a narrow window. A minute on one core.
 """
 
 from dataclasses import dataclass
@@ -155,7 +155,8 @@ def leads_in(
     return np.array(rows)
 
 
-def drawn(content: Content, look: Look) -> Figure:
+def drawn(content: Content, look: Look, *, narrow: bool) -> Figure:
+    """Draw both parts: side by side, or one above the other for a narrow window."""
     style = {
         "font.size": 10,
         "text.color": look.ink,
@@ -163,11 +164,12 @@ def drawn(content: Content, look: Look) -> Figure:
         "savefig.facecolor": look.paper,
     }
     with mpl.rc_context(style):
-        figure, (left, right) = plt.subplots(
-            1, 2, figsize=(6.4, 3.8), layout="constrained"
+        rows, columns, size = (2, 1, (3.4, 7.4)) if narrow else (1, 2, (6.4, 3.8))
+        figure, (first, second) = plt.subplots(
+            rows, columns, figsize=size, layout="constrained"
         )
-        draw_copies(left, content, look)
-        draw_plane(right, content, look)
+        draw_copies(first, content, look)
+        draw_plane(second, content, look)
     return figure
 
 
@@ -290,9 +292,11 @@ def main() -> None:
     with torch.inference_mode():
         content = measured()
     for name, look in LOOKS.items():
-        path = STATIC / f"smoothing-{name}.png"
-        drawn(content, look).savefig(path, dpi=200, metadata={"Software": None})
-        print(path)
+        for place, narrow in (("", False), ("narrow-", True)):
+            path = STATIC / f"smoothing-{place}{name}.png"
+            figure = drawn(content, look, narrow=narrow)
+            figure.savefig(path, dpi=200, metadata={"Software": None})
+            print(path)
 
 
 if __name__ == "__main__":

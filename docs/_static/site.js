@@ -12,11 +12,15 @@ addEventListener("DOMContentLoaded", () => {
 
 // A picture that is drawn for light and for dark pages follows the page's own switch, not the system alone.
 addEventListener("DOMContentLoaded", () => {
-  const media = { light: "not all", dark: "all" };
+  const sources = [...document.querySelectorAll("picture source[media*=dark]")];
+  const written = sources.map((source) => source.media);
+  // Conditions that never hold and that always hold: "not all" would turn a whole list round.
+  const media = { light: "(max-width: 0)", dark: "(min-width: 0)" };
   const follow = () => {
-    for (const source of document.querySelectorAll("picture source")) {
-      source.media = media[document.body.dataset.theme] ?? "(prefers-color-scheme: dark)";
-    }
+    const chosen = media[document.body.dataset.theme] ?? "(prefers-color-scheme: dark)";
+    sources.forEach((source, i) => {
+      source.media = written[i].replace("(prefers-color-scheme: dark)", chosen);
+    });
   };
   new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
   follow();
