@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from randsmooth.certificates import from_counts, read, write_parquet
-from randsmooth.certificates import parquet as tables
+from randsmooth.certificates import parquet_file as tables
 from randsmooth.data import parquet_images
 from randsmooth.parquet_layout import MOST_FIELDS, Misstated, layout_of, read_layout
 

@@ -23,9 +23,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, parquet_file
 from randsmooth.certificates.evidence import COLUMNS
-from randsmooth.certificates.parquet import TYPES
 
 ROOT = Path(__file__).parents[2]
 PAPERS, SCHEMAS = ROOT / "results" / "papers", ROOT / "docs" / "schemas"
@@ -168,8 +167,14 @@ def columns() -> str:
     said = meanings(Certificates)
     said["path"] = said["paths"]
     kept = [
-        (f"`{c}`", str(kind), "no" if COLUMNS[c].optional else "yes", "yes", said[c])
-        for c, kind in TYPES.items()
+        (
+            f"`{c}`",
+            str(parquet_file.type_of(kind)),
+            "no" if kind.optional else "yes",
+            "yes",
+            said[c],
+        )
+        for c, kind in COLUMNS.items()
     ]
     shown = [
         (f"`{c}`", kind, "no" if c == "correct" else "yes", "no", says)

@@ -24,6 +24,7 @@ from .certificates import CertificationSettings as CertificationSettings
 from .certificates import from_counts as from_counts
 from .certificates import merge as merge
 from .certificates import read as read
+from .certificates import route as route
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify
 from .certification import load_model as load_model

@@ -419,6 +419,12 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "certain."
     ),
     "certified_by_rule": _certified_by_rule,
+    "routed": (
+        "{table} is routed among {experts} experts by a router of {router}: of "
+        "{certified:,} certificates {by_one:,} rest on one expert and {by_all:,} on all. "
+        "An image took {samples:,.0f} samples on average, router and experts together. "
+        "There is no single p_A."
+    ),
     # Of what the page on one image leaves out.
     "attack_not_asked": "You asked for no attack.",
     "attack_off_the_grid": (

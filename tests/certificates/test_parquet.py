@@ -26,12 +26,13 @@ from randsmooth.certificates import (
     Machine,
     check_file,
     from_evidence,
-    parquet,
+    parquet_file,
     read,
     write_parquet,
 )
+from randsmooth.certificates.evidence import COLUMNS
 from randsmooth.certificates.header import parse_header
-from randsmooth.certificates.parquet import DIGESTS, KEY, digests
+from randsmooth.certificates.parquet_file import DIGESTS, KEY, digests
 from randsmooth.errors import Problem, WrongFile
 from randsmooth.noise import Gaussian
 from randsmooth.notes import Note
@@ -138,8 +139,8 @@ def rewrite(
     if sign:
         header = Header.from_facts(json.loads(metadata[KEY]))
         try:
-            with parquet.open_parquet(path) as file:
-                parts = parquet._parts_in(file, path, header.count_columns)
+            with parquet_file.open_parquet(path) as file:
+                parts = parquet_file.parts_in(file, path, COLUMNS, header.count_columns)
         except Problem:
             return
         metadata[DIGESTS] = digests(metadata[KEY], parts)
@@ -268,10 +269,10 @@ def test_a_table_beyond_all_use_is_neither_written_nor_read(
         ("MOST_VALUES", 74),
     ):  # 25 images in three classes
         with monkeypatch.context() as patch:
-            patch.setattr(parquet, limit, most + 1)
+            patch.setattr(parquet_file, limit, most + 1)
             write_parquet(make(25), path)
             assert len(read(path)) == 25
-            patch.setattr(parquet, limit, most)
+            patch.setattr(parquet_file, limit, most)
             said = refusal(read, path), refusal(write_parquet, make(25), path)
             assert all("25 rows with 75" in each for each in said)
 

@@ -28,7 +28,8 @@ from randsmooth.certificates import (
     write_parquet,
     write_tsv,
 )
-from randsmooth.certificates.parquet import KEY, _parts_in, digests
+from randsmooth.certificates.evidence import COLUMNS
+from randsmooth.certificates.parquet_file import KEY, digests, parts_in
 from randsmooth.cli import certificate_files
 from randsmooth.errors import Problem
 from randsmooth.noise import Gaussian
@@ -165,8 +166,11 @@ class Table(Reader):
         try:
             told[DIGESTS] = digests(
                 header,
-                _parts_in(
-                    file, Path(name), parse_header(header, Path(name)).count_columns
+                parts_in(
+                    file,
+                    Path(name),
+                    COLUMNS,
+                    parse_header(header, Path(name)).count_columns,
                 ),
             )
         except Problem:

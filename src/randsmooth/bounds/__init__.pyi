@@ -32,3 +32,4 @@ from .levels import smallest_n as smallest_n
 from .means import bernstein_lower as bernstein_lower
 from .means import hoeffding_lower as hoeffding_lower
 from .means import sample_variance as sample_variance
+from .sets import set_bounds as set_bounds

@@ -41,6 +41,8 @@ from .merging import ShardToMake as ShardToMake
 from .merging import merge as merge
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
+from .routes import Routes as Routes
+from .routing import route as route
 from .sameness import ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC
 from .sameness import ANOTHER_MODEL as ANOTHER_MODEL
 from .sameness import check_same_run as check_same_run
@@ -58,3 +60,4 @@ from .settings import precision_named as precision_named
 from .table import Certificates as Certificates
 from .table import decide as decide
 from .table import from_evidence as from_evidence
+from .table import from_routes as from_routes

@@ -96,6 +96,12 @@ def _check_table(path: Path) -> str:
     if header.shard is not None:
         part = f"shard {header.shard} of {header.selection}: "
     data = f"{part}{len(table)} images of {header.dataset or 'unnamed data'}"
+    if header.routing is not None:
+        return (
+            f"routed table: {data}, {header.noise_title}; header and columns are as they "
+            f"were written, and {', '.join(stored)} follow from the routes. Not checked: "
+            "the tables of router and experts, whose digests the header holds"
+        )
     return (
         f"certificate table: {data}, rule {header.rule}, {header.noise_title}; header "
         f"and evidence are as they were written, and {', '.join(stored)} follow from "
@@ -108,7 +114,7 @@ def _stored_columns(
 ) -> dict[str, NDArray[Any]]:
     """Return those columns of a Parquet file that can be `derived` from its counts."""
     # Imported here: see `_check_table`.
-    from randsmooth.certificates.parquet import check_numeric, open_parquet
+    from randsmooth.certificates.parquet_file import check_numeric, open_parquet
 
     with open_parquet(path) as file:
         names = [name for name in derived if name in file.schema_arrow.names]
@@ -144,8 +150,8 @@ def _check_derived(
         row = rows[0]
         raise WrongFile(
             f"{path} holds {name}={column[row]} for image {idx[row]}, "
-            "whose counts give "
-            f"{right[row]}: it was changed. Readers go by the counts",
+            "whose evidence gives "
+            f"{right[row]}: it was changed. Readers go by the evidence",
             file=path,
         )
 

@@ -98,13 +98,15 @@ def check_columns(
     # What has no length, or is no matrix, is refused by its own check below.
     N = len(idx) if np.ndim(idx) else 0
     K = max(1, counts.shape[1]) if np.ndim(counts) == 2 else 1
-    for name in ARRAYS:
-        column = COLUMNS[name]
-        if columns[name] is not None or not column.optional:
-            _check_array(name, columns[name], column.shape(N, K))
+    check_arrays(
+        {name: COLUMNS[name] for name in ARRAYS},
+        columns,
+        N,
+        K,
+    )
 
     for path in paths or ():
-        _check_array("path", path, (len(path),))
+        _check_array("path", path, COLUMNS["path"].dtype, (len(path),))
     if paths is not None and len(paths) != N:
         raise WrongTable(f"there are looks of {len(paths):,} images, and {N:,} images")
 
@@ -113,6 +115,24 @@ def check_columns(
     if columns["machine"] is not None:
         _check_machines(idx, columns["machine"], len(header.machines))
     _check_uniform_numbers(header, columns["u"])
+
+
+def check_arrays(
+    kinds: Mapping[str, Column], columns: Mapping[str, Any], N: int, K: int
+) -> None:
+    """Raise Problem unless each of the `columns` is an array of its kind.
+
+    An optional column may be None.
+
+    Args:
+        kinds: the kind of each column, by its name.
+        columns: the value of every name in `kinds`.
+        N: how many images there are.
+        K: how many classes there are.
+    """
+    for name, column in kinds.items():
+        if columns[name] is not None or not column.optional:
+            _check_array(name, columns[name], column.dtype, column.shape(N, K))
 
 
 def _check_seconds(idx: Array, seconds: Array) -> None:
@@ -147,11 +167,10 @@ def _check_uniform_numbers(header: Header, u: Array | None) -> None:
         )
 
 
-def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
+def _check_array(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:
     """Raise Problem unless the value of the column `name` is an array of this shape,
-    of numbers of the column's kind.
+    of numbers of a kind that `dtype` holds.
     """
-    dtype = COLUMNS[name].dtype
     got = type(array).__name__
     if isinstance(array, np.ndarray):
         got = f"{array.dtype} {array.shape}"

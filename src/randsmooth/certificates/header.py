@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
+    AfterValidator,
     PlainSerializer,
     PlainValidator,
     Strict,
@@ -31,6 +32,7 @@ from randsmooth.errors import (
 )
 from randsmooth.noise import (
     NOISES,
+    NORMS,
     Gaussian,
     Noise,
     UnderNoise,
@@ -127,6 +129,34 @@ NoteItself = Annotated[
     ),
 ]
 
+
+def _routing_itself(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the routing of a header, once its entries are of the right kinds.
+
+    Raises:
+        BadValue: it does not name a norm, a router and experts.
+    """
+    if value is None:
+        return None
+    experts = value.get("experts")
+    listed = list(experts) if isinstance(experts, list | tuple) else []
+    entries = [value.get("router"), *listed]
+    sources = [entry for entry in entries if isinstance(entry, dict)]
+    are_all_facts = len(sources) == len(entries)
+    if not listed or not are_all_facts or value.get("norm") not in NORMS:
+        raise BadValue(
+            field="routing",
+            value=value,
+            expected="must name a norm, a router and its experts",
+        )
+    for source in sources:
+        # Raises for facts that are those of no noise.
+        noise_of_entry(source)
+    return value
+
+
+Routing = Annotated[dict[str, Any] | None, AfterValidator(_routing_itself)]
+
 # Lists are taken as tuples, as JSON has no tuples.
 Texts = Annotated[tuple[str, ...], Strict(False)]
 
@@ -211,6 +241,10 @@ class RunFacts(Facts):
             `from_counts`).
         lumped: whether only the picked class was counted; the last column then counts
             all other answers together.
+        routing: of a routed table, which tables it was made of (see `routing.route`):
+            the norm of the radii, and for the router and each expert the name and the
+            digest of its file, its noise and the alpha that its certificates were
+            judged at. The noise, n0 and n of the header are then unknown.
         seed: seed of the noise streams.
         sound: the base classifier rounds to the grid k/255 first, so that its noise is
             exact.
@@ -257,6 +291,7 @@ class RunFacts(Facts):
     label_aware: bool = False
     source: str | None = None
     lumped: bool = False
+    routing: Routing = None
     seed: int | None = None
     sound: bool = False
     dataset: str | None = None
@@ -448,19 +483,24 @@ class Header(RunFacts, UnderNoise):
     @property
     def norm(self) -> str:
         """The norm of the radii: L2 where no noise is known, as in logs."""
+        if self.routing is not None:
+            return str(self.routing["norm"])
         return Gaussian.norm if self.noise is None else self.noise.norm
 
     @property
     def noise_title(self) -> str:
         """The noise as reports print it, with the norm of its radii.
 
-        It is empty where the noise is not known.
+        It is empty where the noise is not known, and lists the experts' noises for a
+        routed table.
 
         Example:
             >>> from randsmooth.noise import Uniform
             >>> Header(sigma=0.5).noise_title, Header(noise=Uniform(0.6)).noise_title
             ('sigma 0.5', 'uniform 0.6 (L1)')
         """
+        if self.routing is not None:
+            return routed_noises(self.routing)
         return "" if self.noise is None else self.noise.title_with_norm
 
     @property
@@ -473,8 +513,11 @@ class Header(RunFacts, UnderNoise):
         """How many numbers the counts of an image are; 0 where the header does not say.
 
         They are one for each class, and one more, for all other answers, where only the
-        picked class was counted.
+        picked class was counted. A row of a routed table has one for each expert
+        instead.
         """
+        if self.routing is not None:
+            return len(self.routing["experts"])
         return len(self.classes) + self.lumped if self.classes else 0
 
     @property
@@ -501,6 +544,35 @@ class Header(RunFacts, UnderNoise):
         facts["bound"] = self.bound or CLOPPER_PEARSON
         facts["precision"] = precision_named(self.precision or "")
         return CertificationSettings(**facts)
+
+
+def noise_of_entry(entry: Mapping[str, Any]) -> str:
+    """Return the noise of a router or an expert in a routed header, as reports print it.
+
+    Example:
+        >>> noise_of_entry({"noise": {"name": "uniform", "lam": 0.6}})
+        'uniform 0.6 (L1)'
+        >>> noise_of_entry({"noise": None})
+        'noise not known'
+    """
+    facts = entry.get("noise")
+    return "noise not known" if facts is None else noise_from(facts).title_with_norm
+
+
+def routed_noises(routing: Mapping[str, Any]) -> str:
+    """Return the noises of the experts of a routed table, as reports print them.
+
+    Example:
+        >>> experts = [{"noise": Gaussian(sigma).facts()} for sigma in (0.25, 0.5)]
+        >>> routed_noises({"experts": experts})
+        'routed: sigma 0.25, 0.5'
+    """
+    titles = [noise_of_entry(expert) for expert in routing["experts"]]
+    first, *others = titles
+    # "sigma" is said once where all of them have one.
+    if all(title.startswith("sigma ") for title in titles):
+        others = [title.removeprefix("sigma ") for title in others]
+    return f"routed: {', '.join([first, *others])}"
 
 
 def _run_facts(header: RunFacts) -> dict[str, Any]:
@@ -541,6 +613,14 @@ def guarantee_of(header: Header) -> str:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
         Each certificate is wrong with probability at most 0.001: 1000 samples per image, p_A is bounded by ...
     """
+    if header.routing is not None:
+        if header.alpha is None:
+            raise WrongTable("a routed table without alpha guarantees nothing")
+        return (
+            f"Each certificate is wrong with probability at most {header.alpha:g}: the "
+            "router and each expert that it rests on keep this level, and the least of "
+            "their radii is certified."
+        )
     guarantee = rule_of(header).guarantee()
     if header.label_aware:
         # Without samples that pick a class, the label itself is tested.
@@ -625,6 +705,9 @@ def _check_installed(raw: dict[str, Any], path: Path) -> None:
     noise = None
     if isinstance(distribution, dict):
         noise = distribution.get("name")
+    # A routed table names no rule: each of its tables has one.
+    if raw.get("routing") is not None:
+        return
     # A rule may have a setting, such as radius=0.5.
     rule = str(raw.get("rule", "fixed")).partition("=")[0]
     for kind, name, known in (("noise", noise, NOISES), ("rule", rule, RULES)):
@@ -652,7 +735,10 @@ def _with_words_made_anew(header: Header, stored_notes: object, path: Path) -> H
     # Without either, nothing is asked of the rule, which such a header may not know.
     if header.guarantee is None and not stored_notes:
         return header
-    notes_of_the_run = (BATCH_MATTERS, *notes_of_rule(rule_of(header)))
+    notes_of_the_run: tuple[Note, ...] = (BATCH_MATTERS,)
+    # A routed table names no rule: each of its tables has one.
+    if header.routing is None:
+        notes_of_the_run += notes_of_rule(rule_of(header))
     kept = [_note_of_ours(stored, notes_of_the_run) for stored in stored_notes]
     notes = tuple(note for note in kept if note is not None)
     left_out = len(kept) - len(notes)

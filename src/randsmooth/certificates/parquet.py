@@ -5,73 +5,35 @@ accidents: a flipped bit, a lost block, files mixed up. Whoever forges counts ca
 them as well.
 """
 
-import hashlib
-import io
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.evidence import (
-    ADDRESS,
-    ARRAYS,
-    COLUMNS,
-    PUT_TOGETHER,
-    Column,
-    check_images,
+from randsmooth.certificates.evidence import ARRAYS, COLUMNS, check_images
+from randsmooth.certificates.header import Header, parse_header
+from randsmooth.certificates.parquet_file import (
+    ANOTHER_COPY,
+    DIGESTS,
+    KEY,
+    Kinds,
+    Parts,
+    check_digests,
+    digests,
+    in_a_file,
+    open_parquet,
+    parts_in,
+    parts_of,
+    to_arrow,
 )
-from randsmooth.certificates.header import parse_header
-from randsmooth.certificates.table import Certificates, from_evidence
-from randsmooth.documents import shown
-from randsmooth.errors import ForeignFile, Problem, TooLarge, WrongFile, WrongTable
-from randsmooth.parquet_layout import Layout, layout_of, read_layout
+from randsmooth.certificates.routes import ROUTED_COLUMNS, Routes
+from randsmooth.certificates.table import Certificates, from_evidence, from_routes
+from randsmooth.errors import ForeignFile, Problem, WrongFile, WrongTable
 from randsmooth.rules import Evidence
 from randsmooth.urls import Place, delivered, fetched
-
-ANOTHER_COPY = f"Take another copy or certify again; {PUT_TOGETHER}"
-
-# Keys in the metadata of the Parquet file.
-KEY = b"randsmooth"
-DIGESTS = b"randsmooth.sha256"
-
-NUMBERS = pa.list_(pa.int64())
-
-
-def _type_of(column: Column) -> pa.DataType:
-    """Return the type of a column in a file."""
-    if column.of in ("class", "look"):
-        return NUMBERS
-    if column.of == "byte":
-        return pa.binary(ADDRESS)
-    return pa.from_numpy_dtype(column.dtype)
-
-
-TYPES = {name: _type_of(column) for name, column in COLUMNS.items()}
-
-# The most rows of a table: ImageNet has 1.28 million training images.
-MOST_ROWS = 2 * 10**6
-
-# The most numbers in a column: counts of 50,000 images in 5,000 classes, which take 2
-# GiB of memory.
-MOST_VALUES = 2**28
-
-# The bytes of memory that columns may take whatever the size of their file.
-ALWAYS_ALLOWED_BYTES = 2**28
-
-# Beyond that, how many times the size of the file they may take: equal numbers take next
-# to nothing in a file.
-MOST_BYTES_PER_BYTE = 2000
-
-# Column -> its arrays. `path` has two, the length of each list and the numbers of all
-# lists; any other column has one.
-Parts = dict[str, list[NDArray[Any]]]
 
 
 def write_parquet(table: Certificates, path: Place) -> None:
@@ -82,13 +44,15 @@ def write_parquet(table: Certificates, path: Place) -> None:
     1/2. The column path holds how often the picked class had come out at each look; the
     columns machine, image and u are there where a table has them. Stored with them are
     digests of the header and of each column of evidence, and a checksum of every page.
-    When this returns, the file and its name are synced to the disk.
+    A routed table has the columns of its routes in place of counts (see
+    `certificates.Routes`). When this returns, the file and its name are synced to the disk.
 
     Raises:
-        Problem: the table has no counts, holds an image twice, or its radii were
+        Problem: the table is a log, holds an image twice, or its radii were
             converted to another norm.
 
     Example:
+        >>> import pyarrow.parquet as pq
         >>> from randsmooth.certificates import from_counts
         >>> classes = [3, 5]
         >>> table = from_counts(
@@ -103,52 +67,26 @@ def write_parquet(table: Certificates, path: Place) -> None:
             f"{table.name or 'this table'} has {table.norm} radii, for reports: "
             "write it before `in_norm`"
         )
-    # This refuses a table without counts, such as a log.
-    counts0, counts = table.evidence()
     check_images(table.idx)
-    columns: dict[str, Any] = {name: getattr(table, name) for name in ARRAYS}
-    columns["path"] = table.paths
-    if table.paths is None:
-        # A table that was made by hand: each image was looked at once, at the end.
-        columns["path"] = Evidence.of(counts0, counts).paths
+    kinds = _kinds_of(table.header)
+    columns = _columns_of(table)
     stored = {
-        name: _to_arrow(name, columns[name])
-        for name in COLUMNS
+        name: to_arrow(kind, columns[name])
+        for name, kind in kinds.items()
         if columns[name] is not None
     }
 
     header = table.header.model_dump_json().encode()
-    parts = _parts_of(stored, path=None, width=table.header.count_columns)
+    parts = parts_of(stored, None, kinds, width=table.header.count_columns)
     # People who open the file see which image it is, then what was certified of it.
     front = {name: stored.pop(name) for name in ("idx", "label")}
     arrow = pa.table(front | table.derived() | stored)
     arrow = arrow.replace_schema_metadata(
         {KEY: header, DIGESTS: digests(header, parts)}
     )
-    content = _in_a_file(arrow)
+    content = in_a_file(arrow)
     with delivered(path, overwrite=True) as local:
         write_atomically(local, content)
-
-
-def _in_a_file(table: pa.Table) -> bytes:
-    """Return the content of a Parquet file of `table`.
-
-    It is compressed, unless equal values would make it so small that `_check_made`
-    takes it for a forged file.
-    """
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
-    if layout_of(buffer).made <= _most_bytes(buffer.tell()):
-        return buffer.getvalue()
-    buffer = io.BytesIO()
-    pq.write_table(
-        table,
-        buffer,
-        compression="none",
-        use_dictionary=False,
-        write_page_checksum=True,
-    )
-    return buffer.getvalue()
 
 
 def read_parquet(place: Place) -> Certificates:
@@ -177,50 +115,62 @@ def read_parquet(place: Place) -> Certificates:
             column_names = {name.encode() for name in file.schema_arrow.names}
             raise _without_header(path, {*metadata, *column_names})
         header = parse_header(metadata[KEY], path)
-        parts = _parts_in(file, path, width=header.count_columns)
-    _check_digests(metadata, parts, path)
+        kinds = _kinds_of(header)
+        parts = parts_in(file, path, kinds, width=header.count_columns)
+    check_digests(metadata, parts, path)
+    try:
+        if header.routing is not None:
+            return _routed(header, parts, name=path.stem)
+        return _counted(header, parts, name=path.stem)
+    except Problem as error:
+        raise WrongFile(f"{path}: {error}", file=path) from error
+
+
+def _kinds_of(header: Header) -> Kinds:
+    """Return the kinds of the columns of evidence in a file with this header."""
+    return COLUMNS if header.routing is None else ROUTED_COLUMNS
+
+
+def _columns_of(table: Certificates) -> dict[str, Any]:
+    """Return the columns of evidence of a table, None for one that it is without.
+
+    Raises:
+        Problem: the table has neither counts nor routes, such as a log.
+    """
+    if table.routes is not None:
+        names = ("idx", "label", "predict", "seconds")
+        of_table = {name: getattr(table, name) for name in names}
+        return of_table | table.routes.columns()
+    counts0, counts = table.evidence()
+    columns: dict[str, Any] = {name: getattr(table, name) for name in ARRAYS}
+    columns["path"] = table.paths
+    if table.paths is None:
+        # A table that was made by hand: each image was looked at once, at the end.
+        columns["path"] = Evidence.of(counts0, counts).paths
+    return columns
+
+
+def _counted(header: Header, parts: Parts, name: str) -> Certificates:
+    """Return the table of the counts in `parts`."""
     columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
 
     # The paths of all images stand one after the other in one array.
     lengths, numbers = parts["path"]
     borders = [0, *np.cumsum(lengths).tolist()]
     paths = [numbers[start:end] for start, end in pairwise(borders)]
-    try:
-        return from_evidence(header, **columns, paths=paths, name=path.stem)
-    except Problem as error:
-        raise WrongFile(f"{path}: {error}", file=path) from error
+    return from_evidence(header, **columns, paths=paths, name=name)
 
 
-def digests(header: bytes, parts: Parts) -> bytes:
-    """Return one line `name sha256` for the stored `header` and one for each column.
-
-    Name, type and shape of each array are hashed with its little-endian bytes, so that
-    numbers which change places change the digest.
-    """
-    lines = [f"header {hashlib.sha256(header).hexdigest()}"]
-    for name, arrays in parts.items():
-        hashed = hashlib.sha256()
-        for array in arrays:
-            little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-            hashed.update(f"{name} {little.dtype.str} {little.shape}\n".encode())
-            hashed.update(little.data)
-        lines.append(f"{name} {hashed.hexdigest()}")
-    return "\n".join(lines).encode()
-
-
-def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) -> None:
-    """Raise Problem unless header and columns are those that were written."""
-    lines = digests(metadata[KEY], parts).split(b"\n")
-    stored = metadata.get(DIGESTS, b"").split(b"\n")
-    wrong = [line.partition(b" ")[0].decode() for line in lines if line not in stored]
-    # If a column was lost, every line that is left may be right.
-    if wrong or len(lines) != len(stored):
-        changed = ", ".join(wrong) or "list of columns"
-        raise WrongFile(
-            f"{path} is damaged: not what was written, by sha256, is its {changed}. "
-            f"{ANOTHER_COPY}",
-            file=path,
-        )
+def _routed(header: Header, parts: Parts, name: str) -> Certificates:
+    """Return the routed table of the routes in `parts`."""
+    columns = {name: arrays[0] for name, arrays in parts.items()}
+    routes = Routes(
+        members=columns.pop("members"),
+        router_radius=columns.pop("router_radius"),
+        expert_radius=columns.pop("expert_radius"),
+        spent=columns.pop("spent"),
+    )
+    return from_routes(header, routes, **columns, name=name)
 
 
 def _without_header(path: Path, names: set[bytes]) -> Problem:
@@ -241,202 +191,3 @@ def _without_header(path: Path, names: set[bytes]) -> Problem:
     return ForeignFile(
         f"{path} is a Parquet file but holds no certificates of randsmooth", file=path
     )
-
-
-@contextmanager
-def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open the Parquet file at `path`.
-
-    Raises:
-        Problem: the file is no Parquet file, is cut short, has a page with a wrong
-            checksum, or states more bytes than a table of its size takes.
-    """
-    try:
-        _check_made(read_layout(path), path)
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            yield file
-    # A Problem, also one of the block that reads the file, is a ValueError that says
-    # enough.
-    except Problem:
-        raise
-    except (
-        pa.ArrowException,
-        OSError,
-        KeyError,
-        ValueError,
-        TypeError,
-        RuntimeError,
-        MemoryError,
-    ) as error:
-        raise WrongFile(
-            f"{path} is not a readable Parquet file (damaged or cut short? "
-            f"{shown(error)})",
-            file=path,
-        ) from error
-
-
-def check_numeric(file: pq.ParquetFile, name: str, path: Path) -> None:
-    """Raise Problem unless each value of a column is one number or truth value."""
-    column_type = file.schema_arrow.field(name).type
-    if not pa.types.is_primitive(column_type):
-        raise _broken(path, name, f"holds {column_type}, not numbers")
-
-
-def _to_arrow(name: str, values: Any) -> pa.Array:
-    """Return the values of a column as Arrow stores them."""
-    if name == "image":
-        return pa.array(list(map(bytes, values)), TYPES[name])
-    if TYPES[name] != NUMBERS:
-        return pa.array(values, TYPES[name])
-    # A list for each row: all their numbers in one array, and where each begins.
-    offsets = np.cumsum([0, *map(len, values)])
-    _check_size(rows=len(values), numbers=int(offsets[-1]), what="the table")
-    # The empty array stands first because `np.concatenate` takes no empty list.
-    numbers = pa.array(np.concatenate([np.zeros(0, np.int64), *values]), pa.int64())
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), numbers)
-
-
-def _parts_in(file: pq.ParquetFile, path: Path, width: int) -> Parts:
-    """Return the arrays of each column of evidence in `file`.
-
-    Args:
-        file: the open file.
-        path: its path.
-        width: how many numbers the counts of an image are, by the header; 0 where it
-            does not say.
-
-    Raises:
-        Problem: a column is missing, occurs twice, has another type, or is larger than
-            that of any table.
-    """
-    schema = file.schema_arrow
-    names = [
-        name for name in TYPES if name in schema.names or not COLUMNS[name].optional
-    ]
-    for name in names:
-        # A name may stand in the file never, once or several times.
-        indices = schema.get_all_field_indices(name)
-        types = [schema.field(index).type for index in indices]
-        if types != [TYPES[name]]:
-            held = " and ".join(map(str, types)) or "nothing"
-            raise _broken(path, name, f"holds {held}, not {TYPES[name]}")
-    _check_numbers(read_layout(path, names), path, width)
-    table = file.read(columns=names)
-    columns = {name: table.column(name).combine_chunks() for name in names}
-    return _parts_of(columns, path, width)
-
-
-def _parts_of(columns: Mapping[str, pa.Array], path: Path | None, width: int) -> Parts:
-    """Return the arrays of each column.
-
-    Args:
-        columns: name -> the values as Arrow stores them.
-        path: the file that they were read from, for errors; None for a table that is to
-            be written.
-        width: how many numbers the counts of an image are in a table without rows; 0
-            where nothing says it. A table with rows has as many as its first row.
-    """
-    first_lengths = columns["counts"][:1].value_lengths().to_pylist()
-    if first_lengths:
-        # `from_evidence` checks later that the header tells as many classes.
-        width = first_lengths[0] or 0
-    # Counts without a class cannot be: a row that has none is refused as too short.
-    width = max(1, width)
-    return {
-        name: _from_arrow(name, column, width, path) for name, column in columns.items()
-    }
-
-
-def _from_arrow(
-    name: str, column: pa.Array, width: int, path: Path | None
-) -> list[NDArray[Any]]:
-    """Return the arrays of one column.
-
-    The column `path` has two, the length of each list and the numbers of all lists; any
-    other has one, of shape (N,), (N, width) or (N, ADDRESS).
-    """
-    is_list = TYPES[name] == NUMBERS
-    if column.null_count or (is_list and column.flatten().null_count):
-        raise _broken(path, name, "lacks a value")
-    if name == "image":
-        content = b"".join(column.to_pylist())
-        return [np.frombuffer(content, np.uint8).reshape(len(column), ADDRESS)]
-    if not is_list:
-        # A copy, so that the table of Arrow is not kept in memory beside it.
-        return [column.to_numpy().copy()]
-
-    lengths = column.value_lengths().to_numpy().astype(np.int64)
-    numbers = column.flatten().to_numpy().copy()
-    if name == "path":
-        return [lengths, numbers]
-    wrong = np.flatnonzero(lengths != width)
-    if len(wrong):
-        row = wrong[0]
-        raise _broken(
-            path, name, f"counts {lengths[row]} classes in row {row + 1}, not {width}"
-        )
-    return [numbers.reshape(len(lengths), width)]
-
-
-def _check_made(layout: Layout, path: Path) -> None:
-    """Raise Problem where reading the file may take more memory than its size explains.
-
-    A small forged file could else state gigabytes of equal numbers.
-    """
-    packed = path.stat().st_size
-    most = _most_bytes(packed)
-    if layout.made > most:
-        states = f"{path} states {layout.made:,} bytes of numbers and takes {packed:,}"
-        raise WrongFile(
-            f"{states}; expected at most {most:,} in such a file. {ANOTHER_COPY}",
-            file=path,
-        )
-
-
-def _check_numbers(layout: Layout, path: Path, width: int) -> None:
-    """Check how many rows and numbers the columns of evidence have, before they are
-    read.
-
-    Args:
-        layout: the statements of the file about its columns.
-        path: the path of the file.
-        width: how many numbers the counts of an image are, by the header; 0 where it
-            does not say.
-
-    Raises:
-        Problem: there are more rows or numbers than any table has, or more counts than
-            the header allows.
-    """
-    numbers = {name: sum(chunk.values for chunk in layout.of([name])) for name in TYPES}
-    for name, stated in numbers.items():
-        if COLUMNS[name].of == "class" and width and stated > layout.rows * width:
-            raise _broken(
-                path,
-                name,
-                f"states {stated:,} counts of {width:,} classes in {layout.rows:,} "
-                "rows",
-            )
-    _check_size(rows=layout.rows, numbers=max(numbers.values()), what=str(path))
-
-
-def _most_bytes(packed: int) -> int:
-    """Return the most bytes that the columns of a file of `packed` bytes may hold."""
-    return max(ALWAYS_ALLOWED_BYTES, MOST_BYTES_PER_BYTE * packed)
-
-
-def _check_size(rows: int, numbers: int, what: str) -> None:
-    """Raise Problem for more rows or numbers than any table holds.
-
-    `what` holds them: the words of an error begin with it.
-    """
-    if rows > MOST_ROWS or numbers > MOST_VALUES:
-        raise TooLarge(
-            f"{what} holds {rows:,} rows with {numbers:,} counts; a table has at most "
-            f"{MOST_ROWS:,} rows and {MOST_VALUES:,} counts: split it"
-        )
-
-
-def _broken(path: Path | None, name: str, fault: str) -> Problem:
-    """Return the error for a column; `path` is None for a table not written yet."""
-    holder = "the table" if path is None else str(path)
-    return WrongFile(f"{holder} is damaged: its column {name!r} {fault}", file=path)

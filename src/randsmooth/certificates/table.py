@@ -16,10 +16,13 @@ from randsmooth.certificates.evidence import (
     Bytes,
     Floats,
     Ints,
+    check_arrays,
     check_columns,
     check_evidence,
+    check_images,
 )
 from randsmooth.certificates.header import Header, rule_of
+from randsmooth.certificates.routes import ROUTED_COLUMNS, Routes
 from randsmooth.certificates.selection import check_belong
 from randsmooth.certificates.thinning import judged_anew, marked, thinned
 from randsmooth.errors import WrongTable
@@ -72,6 +75,9 @@ class Certificates(ShownInNotebooks):
             each image; None for other bounds.
         sigmas: (N,) the sigma of each image, of a log that states several; None where
             the header tells the noise.
+        routes: of a routed table, the experts and the radii that each row rests on (see
+            `routing.route`). It has no counts: they lie in the tables that its header
+            names.
         converted: the noise as seen in another norm, if the radii were converted to it
             (see `in_norm`).
 
@@ -108,6 +114,7 @@ class Certificates(ShownInNotebooks):
     image: Bytes | None = None
     u: Floats | None = None
     sigmas: Floats | None = None
+    routes: Routes | None = None
     converted: InNorm | None = None
     name: str = field(default="")
 
@@ -119,6 +126,8 @@ class Certificates(ShownInNotebooks):
         norm = "" if self.converted is None else f"{NORMS[self.norm].label} radii"
         known = [words for words in (self.header.noise_title, norm, n) if words]
         origin = "a log" if self.is_log else f"rule {self.header.rule}"
+        if self.routes is not None:
+            origin = f"alpha {self.header.alpha:g}"
         names = [name for name in (self.header.dataset, self.header.split) if name]
         source = " ".join(shortened(printable(name)) for name in names)
         images = f"{len(self):,} of {source}" if source else f"{len(self):,} images"
@@ -127,15 +136,22 @@ class Certificates(ShownInNotebooks):
     @property
     def is_log(self) -> bool:
         """Whether the table was read from a published log, without class counts."""
-        return self.counts is None
+        return self.counts is None and self.routes is None
 
     @property
     def noise(self) -> Noise:
         """The noise of all images; its `radius` is in the table's norm.
 
         Raises:
-            Problem: the noise is not known, or each image has a sigma of its own.
+            Problem: the noise is not known, or each image has a sigma of its own, or
+                the table is routed.
         """
+        if self.routes is not None:
+            raise WrongTable(
+                "a routed table is under the noises of its router and its experts, so "
+                "it has no single one",
+                where=self.name or "this table",
+            )
         if self.sigmas is not None:
             raise WrongTable(
                 f"{_own_sigmas_in_words(self.sigmas)}, so its images share no "
@@ -207,6 +223,8 @@ class Certificates(ShownInNotebooks):
 
         Those that picked the class are among them, where they are known.
         """
+        if self.routes is not None:
+            return self.routes.spent
         counts0, counts = self.evidence()
         picking = counts0.sum(axis=1) if self.header.n0 else 0
         return np.asarray(picking + counts.sum(axis=1))
@@ -216,7 +234,7 @@ class Certificates(ShownInNotebooks):
         """The rule by which the certificates were judged.
 
         Raises:
-            Problem: the table is a log, which does not say it.
+            Problem: the table is a log, which does not say it, or is routed.
         """
         return rule_of(self.header)
 
@@ -230,8 +248,13 @@ class Certificates(ShownInNotebooks):
         """Return counts0 and counts, both (N, K).
 
         Raises:
-            Problem: the table comes from a log that kept radii only.
+            Problem: the table comes from a log that kept radii only, or is routed.
         """
+        if self.routes is not None:
+            raise WrongTable(
+                f"{self.name or 'this table'} is routed, and has no counts of its own: "
+                "for another n or alpha, route the tables of router and experts again"
+            )
         if self.counts0 is None or self.counts is None:
             raise WrongTable(
                 f"{self.name or 'this log'} has no counts: keep its own n and alpha, "
@@ -367,18 +390,25 @@ class Certificates(ShownInNotebooks):
             # `keep` may be a mask: this makes it numbers of rows.
             numbers = np.arange(len(self))[keep]
             kept["paths"] = tuple(self.paths[row] for row in numbers)
+        if self.routes is not None:
+            kept["routes"] = self.routes.rows(keep)
         return replace(self, **kept)
 
     def derived(self) -> dict[str, NDArray[Any]]:
         """Return what follows from the evidence, for people who look at a table.
 
         These are predict, radius, correct (where there are labels), picked, n_A (the
-        count of the picked class) and p_lower, (N,) each. Files hold them, and they are
-        never read back.
+        count of the picked class) and p_lower, (N,) each; of a routed table the radius
+        and correct alone. Files hold them, and they are never read back.
 
         Raises:
             Problem: the table has no counts.
         """
+        if self.routes is not None:
+            of_routes: dict[str, NDArray[Any]] = {"radius": self.radius}
+            if self.labelled:
+                of_routes["correct"] = self.correct
+            return of_routes
         counts0, counts = self.evidence()
         evidence = Evidence.of(
             counts0, counts, idx=self.idx, paths=self.paths, u=self.u
@@ -412,7 +442,8 @@ class Certificates(ShownInNotebooks):
         called most_frequent.
 
         The columns of a log are idx, label, predict, radius, correct and seconds, and
-        sigma where each image has its own.
+        sigma where each image has its own. A routed table also has experts (the numbers
+        of those that a row rests on), router_radius, expert_radius and samples.
 
         Example:
             >>> from randsmooth.certificates import from_counts
@@ -432,7 +463,8 @@ class Certificates(ShownInNotebooks):
         # Imported here, since it takes long to load.
         import pandas as pd
 
-        columns = _columns_of_log(self) if self.is_log else _columns_of_counts(self)
+        has_counts = self.counts is not None
+        columns = _columns_of_counts(self) if has_counts else _columns_of_log(self)
         frame = pd.DataFrame(columns)
         frame.attrs[ATTRS] = {
             "header": self.header.model_dump(mode="json"),
@@ -456,6 +488,12 @@ def _columns_of_log(table: Certificates) -> dict[str, Any]:
     columns: dict[str, Any] = {name: getattr(table, name) for name in names}
     if table.sigmas is not None:
         columns["sigma"] = table.sigmas
+    routes = table.routes
+    if routes is not None:
+        columns["experts"] = [np.flatnonzero(row).tolist() for row in routes.members]
+        columns["router_radius"] = routes.router_radius
+        columns["expert_radius"] = routes.expert_radius
+        columns["samples"] = routes.spent
     return columns
 
 
@@ -492,6 +530,76 @@ def _columns_of_counts(table: Certificates) -> dict[str, Any]:
     if table.u is not None:
         columns["u"] = table.u
     return columns
+
+
+def from_routes(
+    header: Header,
+    routes: Routes,
+    *,
+    idx: Ints,
+    label: Ints,
+    predict: Ints,
+    seconds: Floats,
+    name: str = "",
+) -> Certificates:
+    """Return the routed table of N images, whose radii follow from its `routes`.
+
+    Args:
+        header: the header, which tells the routing.
+        routes: the experts and radii of each row.
+        idx, label, seconds: see `Certificates`.
+        predict: (N,) class that the members of a row certify, or ABSTAIN.
+        name: the name of the table.
+
+    Raises:
+        Problem: an array of another shape or type, an image twice, or a row that cannot
+            be.
+
+    Example:
+        >>> routing = {"norm": "l2", "router": {}, "experts": [{}, {}]}
+        >>> one = np.array([0])
+        >>> routes = Routes(
+        ...     members=np.array([[0, 1]]),
+        ...     router_radius=np.array([0.4]),
+        ...     expert_radius=np.array([0.9]),
+        ...     spent=np.array([2000]),
+        ... )
+        >>> table = from_routes(
+        ...     Header(routing=routing, alpha=0.001),
+        ...     routes,
+        ...     idx=one,
+        ...     label=one,
+        ...     predict=one,
+        ...     seconds=np.zeros(1),
+        ... )
+        >>> table.radius.tolist(), table.correct.tolist()
+        ([0.4], [True])
+    """
+    if header.routing is None:
+        raise WrongTable("a routed table has a header that tells its routing")
+    columns = {
+        "idx": idx,
+        "label": label,
+        "predict": predict,
+        "seconds": seconds,
+        **routes.columns(),
+    }
+    K = len(header.routing["experts"])
+    check_arrays(ROUTED_COLUMNS, columns, len(idx), K)
+    check_images(idx)
+    check_belong(header.selection, header.shard, idx)
+    routes.check(idx, K)
+    certified = predict != ABSTAIN
+    return Certificates(
+        header,
+        idx=idx,
+        label=label,
+        predict=predict,
+        radius=np.where(certified, routes.radius, 0.0),
+        seconds=seconds,
+        routes=routes,
+        name=name,
+    )
 
 
 def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:

@@ -251,6 +251,11 @@ def _stored_budget(table: Certificates) -> tuple[int, float]:
     header = table.header
     name = table.name or "this table"
 
+    if table.routes is not None:
+        raise WrongTable(
+            f"{name} is routed: for another budget, route the tables that it was made of "
+            "again"
+        )
     other_bound = header.bound in CONFIDENCE_BOUNDS[1:]
     if header.rule != "fixed" or header.gives_up_others or other_bound:
         settings = f"rule {header.rule}, the {header.bound} bound"

@@ -77,7 +77,8 @@ class UnknownProbabilities:
 
     Attributes:
         kind: "no labels"; "missing facts" of a published log; "stopped early", before n
-            samples; or "one class counted", where the label may be another one.
+            samples; "one class counted", where the label may be another one; or "routed",
+            where router and expert have a p_A each.
         missing: the facts that a log does not say, of sigma, n and alpha.
 
     Example:
@@ -89,7 +90,9 @@ class UnknownProbabilities:
         'a published log does not say its alpha'
     """
 
-    kind: Literal["no labels", "missing facts", "stopped early", "one class counted"]
+    kind: Literal[
+        "no labels", "missing facts", "stopped early", "one class counted", "routed"
+    ]
     missing: tuple[str, ...] = ()
 
     @property
@@ -107,6 +110,11 @@ class UnknownProbabilities:
                     "only the picked class was counted, so that p_A is unknown where it "
                     "is not the label"
                 )
+            case "routed":
+                return (
+                    "each certificate rests on a p_A of the router and one of each "
+                    "expert, under noises of their own"
+                )
 
     @property
     def remedy(self) -> Words:
@@ -123,6 +131,8 @@ class UnknownProbabilities:
                 return "certify by rule fixed, not label-aware"
             case "one class counted":
                 return ""
+            case "routed":
+                return "draw the curves of the tables that it was made of"
 
     def words(self, spell: Spell = str) -> str:
         """Return reason and remedy, in which `spell` writes the settings."""
@@ -145,6 +155,9 @@ def p_a_unknown(table: CertificatesLike) -> UnknownProbabilities | None:
     table = as_certificates(table)
     if not table.labelled:
         return UnknownProbabilities("no labels")
+
+    if table.routes is not None:
+        return UnknownProbabilities("routed")
 
     if table.is_log:
         missing = _missing_facts(table)

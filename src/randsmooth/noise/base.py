@@ -54,6 +54,9 @@ class Noise(ABC):
         implied: further norms that `convert` knows.
         proves_apart: the norms, of these, that have a proof of their own for their
             radii, and do not follow from the radii in `norm`.
+        proves_sets: whether `set_radius` holds for sets of several classes. As it is
+            here it does where a probability that grows from q to t takes a change of at
+            least radius(q) - radius(t).
         held_columns: names of the features that no copy changes, and that no radius is
             about (see `HoldingFixed`).
         rounds_exactly: whether copies can be drawn rounded to k/255 without float error
@@ -75,6 +78,7 @@ class Noise(ABC):
     domain: ClassVar[tuple[float, float] | None] = None
     implied: ClassVar[tuple[str, ...]] = ()
     proves_apart: ClassVar[tuple[str, ...]] = ()
+    proves_sets: ClassVar[bool] = False
     held_columns: ClassVar[tuple[str, ...]] = ()
     rounds_exactly: ClassVar[bool] = False
 
@@ -111,6 +115,46 @@ class Noise(ABC):
 
         It is 0 for a radius that no q certifies.
         """
+
+    def set_radius(self, q: ArrayLike, p_other: ArrayLike) -> Floats:
+        """Return the radius within which the smoothed class stays in a set of classes.
+
+        It is `radius` for a set of one class. The classes of a larger set have more
+        than s / (s + 1) between them as long as the rest has less than 1 / (s + 1);
+        then one of the s has more than all of the rest, and so more than any of it.
+
+        Args:
+            q: (N, s) upper bounds on 1 - p of the first 1, 2, ..., s classes of the
+                set, from `bounds.set_bounds`.
+            p_other: (N,) upper bound on the probability of any class outside.
+
+        Returns:
+            (N,); 0 where nothing is proved.
+
+        Raises:
+            Problem: nothing is proved here for a set of several classes.
+
+        Example:
+            >>> from randsmooth.noise import Ablation, Uniform
+            >>> q, p_other = [[0.5, 0.05]], [0.05]
+            >>> Uniform(0.5).set_radius(q, p_other).round(3).tolist()  # 1/3 - 0.05
+            [0.283]
+            >>> Ablation(45, d=784).set_radius(q, p_other)
+            Traceback (most recent call last):
+            ...
+            randsmooth.errors.BadValue: ablation=45 proves no radius for a set of 2 ...
+        """
+        q = np.asarray(q, np.float64)
+        s = q.shape[1]
+        if s == 1:
+            return self.radius(q[:, 0], p_other)
+        if not self.proves_sets:
+            raise BadValue(
+                f"{self.text} proves no radius for a set of {s} classes: take one "
+                "class, or Gaussian, uniform or Laplace noise"
+            )
+        most_outside = 1.0 / (s + 1.0)
+        return np.maximum(0.0, self.radius(q[:, -1]) - self.radius(most_outside))
 
     # What a noise that is more than numbers added to x has its own of.
 

@@ -55,6 +55,7 @@ class Gaussian(Noise):
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("l1", "linf")
+    proves_sets: ClassVar[bool] = True
     rounds_exactly: ClassVar[bool] = True
 
     # As in the tables of the literature, at any sigma.
@@ -190,6 +191,47 @@ class Gaussian(Noise):
         z = np.max(np.concatenate((z_of_one, z_of_more), axis=1), axis=1)
         return np.asarray(self.sigma * np.maximum(0.0, z))
 
+    def set_radius(self, q: ArrayLike, p_other: ArrayLike) -> Floats:
+        """Return the radius within which the smoothed class stays in a set of classes.
+
+        At distance R, t classes of the set have at least Phi(Phi^-1(1 - q_t) - R /
+        sigma) between them, and one of them at least a t-th of that. A class outside
+        has at most Phi(Phi^-1(p_other) + R / sigma) (Neyman & Pearson). So the set
+        holds the most likely class if, for some t,
+
+            Phi(Phi^-1(1 - q_t) - R / sigma) / t > Phi(Phi^-1(p_other) + R / sigma).
+
+        With p_other = q_s, what all s classes leave, it is R = sigma (Phi^-1(1 - q_s) -
+        Phi^-1(s / (s + 1))) for t = s. Arguments and errors are those of
+        `Noise.set_radius`.
+
+        Raises:
+            Problem: a bound outside (0, 1]: 0 would claim an infinite radius.
+
+        Example:
+            >>> noise = Gaussian(0.5)
+            >>> # With all the rest at 0.05: 0.5 (Phi^-1(0.95) - Phi^-1(2/3))
+            >>> noise.set_radius([[0.5, 0.05]], [0.05]).round(3).tolist()
+            [0.607]
+            >>> noise.set_radius([[0.1587]], [0.0228]).round(3).tolist()  # `radius`
+            [0.75]
+        """
+        from scipy import special
+
+        q = np.asarray(q, np.float64)
+        p_other = np.asarray(p_other, np.float64)[:, None]
+        _check_probabilities(q)
+        _check_probabilities(p_other)
+        t = np.arange(1.0, q.shape[1] + 1.0)
+        a = -special.ndtri(q)
+        b = np.broadcast_to(special.ndtri(np.minimum(p_other, q[:, -1:])), q.shape)
+
+        # For t = 1 there is a closed form.
+        z_of_one = (a[:, :1] - b[:, :1]) / 2.0
+        z_of_more = _crossing(a[:, 1:], b[:, 1:], 1.0 / t[1:])
+        z = np.max(np.concatenate((z_of_one, z_of_more), axis=1), axis=1)
+        return np.asarray(self.sigma * np.maximum(0.0, z))
+
 
 def _check_probabilities(p: Floats) -> None:
     outside = ~((p > 0.0) & (p <= 1.0))
@@ -203,9 +245,9 @@ def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
     """Return the largest z >= 0 with Phi(a - z) >= Phi(b + z) / t, from below.
 
     Args:
-        a: (N, 1)
+        a: (N, 1) or (N, k)
         b: (N, k)
-        t: (k,)
+        t: (k,) above 0
 
     Returns:
         (N, k); 0 where there is none.
@@ -219,8 +261,9 @@ def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
         return np.asarray(left >= right)
 
     low = np.zeros(b.shape)
-    # Here 1 / (2 t) lies between the two sides.
-    high = np.maximum(0.0, np.maximum(-b, a - special.ndtri(0.5 / t)))
+    # Here 1 / (2 t), or 1/2 where t is below 1, lies between the two sides.
+    between = np.minimum(0.5 / t, 0.5)
+    high = np.maximum(0.0, np.maximum(-b, a - special.ndtri(between)))
     return bisected(holds, low, high)
 
 

@@ -76,6 +76,7 @@ class GaussianPerCoordinate(Noise):
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    proves_sets: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("l2", "l1", "linf")
 
     # A standard deviation of the noise.
@@ -206,6 +207,10 @@ class GaussianPerCoordinate(Noise):
         """Return R = (Phi^-1(1 - q) - Phi^-1(q_next)) / 2, in standard deviations."""
         return UNIT.radius(q, q_next)
 
+    def set_radius(self, q: ArrayLike, p_other: ArrayLike) -> Floats:
+        """As `Gaussian.set_radius` with sigma 1."""
+        return UNIT.set_radius(q, p_other)
+
     def tail(self, radius: ArrayLike) -> Floats:
         """Return q = Phi(-radius)."""
         return UNIT.tail(radius)
@@ -288,6 +293,10 @@ class PerFeature(GaussianPerCoordinate):
         It is in standard deviations of the features.
         """
         return self.times * UNIT.radius(q, q_next)
+
+    def set_radius(self, q: ArrayLike, p_other: ArrayLike) -> Floats:
+        """As `Gaussian.set_radius` with sigma `times`."""
+        return self.times * UNIT.set_radius(q, p_other)
 
     def tail(self, radius: ArrayLike) -> Floats:
         """Return q = Phi(-radius / times)."""

@@ -48,6 +48,8 @@ class Laplace(Noise):
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    # At distance r, p is at most e^(r/b) q.
+    proves_sets: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_length("b", self.b)

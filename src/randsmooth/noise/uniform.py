@@ -77,6 +77,8 @@ class Uniform(OfShares):
     )
     tight: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    # At distance r, p is at most q + r / (2 lam).
+    proves_sets: ClassVar[bool] = True
     implied: ClassVar[tuple[str, ...]] = ("linf",)
     proves_apart: ClassVar[tuple[str, ...]] = ("linf",)
 

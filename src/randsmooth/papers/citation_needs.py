@@ -109,6 +109,12 @@ NEEDS: tuple[Need, ...] = (
     ),
     Need(
         "part",
+        ("routed",),
+        ("sun2026dual",),
+        reason="one noise for each input, by a smoothed router",
+    ),
+    Need(
+        "part",
         ("denoised",),
         ("salman2020denoised",),
         reason="a classifier behind a denoiser",

@@ -108,8 +108,13 @@ def of_header(header: Header) -> Iterator[Use]:
         part p_a
     """
     yield Use("part", "certify")
+    if header.routing is not None:
+        yield Use("part", "routed")
     # The header names a rule with its setting, as in "radius=0.5".
     rule = header.rule.partition("=")[0]
+    if header.routing is not None:
+        # The tables that it was made of tell rules and bounds of their own.
+        rule = "fixed"
     # The rule "fixed" is that of CERTIFY, which is cited above.
     if rule != "fixed":
         yield Use("rule", rule)
@@ -122,7 +127,9 @@ def of_header(header: Header) -> Iterator[Use]:
     # Gaussian noise, which is also that of published logs, is the one of CERTIFY.
     if header.noise is not None and not isinstance(header.noise, Gaussian):
         yield Use("noise", header.noise.name)
-    yield from _of_base(header.model or {})
+    # The models of router and experts are told by their own tables.
+    model = {} if header.routing is not None else header.model or {}
+    yield from _of_base(model)
     yield from _named("data set", header.dataset)
     # Any table gives both. Whether the user's paper reports them, no header can tell:
     # the reasons of these two say "where you report one".

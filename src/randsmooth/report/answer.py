@@ -39,7 +39,7 @@ BASELINE_CELL = "baseline"
 # The sentence for each kind of answer: at most 25 words, with names of one word.
 WORDING: dict[str, tuple[str | Setting, ...]] = {
     "no_radius": (
-        "No radius was named, and the tables do not say their sigma: give ",
+        "No radius was named, and the tables do not tell one sigma: give ",
         Setting("at", 0.5),
         ".",
     ),

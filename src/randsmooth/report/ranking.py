@@ -268,11 +268,14 @@ def _setting_words(entry: Entry) -> str:
         images = fact_text(header.dataset)
         if header.split:
             images += f" {fact_text(header.split)}"
+    n_words = f"n {fact_text(header.n)}"
+    if header.routing is not None:
+        n_words = "n of each of its tables"
     facts = [
         images.strip(),
         f"{len(entry.table):,} images",
         header.noise_title or f"sigma {NOT_RECORDED}",
-        f"n {fact_text(header.n)}",
+        n_words,
         "certain" if header.alpha == 0.0 else f"alpha {fact_text(header.alpha)}",
     ]
     if entry.table.converted:

@@ -6,7 +6,8 @@ from itertools import combinations
 import numpy as np
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import ABSTAIN, Certificates, Routes
+from randsmooth.certificates.header import noise_of_entry
 from randsmooth.errors import UNSAID, Setting
 from randsmooth.escape import LONG, shortened
 from randsmooth.noise import NORMS
@@ -256,14 +257,16 @@ def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """
     if len(tables) < 2:
         return
+    # A routed table has the noises and samples of the tables that it was made of.
+    alone = [table for table in tables if table.routes is None]
     tables_without = {
         "sigma": [
             table.name
-            for table in tables
+            for table in alone
             if table.header.noise is None and table.sigmas is None
         ],
-        "n": [table.name for table in tables if table.header.n is None],
-        "alpha": [table.name for table in tables if table.header.alpha is None],
+        "n": [table.name for table in alone if table.header.n is None],
+        "alpha": [table.name for table in alone if table.header.alpha is None],
     }
     # Facts that the same tables lack share a note.
     facts_of_tables = gathered(
@@ -276,7 +279,7 @@ def _unrecorded_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
 def _counting_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Yield notes where images were resized, or counts bounded, in different ways."""
     # Logs record neither.
-    counted = [table for table in tables if not table.is_log]
+    counted = [table for table in tables if table.counts is not None]
     # Nor do counts of other programs say how images were resized.
     sizes = {_image_size(table) for table in counted if table.header.source is None}
     if len(sizes) > 1:
@@ -337,8 +340,27 @@ def _which(names: Sequence[str], tables: Sequence[Certificates]) -> str:
 def _rule_remarks(tables: Sequence[Certificates]) -> Iterator[Note]:
     """Yield a note for each table that was not made by the fixed rule for any class."""
     for table in tables:
-        if table.header.rule != "fixed" or table.header.label_aware:
+        if table.routes is not None:
+            yield _routed_remark(table, table.routes)
+        elif table.header.rule != "fixed" or table.header.label_aware:
             yield _rule_remark(table)
+
+
+def _routed_remark(table: Certificates, routes: Routes) -> Note:
+    """Return a note on what the certificates of a routed table rest on."""
+    routing = table.header.routing or {}
+    certified = table.predict != ABSTAIN
+    sizes = routes.members[certified].sum(axis=1)
+    return Note(
+        "routed",
+        table=table.name,
+        experts=len(routing["experts"]),
+        router=noise_of_entry(routing["router"]),
+        samples=float(table.samples.mean()),
+        certified=int(certified.sum()),
+        by_one=int((sizes == 1).sum()),
+        by_all=int((sizes == routes.members.shape[1]).sum()),
+    )
 
 
 def _rule_remark(table: Certificates) -> Note:

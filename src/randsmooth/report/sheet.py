@@ -377,12 +377,16 @@ def _settings(tables: Sequence[Certificates]) -> tuple[list[str], str]:
 
 
 def _noise_words(header: Header) -> str:
+    if header.routing is not None:
+        return header.noise_title
     if header.noise is None:
         return f"sigma {NOT_KNOWN}"
     return header.noise.title
 
 
 def _n_words(header: Header) -> str:
+    if header.routing is not None:
+        return "n of each of its tables"
     if header.n is None:
         return f"n {NOT_KNOWN}"
     return f"n {header.n:,}"

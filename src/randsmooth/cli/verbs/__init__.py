@@ -72,6 +72,11 @@ VERBS = (
         "plan",
     ),
     Verb("merge", "Make one table of the shards of a run.", "merge"),
+    Verb(
+        "route",
+        "Make one table of a router's and its experts': a sigma for each image.",
+        "route",
+    ),
     Verb("predict", "Classify image files and certify the answers.", "predict"),
     Verb("explain", "Explain the certificate of one image on a page.", "explain"),
     Verb(

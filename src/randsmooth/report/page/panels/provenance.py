@@ -22,6 +22,7 @@ HEADER_FACTS = {
     "n": "samples to bound p_A, n",
     "alpha": "failure probability, alpha",
     "rule": "rule",
+    "routing": "tables that it was routed from",
     "bound": "bound on p_A",
     "guarantee": "guarantee",
     "label_aware": "only the label is certified (evaluation only)",
@@ -82,7 +83,7 @@ MODEL_FACTS = {
 }
 
 # Fields of a header that a user may ask for; without a value they are left out.
-ASKED = ("shard", "resize", "crop")
+ASKED = ("shard", "resize", "crop", "routing")
 # Fields that have a default in the header of a log, of which the log itself says nothing.
 UNKNOWN_OF_LOGS = ("rule", "label_aware", "sound")
 
