@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -164,25 +165,44 @@ def a_little_noise_on_radii(rows: list[Row], rng: np.random.Generator) -> list[R
     return with_radii(rows, lambda radius: min(1.91, radius + rng.uniform(0.0, 0.02)))
 
 
-# Doctored copies that can be read -> the checks that fail against another released log.
-READ: dict[Doctor, set[str]] = {
-    removed: {"images"},
-    removed_by_chance: {"images"},
-    removed_and_renumbered: {"images", "labels", "order"},
-    inflated: {"radii"},
-    inflated_and_clipped: {"from_released"},
-    inflated_in_the_middle: {"from_released"},
-    labels_shuffled: {"labels"},
-    classes_renamed: {"labels"},
-    exchanged_within_classes: {"order"},
-    in_another_order: set(),
-    sorted_and_renumbered: {"labels", "order"},
-    good_rows_repeated_and_renumbered: {"labels"},
-    a_little_noise_on_radii: {"from_released"},
-    # No check sees this one.
-    wrong_made_right: set(),
+class Fails(NamedTuple):
+    """The kinds of checks that a doctored copy of a released log fails.
+
+    Attributes:
+        alone: by itself.
+        beside: further ones beside another released log.
+        original: further ones beside the log that it was made from.
+    """
+
+    alone: set[str]
+    beside: set[str]
+    original: set[str]
+
+
+# Doctored copies that can be read -> the checks that fail.
+READ: dict[Doctor, Fails] = {
+    removed: Fails({"changed_released"}, {"images"}, {"images", "part"}),
+    removed_by_chance: Fails({"changed_released"}, {"images"}, {"images", "part"}),
+    removed_and_renumbered: Fails(
+        {"rearranged"}, {"images", "labels", "order"}, {"images", "labels", "order"}
+    ),
+    inflated: Fails({"scaled_released"}, {"radii"}, {"radii", "derived"}),
+    inflated_and_clipped: Fails({"from_released"}, set(), {"derived"}),
+    inflated_in_the_middle: Fails({"from_released"}, set(), {"derived"}),
+    labels_shuffled: Fails({"rearranged"}, {"labels"}, {"labels", "copies"}),
+    classes_renamed: Fails({"rearranged"}, {"classes_renamed"}, {"classes_renamed"}),
+    exchanged_within_classes: Fails({"rearranged"}, {"order"}, {"order"}),
+    in_another_order: Fails(set(), set(), {"copies"}),
+    sorted_and_renumbered: Fails(
+        {"rearranged"}, {"labels", "order"}, {"labels", "order"}
+    ),
+    good_rows_repeated_and_renumbered: Fails(
+        {"changed_released", "repeated"}, {"labels"}, {"labels", "mostly_equal"}
+    ),
+    a_little_noise_on_radii: Fails({"from_released"}, set(), {"derived"}),
+    wrong_made_right: Fails({"changed_released"}, set(), {"mostly_equal"}),
     # Few images stay right, too few to tell by their order that it is of others.
-    shifted_by_one: set(),
+    shifted_by_one: Fails(set(), set(), set()),
 }
 
 # Those that contradict themselves, or their path, and are refused where they are read.

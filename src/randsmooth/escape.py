@@ -23,6 +23,9 @@ LONG_PART = 400
 
 NOT_RECORDED = "not recorded"
 
+# The most names in a list, unless it says otherwise.
+MOST_NAMES = 3
+
 # Letters that mean something anywhere; those that begin a list; and what makes a link of
 # https://... or of www.
 MARKDOWN = re.compile(
@@ -74,6 +77,20 @@ def shortened(text: str, longest: int = LONGEST) -> str:
         return text
     tail = (longest - 1) // 2
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def names_of(names: Sequence[object], most: int = MOST_NAMES) -> str:
+    """Return the names in a list; of many the first ones, and the number of the others.
+
+    Example:
+        >>> names_of(["a", "b", "c", "d"]), names_of(["a", "b", "c", "d", "e"])
+        ('a, b, c, d', 'a, b, c and 2 more')
+    """
+    # "and 1 more" would be as long as the name.
+    shown = names if len(names) <= most + 1 else names[:most]
+    listed = ", ".join(map(str, shown))
+    others = len(names) - len(shown)
+    return f"{listed} and {others:,} more" if others else listed
 
 
 def fact_text(value: Any) -> str:

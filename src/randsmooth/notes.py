@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Self
 
 from randsmooth.errors import RESUME, Setting, Spell, Words, spelt
-from randsmooth.escape import printable
+from randsmooth.escape import names_of, printable
 
 Facts = Mapping[str, Any]
 
@@ -257,6 +257,15 @@ def _budget_inferred(facts: Facts) -> Words:
     return f"{names}: the largest radius, {{largest}}, is the most that these certify"
 
 
+def _budget_unknown(facts: Facts) -> Words:
+    """Word that the largest radius of a log does not tell its n, its alpha, or both."""
+    names = " and ".join(facts["lacking"])
+    return (
+        f"{names} not known: the largest radius, {{largest}}, is not the most of any one "
+        "usual budget; shown as logged, not re-bound"
+    )
+
+
 def _radii_of_no_budget(facts: Facts) -> Words:
     """Word radii that a log's n and alpha do not give; its sigma may be unknown."""
     sigma = "" if facts["sigma"] is None else "sigma {sigma:g}, "
@@ -274,6 +283,18 @@ def _misclassified(facts: Facts) -> Words:
     return (
         f"{images_were} misclassified and not certified (predict=-2), which counts as "
         "wrong"
+    )
+
+
+def _verdict_off(facts: Facts) -> Words:
+    """Word which tables, as a check failed, get neither a verdict nor marked figures."""
+    names = facts["names"]
+    get = "gets" if len(names) == 1 else "get"
+    return (
+        f"A check failed, so {_literal(names_of(names))} {get} no verdict and no marked "
+        "figures (all the same: ",
+        Setting("anyway"),
+        ").",
     )
 
 
@@ -332,10 +353,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "says: its radius holds only if the classifier keeps that sigma for every input"
     ),
     "budget_inferred": _budget_inferred,
-    "budget_unknown": (
-        "{lacking} not known: the largest radius, {largest}, is not the most of any one "
-        "usual budget; shown as logged, not re-bound"
-    ),
+    "budget_unknown": _budget_unknown,
     "radii_of_no_budget": _radii_of_no_budget,
     "many_largest_radii": (
         "{images:,} images share the largest radius, {largest:g}, though sigma "
@@ -358,16 +376,11 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     "columns_not_read": "columns not read: {columns}",
     # Of tables that are compared.
     "unseen_by_checks": (
-        "No check sees a few wrong images made right, or radii raised by little below "
-        "the largest."
+        "In a log that was not released, no check sees a few wrong images made right, or "
+        "radii raised by little below the largest."
     ),
     "judged_anyway": "You asked for verdicts in spite of failed checks.",
-    "verdict_off": (
-        "A check failed, so {names} get no verdict and no marked figures (to give them "
-        "all the same: ",
-        Setting("anyway"),
-        ").",
-    ),
+    "verdict_off": _verdict_off,
     "no_baseline": (
         "No verdicts: nothing says which table is the baseline; name it (",
         Setting("baseline"),

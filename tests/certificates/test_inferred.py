@@ -120,7 +120,7 @@ def test_a_log_that_nothing_saturates_tells_no_budget() -> None:
     made = infer(table, "noise_0.5.tsv")
     assert (made.header.sigma, made.header.n, made.header.alpha) == (0.5, None, None)
     assert made.header.notes[-1] == Note(
-        "budget_unknown", lacking="n and alpha", largest="1.62"
+        "budget_unknown", lacking=["n", "alpha"], largest="1.62"
     )
     np.testing.assert_array_equal(made.radius, table.radius)
 

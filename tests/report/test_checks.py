@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from randsmooth.certificates import Certificates, read
-from randsmooth.metrics.checks import (
-    FAILED,
-    PASSED,
-    UNKNOWN,
-    WORDING,
-    Check,
-    check_tables,
-)
+from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, WORDING, Check
+from randsmooth.metrics.checks import check_tables
 from randsmooth.report import render
-from randsmooth.report.checks import SUMMED, check_lines, doubted_tables, listed
+from randsmooth.report.checks import (
+    MOST_TABLES,
+    SUMMED,
+    TOPICS,
+    check_lines,
+    doubted_tables,
+    failures_in_folder,
+    lines_by_table,
+)
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
 
@@ -70,7 +72,7 @@ def test_a_cross_turns_off_the_verdict_of_its_row_alone(
 
     content = json.loads(render(tables, radii=RADII, format="json"))
     failed = [check for check in content["checks"] if check["state"] == FAILED]
-    assert "exchanged" in {check["facts"]["b"] for check in failed}
+    assert "exchanged" in {check["facts"].get("b") for check in failed}
     by_name = {one["name"]: one for one in content["against"]}
     assert "not_compared" in by_name["exchanged"]
     assert "verdict" in by_name["ours"]
@@ -151,13 +153,43 @@ def test_many_tables_give_few_lines() -> None:
     ]
     lines = check_lines([*passed, *failed])
     assert [line.state for line in lines] == [FAILED, FAILED, PASSED]
-    assert listed("abcdefg") in lines[-1].sentence
+    assert "7 tables" in lines[-1].sentence
     facts = {"log": "released", "images": 500}
     unknown = [
         Check("is_released", UNKNOWN, {"table": name, **facts}) for name in "abcdefg"
     ]
     (line,) = check_lines(unknown)
-    assert line.state == UNKNOWN and listed("abcdefg") in line.sentence
+    assert line.state == UNKNOWN and "7 tables" in line.sentence
+
+
+def test_failures_of_a_folder_are_told_table_by_table() -> None:
+    facts = {"log": "released", "images": 32, "factor": 2.0}
+    checks = [
+        Check("labels", FAILED, {"a": "x", "b": f"t{place}", "number": 9, "shared": 9})
+        for place in range(12)
+    ]
+    grave = Check("scaled_released", FAILED, {"table": "t5", **facts})
+    failures = failures_in_folder([*checks, grave])
+    lines = lines_by_table(failures)
+    # The gravest first, eight tables, and the number of the others.
+    assert lines[0].sentence.startswith(str(grave))
+    assert len(lines) == MOST_TABLES + 1
+    assert "4 " in lines[-1].sentence
+    assert len(lines_by_table(failures, most=12)) == 12
+
+    copies = Check(
+        "copies", FAILED, {"a": "x", "b": "y", "original": None, "shared": 9}
+    )
+    failures = failures_in_folder([copies])
+    assert set(failures) == {"x", "y"}
+    assert len(lines_by_table(failures)) == 1
+    known = Check("copies", FAILED, {**copies.facts, "original": "y"})
+    assert set(failures_in_folder([known])) == {"x"}
+
+
+def test_each_kind_that_fails_has_a_topic() -> None:
+    may_fail = {kind for kind, sentences in WORDING.items() if FAILED in sentences}
+    assert may_fail == TOPICS.keys()
 
 
 def test_a_pair_that_is_not_judged_doubts_nobody() -> None:
@@ -174,6 +206,6 @@ def test_what_many_tables_may_pass_is_told_in_one_line() -> None:
         (kind, state)
         for kind, sentences in WORDING.items()
         for state, sentence in sentences.items()
-        if state != FAILED and "{" in sentence
+        if state != FAILED and "{" in str(sentence)
     }
     assert many <= SUMMED.keys()

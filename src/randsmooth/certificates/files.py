@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -269,15 +269,3 @@ def grouped(faults: Mapping[Path, str]) -> dict[str, list[Path]]:
         without_name = reason.replace(str(path), "").lstrip(",: ").rstrip()
         files_by_reason.setdefault(without_name, []).append(path)
     return files_by_reason
-
-
-def names_of(paths: Sequence[Path | str], most: int = 3) -> str:
-    """Return the first of the paths, and how many more there are.
-
-    Example:
-        >>> names_of(["a", "b", "c", "d", "e"])
-        'a, b, c and 2 more'
-    """
-    names = ", ".join(map(str, paths[:most]))
-    others = len(paths) - most
-    return f"{names} and {others:,} more" if others > 0 else names

@@ -1,49 +1,42 @@
 """What can be checked of tables before they are judged: each check passes, fails, or cannot be told.
 
-A check that passes shows no fault of one kind, and proves no honesty. What no check sees:
-a few wrong images that were made right, and radii that were raised by little below the
-largest.
+A check that passes shows no fault of one kind, and proves no honesty. What no check sees,
+in a log that was not released: a few wrong images that were made right, and radii that
+were raised by little below the largest.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
-from randsmooth.certificates.logs.budgets import (
-    FINE_DECIMALS,
-    ROUNDED,
-    USUAL_ALPHA,
-    Budget,
-    possible_budgets,
-)
-from randsmooth.certificates.logs.inferred import log_at_alpha
+from randsmooth.certificates.logs.budgets import ROUNDED, Budget, possible_budgets
 from randsmooth.certificates.logs.ranks import rank_correlation
-from randsmooth.certificates.logs.released import (
-    ReleasedLog,
-    find_released,
-    same_order,
+from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, Check
+from randsmooth.metrics.copies import (
+    FEWEST_OF_A_COPY,
+    Pair,
+    check_copies,
+    check_repeated,
+    pairs_to_compare,
 )
+from randsmooth.metrics.implied_sigmas import implied_sigmas, known_sigma
 from randsmooth.metrics.intervals import Ints
-from randsmooth.metrics.pairing import differing_source
+from randsmooth.metrics.pairing import (
+    differing_source,
+    is_evenly_spaced,
+    renaming,
+    shared_rows,
+)
+from randsmooth.metrics.radii import is_telling
+from randsmooth.metrics.released_check import RELEASED_KINDS, check_released
 from randsmooth.noise import Gaussian
-
-State = Literal["passed", "failed", "unknown"]
-Pair = tuple[Certificates, Certificates]
-
-# The states of a check.
-PASSED: State = "passed"
-FAILED: State = "failed"
-UNKNOWN: State = "unknown"
-
-# The sigmas that logs of the field are certified at.
-USUAL_SIGMAS = (0.12, 0.125, 0.25, 0.5, 1.0)
 
 # From this rank correlation on, two models find the same images of a class hard. Most pairs
 # of released logs have more, and 0 is left where results were exchanged between images.
@@ -58,20 +51,12 @@ FEWEST_IMAGES = 200
 EXCHANGED_CORRELATION = 0.1
 FEWEST_TO_ACCUSE = 1000
 
-# As many images must have radii that tell something for a table to be called a copy.
-FEWEST_OF_A_COPY = 20
-
-# From this share of equal answers and radii on, one table was made from the other. Two
-# certifications of one model have other noise, and few radii alike to the last digit.
-SHARE_OF_A_COPY = 0.5
-
-# Radii of this share of the largest or more are at the end of what n and alpha certify,
-# where they say nothing about the order.
-SHARE_AT_THE_END = 0.99
-
 # Where more labels differ, the copy of the data set has its images in another order than
 # that of the log, as folders of images have. Or labels were exchanged: other tables tell.
 SHARE_IN_ANOTHER_ORDER = 0.5
+
+# What is told of all tables together where it passes.
+TOLD_OF_ALL = frozenset({"images", "labels", "copies"})
 
 # What a table is of that names no split.
 USUAL_SPLIT = "test"
@@ -86,146 +71,7 @@ FEWEST_SIBLINGS = 2
 # Why labels were not compared with those of a data set.
 NOT_AT_HAND = "which is not here"
 IN_ANOTHER_ORDER = "whose images stand here in another order"
-
-# The sentence for each kind and state of a check.
-WORDING: dict[str, dict[State, str]] = {
-    "rows": {
-        PASSED: "each image has one row",
-        FAILED: (
-            "{table}: image {image} has {times} rows, one of {number:,} duplicates"
-        ),
-        UNKNOWN: "{table} does not say which image a row is about",
-    },
-    "images": {
-        PASSED: "all tables are about the same {number:,} images",
-        FAILED: (
-            "{b} lacks {missing_in_b:,} images of {a}, and {a} lacks "
-            "{missing_in_a:,} of {b}"
-        ),
-    },
-    "subset": {
-        PASSED: (
-            "{fewer} is about {number:,} of the {images:,} images of {more}, "
-            "evenly spaced: the two are compared on these"
-        ),
-    },
-    "sources": {
-        FAILED: "{a} and {b} differ in the {field} of their images",
-    },
-    "labels": {
-        PASSED: "the tables agree on the label of every image that they share",
-        FAILED: (
-            "{number:,} of {shared:,} shared images have another label in {a} "
-            "than in {b}"
-        ),
-    },
-    "labels_of_data": {
-        PASSED: "{table}: labels are those of the data set",
-        FAILED: (
-            "{table}: {number:,} of {images:,} labels are not those of the data set"
-        ),
-        UNKNOWN: "{table}: its labels were not compared with the data set, {reason}",
-    },
-    "radii": {
-        PASSED: (
-            "{table}: every radius is possible with n={n:,} and alpha={alpha:g}{origin}"
-        ),
-        FAILED: (
-            "{table}: {number:,} radii, up to {largest:.4g}, are beyond "
-            "{possible:.4g}, the most that n={n:,} and alpha={alpha:g}{origin} "
-            "certify at sigma={sigma:g}"
-        ),
-        UNKNOWN: (
-            "{table}: it is unknown with which sigma, n and alpha it was certified"
-        ),
-    },
-    "sigma": {
-        PASSED: "{table}: its largest radii are those of sigma={sigma:g}",
-        FAILED: (
-            "{table}: its largest radii, {largest:.4g}, are those of "
-            "sigma={implied:g}, and not of sigma={sigma:g}"
-        ),
-        UNKNOWN: (
-            "{table}: its largest radii do not say at which sigma it was certified"
-        ),
-    },
-    "sigmas": {
-        FAILED: (
-            "{a} and {b} do not say their sigma, and their largest radii are those of "
-            "different ones: {sigma_a:g} and {sigma_b:g}"
-        ),
-    },
-    "copies": {
-        PASSED: "no table is a copy of another",
-        FAILED: "{b} is a copy of {a}: all answers and radii are equal",
-    },
-    "derived": {
-        FAILED: (
-            "{b} comes from {a}: all {shared:,} answers are equal, and the radii "
-            "have the same order"
-        ),
-    },
-    "mostly_equal": {
-        FAILED: (
-            "{b} comes from {a}: {equal:,} of {shared:,} images have the same answer and "
-            "the same radius"
-        ),
-    },
-    "order": {
-        PASSED: (
-            "images of a class have alike radii in {a} and {b} (rank correlation "
-            "{correlation:.2f})"
-        ),
-        FAILED: (
-            "images of a class have unlike radii in {a} and {b} (rank "
-            "correlation {correlation:.2f}; mostly above 0.4 between released "
-            "logs): were results exchanged between images?"
-        ),
-        UNKNOWN: "whether {a} and {b} find the same images of a class hard",
-    },
-    "is_released": {
-        UNKNOWN: (
-            "{table} agrees with the released log {log} on {images} images; the others "
-            "were not compared"
-        ),
-    },
-    "may_be_scaled": {
-        UNKNOWN: (
-            "{table} agrees with the released log {log} on {images} images, or is one "
-            "with all its radii scaled"
-        ),
-    },
-    "from_released": {
-        FAILED: (
-            "{table} comes from the released log {log}: of {images} images it "
-            "certifies the same and orders them alike, with other radii"
-        ),
-    },
-}
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was checked.
-
-    Attributes:
-        kind: the kind of check, such as "labels".
-        state: "passed", "failed", or "unknown" where it cannot be told.
-        facts: the facts that its sentence tells, by name.
-
-    Example:
-        >>> from randsmooth.certificates import from_radii
-        >>> a = from_radii([0.5, 0.2], name="a")
-        >>> print(check_tables([a])[0])
-        each image has one row
-    """
-
-    kind: str
-    state: State
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return WORDING[self.kind][self.state].format_map(self.facts)
+NUMBERED_OTHERWISE = "whose classes are numbered differently here"
 
 
 def check_tables(
@@ -248,17 +94,25 @@ def check_tables(
     """
     given = [as_certificates(table) for table in tables]
     labelled = [table for table in given if table.labelled]
+    of_released = check_released(given)
+    released = _names_of_released(of_released)
     return [
         *check_rows(given),
+        *check_repeated(given),
         *_check_images(given),
         *_check_labels(labelled, labels or {}),
         *_check_radii(given),
         *_check_sigmas(given),
         *_check_implied_sigmas(given),
-        *_check_copies(given, [*combinations(given, 2)]),
+        *check_copies(given, [*combinations(given, 2)], released),
         *_check_orders([*combinations(labelled, 2)]),
-        *_check_released(given),
+        *of_released,
     ]
+
+
+def _names_of_released(checks: Sequence[Check]) -> set[str]:
+    """Return the names of the tables that checks found to be released logs."""
+    return {check.facts["table"] for check in checks if check.kind in RELEASED_KINDS}
 
 
 def check_folder(
@@ -269,10 +123,10 @@ def check_folder(
 
     What one table tells is checked as by `check_tables`. Images and labels are compared
     with those of the image set that most tables of a data set have. Only some pairs are
-    compared: those with equal answers, to find copies, and each table with the next
-    ones of its sigma, to find exchanged images. Where a pair fails, the second is the
-    one that is not usual, or that was made from the first; of exchanged images neither
-    is said to be right.
+    compared: those that agree on a few images, to find copies, and each table with the
+    next ones of its sigma, to find exchanged images. Where the images or labels of a pair
+    fail, those of the second are not usual. Of copies and of exchanged images neither is
+    said to be right, unless it is known which table was there first.
 
     Args:
         tables: the certificates, under distinct names.
@@ -288,53 +142,50 @@ def check_folder(
     given = [as_certificates(table) for table in tables]
     checks = [
         *check_rows(given),
+        *check_repeated(given),
         *_check_radii(given, FEWEST_SIBLINGS),
         *_check_sigmas(given),
-        *_check_released(given),
+        *check_released(given),
     ]
-    released = {check.facts["table"] for check in checks if check.kind == "is_released"}
+    released = _names_of_released(checks)
     of_source: dict[tuple[str | None, str], list[Certificates]] = {}
     for table in given:
         source = (table.header.dataset, table.header.split or USUAL_SPLIT)
         of_source.setdefault(source, []).append(table)
     for group in of_source.values():
-        ordered = _usual_images_first(group)
+        ordered = _usual_images_first(group, released)
         labelled = [table for table in ordered if table.labelled]
-        checks += _check_images(ordered)
-        checks += _check_labels(labelled, labels or {})
-        pairs = [*_pairs_with_equal_answers(ordered, released)]
-        checks += _check_copies(ordered, pairs)
+        checks += _check_images(ordered, released)
+        checks += _check_labels(labelled, labels or {}, released)
+        pairs = [*pairs_to_compare(ordered, released)]
+        checks += check_copies(ordered, pairs, released)
         checks += _check_orders([*_neighbours(labelled)])
-    return checks
+    failed = {check.kind for check in checks if check.state == FAILED}
+    # What the tables of one data set passed, those of another may have failed.
+    return [
+        check
+        for check in checks
+        if not (check.state == PASSED and check.kind in failed & TOLD_OF_ALL)
+    ]
 
 
-def _usual_images_first(tables: Sequence[Certificates]) -> list[Certificates]:
-    """Return the tables, one of the image set that most of them have before all others."""
-    sets = [(table.idx.tobytes(), table.label.tobytes()) for table in tables]
-    most = max(sets, key=sets.count)
-    first = tables[sets.index(most)]
-    return [first, *(table for table in tables if table is not first)]
-
-
-def _pairs_with_equal_answers(
+def _usual_images_first(
     tables: Sequence[Certificates], released: Set[str]
-) -> Iterator[Pair]:
-    """Yield tables that answer alike on the same images, each with one of them.
+) -> list[Certificates]:
+    """Return the tables, one of the image set that most of them have before all others.
 
-    That one is a released log, as far as there is one, and has the radii that most of
-    them have: radii that were scaled look released, too.
+    Of two sets that as many tables have, it is that of a released log, or the larger.
     """
-    of_answers: dict[tuple[bytes, bytes], list[Certificates]] = {}
-    for table in tables:
-        answers = (table.idx.tobytes(), table.predict.tobytes())
-        of_answers.setdefault(answers, []).append(table)
-    for group in of_answers.values():
-        candidates = [table for table in group if table.name in released] or group
-        radii = [table.radius.tobytes() for table in candidates]
-        original = candidates[radii.index(max(radii, key=radii.count))]
-        for other in group:
-            if other is not original:
-                yield original, other
+    sets = [(table.idx.tobytes(), table.label.tobytes()) for table in tables]
+    times = Counter(sets)
+
+    def usualness(place: int) -> tuple[int, bool, int]:
+        """Return a key that is the highest for the most usual images."""
+        table = tables[place]
+        return times[sets[place]], table.name in released, len(table)
+
+    first = tables[max(range(len(tables)), key=usualness)]
+    return [first, *(table for table in tables if table is not first)]
 
 
 def _neighbours(tables: Sequence[Certificates]) -> Iterator[Pair]:
@@ -369,8 +220,15 @@ def check_rows(tables: Sequence[Certificates]) -> list[Check]:
     return checks or [Check("rows", PASSED)]
 
 
-def _check_images(tables: Sequence[Certificates]) -> Iterator[Check]:
-    """Check that all tables are about the same images."""
+def _check_images(
+    tables: Sequence[Certificates], released: Set[str] = frozenset()
+) -> Iterator[Check]:
+    """Check that all tables are about the same images.
+
+    Args:
+        tables: the certificates.
+        released: the names of released logs: two of these may be about other images.
+    """
     if len(tables) < 2:
         return
     first, *others = tables
@@ -379,7 +237,8 @@ def _check_images(tables: Sequence[Certificates]) -> Iterator[Check]:
         check = _images_of_pair(first, other)
         if check is not None:
             all_same = False
-            yield check
+            if not {first.name, other.name} <= released or check.state != FAILED:
+                yield check
     if all_same:
         yield Check("images", PASSED, {"number": len(first)})
 
@@ -399,9 +258,7 @@ def _images_of_pair(a: Certificates, b: Certificates) -> Check | None:
         return None
     fewer, more = (a, b) if len(a) < len(b) else (b, a)
     is_nested = not (missing_in_a and missing_in_b)
-    is_chosen_evenly = _is_evenly_spaced(fewer) and (
-        is_nested or _is_evenly_spaced(more)
-    )
+    is_chosen_evenly = is_evenly_spaced(fewer) and (is_nested or is_evenly_spaced(more))
     # Other labels tell that the images were numbered anew, after some were left out.
     if is_chosen_evenly and _same_labels(a, b):
         facts = {
@@ -424,37 +281,27 @@ def _same_labels(a: Certificates, b: Certificates) -> bool:
     """Return whether the images that two tables share have the same labels, if any."""
     if not (a.labelled and b.labelled):
         return True
-    rows_of_a, rows_of_b = _shared_rows(a, b)
+    rows_of_a, rows_of_b = shared_rows(a, b)
     return np.array_equal(a.label[rows_of_a], b.label[rows_of_b])
 
 
-def _is_evenly_spaced(table: Certificates) -> bool:
-    """Return whether the images of a table are every k-th of a range."""
-    return len(np.unique(np.diff(np.sort(table.idx)))) <= 1
-
-
 def _check_labels(
-    tables: Sequence[Certificates], labels: Mapping[str, NDArray[np.int64]]
+    tables: Sequence[Certificates],
+    labels: Mapping[str, NDArray[np.int64]],
+    released: Set[str] = frozenset(),
 ) -> Iterator[Check]:
-    """Check labels against the data set where it is at hand, and against each other."""
+    """Check labels against the data set where it is at hand, and against each other.
+
+    Args:
+        tables: the certificates.
+        labels: as in `check_tables`.
+        released: the names of released logs: two of these may number images differently.
+    """
     for table in tables:
-        if table.header.data is not None:
-            # Its labels were hashed with the images that were certified.
-            continue
-        name = f"{table.header.dataset} {table.header.split or USUAL_SPLIT}"
-        true_labels = labels.get(name)
-        inside = true_labels is not None and _lie_within(table.idx, len(true_labels))
-        if true_labels is None or not inside:
-            facts: dict[str, Any] = {"table": table.name, "reason": NOT_AT_HAND}
-            yield Check("labels_of_data", UNKNOWN, facts)
-            continue
-        number = int(np.sum(table.label != true_labels[table.idx]))
-        if number > SHARE_IN_ANOTHER_ORDER * len(table):
-            facts = {"table": table.name, "reason": IN_ANOTHER_ORDER}
-            yield Check("labels_of_data", UNKNOWN, facts)
-            continue
-        facts = {"table": table.name, "number": number, "images": len(table)}
-        yield Check("labels_of_data", FAILED if number else PASSED, facts)
+        # Labels of others were hashed with the images that were certified.
+        if table.header.data is None:
+            name = f"{table.header.dataset} {table.header.split or USUAL_SPLIT}"
+            yield _labels_beside_data(table, labels.get(name))
 
     if len(tables) < 2:
         return
@@ -465,19 +312,52 @@ def _check_labels(
         if differing_source(first, other):
             continue
         compared += 1
-        rows_of_first, rows_of_other = _shared_rows(first, other)
-        differing = first.label[rows_of_first] != other.label[rows_of_other]
-        if differing.any():
+        check = _labels_of_pair(first, other)
+        if check is not None:
             all_same = False
-            facts = {
-                "a": first.name,
-                "b": other.name,
-                "number": int(differing.sum()),
-                "shared": len(differing),
-            }
-            yield Check("labels", FAILED, facts)
+            if not {first.name, other.name} <= released:
+                yield check
     if compared and all_same:
         yield Check("labels", PASSED)
+
+
+def _labels_beside_data(table: Certificates, true_labels: Ints | None) -> Check:
+    """Compare the labels of a table with those of its data set.
+
+    Args:
+        table: the certificates.
+        true_labels: the label of each image of the data set; None where it is not here.
+    """
+    facts: dict[str, Any] = {"table": table.name}
+    if true_labels is None or not _lie_within(table.idx, len(true_labels)):
+        return Check("labels_of_data", UNKNOWN, facts | {"reason": NOT_AT_HAND})
+    labels_of_data = true_labels[table.idx]
+    if renaming(labels_of_data, table.label):
+        return Check("labels_of_data", UNKNOWN, facts | {"reason": NUMBERED_OTHERWISE})
+    number = int(np.sum(table.label != labels_of_data))
+    if number > SHARE_IN_ANOTHER_ORDER * len(table):
+        return Check("labels_of_data", UNKNOWN, facts | {"reason": IN_ANOTHER_ORDER})
+    facts |= {"number": number, "images": len(table)}
+    return Check("labels_of_data", FAILED if number else PASSED, facts)
+
+
+def _labels_of_pair(a: Certificates, b: Certificates) -> Check | None:
+    """Return how the labels of the images that two tables share differ; None if not."""
+    rows_of_a, rows_of_b = shared_rows(a, b)
+    labels_of_a = a.label[rows_of_a]
+    labels_of_b = b.label[rows_of_b]
+    differing = labels_of_a != labels_of_b
+    if not differing.any():
+        return None
+    facts: dict[str, Any] = {"a": a.name, "b": b.name, "shared": len(differing)}
+    names = renaming(labels_of_a, labels_of_b)
+    if names is None:
+        facts["number"] = int(differing.sum())
+        return Check("labels", FAILED, facts)
+    # The first class that has another number is the example.
+    class_a = min(number for number, other in names.items() if number != other)
+    facts |= {"class_a": class_a, "class_b": names[class_a]}
+    return Check("classes_renamed", FAILED, facts)
 
 
 def _lie_within(idx: Ints, length: int) -> bool:
@@ -609,7 +489,7 @@ def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
             yield Check("sigma", PASSED, facts)
             continue
         # A few radii, or coarse ones, fit many budgets by chance.
-        different = np.unique(table.radius[_is_telling(table.radius)])
+        different = np.unique(table.radius[is_telling(table.radius)])
         tells = len(different) >= FEWEST_OF_A_COPY
         implied = implied_sigmas(table) if tells else []
         if implied:
@@ -638,85 +518,6 @@ def _check_implied_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:
                 "sigma_b": sigma,
             }
             yield Check("sigmas", FAILED, facts)
-
-
-def known_sigma(table: Certificates) -> float | None:
-    """Return the sigma of a table, or the only one that its largest radii tell.
-
-    Example:
-        >>> from randsmooth.certificates import from_radii
-        >>> known_sigma(from_radii([0.2, 1.91, 1.91])), known_sigma(from_radii([0.2]))
-        (0.5, None)
-    """
-    if table.header.sigma is not None:
-        return table.header.sigma
-    implied = implied_sigmas(table)
-    return implied[0] if len(implied) == 1 else None
-
-
-def implied_sigmas(table: Certificates) -> list[float]:
-    """Return the usual sigmas whose largest radii are those of a log; none of other tables.
-
-    Example:
-        >>> from randsmooth.certificates import from_radii
-        >>> implied_sigmas(from_radii([0.2, 1.91, 1.91]))
-        [0.5]
-    """
-    if not table.is_log or table.converted is not None or table.sigmas is not None:
-        return []
-    n = table.header.n
-    alpha = table.header.alpha
-    return [
-        sigma
-        for sigma in USUAL_SIGMAS
-        if possible_budgets(table.radius, sigma, n, alpha)
-    ]
-
-
-def _check_copies(tables: Sequence[Certificates], pairs: Sequence[Pair]) -> list[Check]:
-    """Check that no log is a copy of another table, or comes from one.
-
-    Tables of counts are not asked: one model may be certified twice, by two rules.
-    """
-    checks = []
-    for a, b in pairs:
-        if not (a.is_log and b.is_log) or differing_source(a, b):
-            continue
-        rows_of_a, rows_of_b = _shared_rows(a, b)
-        radius_of_a = a.radius[rows_of_a]
-        radius_of_b = b.radius[rows_of_b]
-        tells = _is_telling(radius_of_a)
-        if len(np.unique(radius_of_a[tells])) < FEWEST_OF_A_COPY:
-            continue
-        same_answer = a.predict[rows_of_a] == b.predict[rows_of_b]
-        equal = same_answer & (radius_of_a == radius_of_b)
-        facts = {"a": a.name, "b": b.name, "shared": len(rows_of_a)}
-        if equal.all():
-            checks.append(Check("copies", FAILED, facts))
-        elif same_answer.all() and same_order(
-            radius_of_a, radius_of_b, SHARE_AT_THE_END
-        ):
-            checks.append(Check("derived", FAILED, facts))
-        elif equal[tells].mean() >= SHARE_OF_A_COPY:
-            facts["equal"] = int(equal.sum())
-            checks.append(Check("mostly_equal", FAILED, facts))
-    if len(tables) > 1 and not checks:
-        return [Check("copies", PASSED)]
-    return checks
-
-
-def _is_telling(
-    radius: NDArray[np.float64], largest: float | None = None
-) -> NDArray[np.bool_]:
-    """Return (N,) whether each radius is above 0, and not at the end.
-
-    Args:
-        radius: the radii (N,).
-        largest: the largest radius of their table; None for the largest of these.
-    """
-    if largest is None:
-        largest = radius.max(initial=0.0)
-    return np.asarray((radius > 0.0) & (radius < SHARE_AT_THE_END * largest))
 
 
 def _check_orders(pairs: Sequence[Pair]) -> Iterator[Check]:
@@ -762,11 +563,11 @@ def _correlation_of_orders(
     a: Certificates, b: Certificates
 ) -> tuple[float | None, int]:
     """Return what `order_correlation` does, and of how many images."""
-    rows_of_a, rows_of_b = _shared_rows(a, b)
+    rows_of_a, rows_of_b = shared_rows(a, b)
     radius_of_a = (a.radius * a.correct)[rows_of_a]
     radius_of_b = (b.radius * b.correct)[rows_of_b]
-    ordered = _is_telling(radius_of_a, a.radius.max(initial=0.0))
-    ordered &= _is_telling(radius_of_b, b.radius.max(initial=0.0))
+    ordered = is_telling(radius_of_a, a.radius.max(initial=0.0))
+    ordered &= is_telling(radius_of_b, b.radius.max(initial=0.0))
     labels = a.label[rows_of_a]
 
     images = []
@@ -783,72 +584,3 @@ def _correlation_of_orders(
         return None, sum(images)
     mean = round(float(np.average(correlations, weights=images)), 12)
     return mean, sum(images)
-
-
-def _check_released(tables: Sequence[Certificates]) -> list[Check]:
-    """Check whether a log comes from one of the released logs.
-
-    Of a released log a few images are known. A log that agrees on them may be that log,
-    or one that was changed elsewhere. A table of counts is not asked: who certifies a
-    released checkpoint anew gets much the same radii.
-    """
-    checks = []
-    for table in tables:
-        log = _released_log(table) if table.is_log else None
-        if log is None:
-            continue
-        facts = {"table": table.name, "log": log.name, "images": log.images}
-        if log.equal:
-            # Radii that were all scaled alike look released, but for their largest.
-            explained = _explains_largest_radii(table)
-            kind = "is_released" if explained else "may_be_scaled"
-            checks.append(Check(kind, UNKNOWN, facts))
-        else:
-            checks.append(Check("from_released", FAILED, facts))
-    return checks
-
-
-def _explains_largest_radii(table: Certificates) -> bool:
-    """Return whether the largest radii of a log are those of a usual budget."""
-    header = table.header
-    if table.converted is not None or table.sigmas is not None:
-        return True
-    if header.sigma is None:
-        return bool(implied_sigmas(table))
-    return bool(possible_budgets(table.radius, header.sigma, header.n, header.alpha))
-
-
-def _released_log(table: Certificates) -> ReleasedLog | None:
-    """Return the released log that the table agrees with best.
-
-    A log that was made at another alpha than it is judged at is also compared at each
-    usual alpha, one of which has the radii that were released.
-    """
-    found = find_released(table)
-    if not found or found[0].equal or not _was_judged_again(table):
-        return found[0] if found else None
-    for alpha in USUAL_ALPHA:
-        at_alpha = find_released(log_at_alpha(table, alpha))
-        if at_alpha and at_alpha[0].equal:
-            return at_alpha[0]
-    return found[0]
-
-
-def _was_judged_again(table: Certificates) -> bool:
-    """Return whether the radii of a log were computed anew, at another alpha.
-
-    Such radii have more decimals than any log prints.
-    """
-    header = table.header
-    knows_budget = None not in (header.sigma, header.n, header.alpha)
-    as_printed = np.array_equal(table.radius, table.radius.round(FINE_DECIMALS))
-    return knows_budget and table.converted is None and not as_printed
-
-
-def _shared_rows(a: Certificates, b: Certificates) -> tuple[Ints, Ints]:
-    """Return the rows of both tables about the images that they share, in one order."""
-    # Rows that do not say their image have numbers below 0.
-    known = np.intersect1d(a.idx[a.idx >= 0], b.idx[b.idx >= 0])
-    _, rows_of_a, _ = np.intersect1d(a.idx, known, return_indices=True)
-    _, rows_of_b, _ = np.intersect1d(b.idx, known, return_indices=True)
-    return np.asarray(rows_of_a), np.asarray(rows_of_b)

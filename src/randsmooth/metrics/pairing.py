@@ -11,7 +11,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import BadValue, NotComparable, WrongTable
 from randsmooth.metrics.accuracy import labelled
 from randsmooth.metrics.estimate import Estimate, mean, require_images
-from randsmooth.metrics.intervals import Floats, paired_shares
+from randsmooth.metrics.intervals import Floats, Ints, paired_shares
 from randsmooth.metrics.radii import largest_possible
 from randsmooth.noise import NORMS
 
@@ -217,7 +217,9 @@ def _require_same_labels(first: Certificates, second: Certificates) -> None:
         return
 
     row = differing[0]
-    if np.array_equal(np.sort(first.label), np.sort(second.label)):
+    if renaming(first.label, second.label):
+        cause = "the same classes, numbered differently"
+    elif np.array_equal(np.sort(first.label), np.sort(second.label)):
         cause = "the same labels, in another order"
     else:
         cause = "idx renumbered, a damaged file, or another data set"
@@ -309,3 +311,40 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
         )
     low, high = paired_shares(only_a, only_b, images)
     return Estimate((only_a - only_b) / images, float(low), float(high), images)
+
+
+def shared_rows(a: Certificates, b: Certificates) -> tuple[Ints, Ints]:
+    """Return the rows of both tables about the images that they share, in one order."""
+    # Rows that do not say their image have numbers below 0.
+    known = np.intersect1d(a.idx[a.idx >= 0], b.idx[b.idx >= 0])
+    _, rows_of_a, _ = np.intersect1d(a.idx, known, return_indices=True)
+    _, rows_of_b, _ = np.intersect1d(b.idx, known, return_indices=True)
+    return np.asarray(rows_of_a), np.asarray(rows_of_b)
+
+
+def renaming(labels: Ints, others: Ints) -> dict[int, int] | None:
+    """Return class -> its other number, where two labellings differ in names alone.
+
+    It is None for equal labellings, and where no one-to-one renaming turns one into the
+    other.
+
+    Args:
+        labels, others: (N,) the labels of the same images in two tables.
+
+    Example:
+        >>> renaming(np.array([0, 1, 1]), np.array([1, 0, 0]))
+        {0: 1, 1: 0}
+        >>> renaming(np.array([0, 1, 1]), np.array([1, 0, 1])) is None
+        True
+    """
+    both = np.unique(np.stack([labels, others], axis=1), axis=0)
+    name_of_class = dict(both.tolist())
+    is_one_to_one = len(both) == len(name_of_class) == len({*name_of_class.values()})
+    if not is_one_to_one or np.array_equal(labels, others):
+        return None
+    return name_of_class
+
+
+def is_evenly_spaced(table: Certificates) -> bool:
+    """Return whether the images of a table are every k-th of a range."""
+    return len(np.unique(np.diff(np.sort(table.idx)))) <= 1

@@ -24,6 +24,10 @@ from randsmooth.rules import MOST_SAMPLES
 # Gaussian noise of sigma 1; its tail is that of the standard normal distribution.
 STANDARD_NORMAL = Gaussian(1.0)
 
+# Radii of this share of the largest or more are at the end of what n and alpha certify,
+# where they say nothing about the order.
+SHARE_AT_THE_END = 0.99
+
 # The distance between two columns of L2 radii, as the literature has it, in units of
 # pixels in [0, 1].
 USUAL_STEP = 0.25
@@ -196,3 +200,17 @@ def round_step(end: float, most: int) -> float:
         for digit in (1.0, 2.0, 5.0)
     ]
     return next(step for step in candidates if end <= step * most * (1.0 + ROUNDING))
+
+
+def is_telling(
+    radius: NDArray[np.float64], largest: float | None = None
+) -> NDArray[np.bool_]:
+    """Return (N,) whether each radius is above 0, and not at the end.
+
+    Args:
+        radius: the radii (N,).
+        largest: the largest radius of their table; None for the largest of these.
+    """
+    if largest is None:
+        largest = radius.max(initial=0.0)
+    return np.asarray((radius > 0.0) & (radius < SHARE_AT_THE_END * largest))

@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.files import names_of
-from randsmooth.escape import printable
+from randsmooth.escape import names_of, printable
 from randsmooth.papers.cell_comparison import LACKS, CellComparison, lack, tidy
 from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
 from randsmooth.papers.objects import OBJECTS, PaperObject

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, FolderFile, PathFacts
-from randsmooth.certificates.files import grouped, names_of
+from randsmooth.certificates.files import grouped
 from randsmooth.errors import NotFound
+from randsmooth.escape import names_of
 from randsmooth.papers.rows import PaperRow, is_main
 from randsmooth.report.grouping import gathered
 

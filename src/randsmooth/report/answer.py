@@ -12,7 +12,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import Setting, Spell, spelt
 from randsmooth.escape import printable
 from randsmooth.metrics import Comparison, Estimate
-from randsmooth.metrics.checks import known_sigma
+from randsmooth.metrics.implied_sigmas import known_sigma
 from randsmooth.report.baseline import BaselineComparisons
 from randsmooth.report.printed import (
     average_radius,

@@ -1,7 +1,7 @@
 """The checks of tables as reports print them.
 
-Each failure has a line. All tables or pairs that passed the same check share one, so that
-a report on many tables stays short.
+Each failure has a line; of many failures, each table that they doubt has one. All tables
+or pairs that passed the same check share one, so that a report on many tables stays short.
 """
 
 from __future__ import annotations
@@ -16,15 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
-from randsmooth.escape import printable
-from randsmooth.metrics.checks import (
-    FAILED,
-    PASSED,
-    UNKNOWN,
-    Check,
-    State,
-    check_folder,
-)
+from randsmooth.escape import names_of, printable
+from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, Check, State
+from randsmooth.metrics.checks import check_folder
+from randsmooth.metrics.copies import COPY_KINDS
 from randsmooth.notes import Note
 from randsmooth.progress import worded
 from randsmooth.report.layouts import INDENT, wrapped
@@ -48,29 +43,42 @@ WORDS: dict[State, str] = {
 # Failures are to be met first.
 ORDER: tuple[State, ...] = (FAILED, PASSED, UNKNOWN)
 
-# What failed, where a line has no room for the sentence.
+# What failed, where a line has no room for the sentence; the gravest first.
 TOPICS = {
+    "changed_released": "a changed copy of a released log",
+    "rearranged": "rows of a released log, rearranged",
+    "scaled_released": "scaled radii of a released log",
+    "from_released": "radii derived from a released log",
+    "repeated": "repeated rows",
+    "copies": "a copy",
+    "part": "a part of another table",
+    "derived": "radii derived from another table",
+    "mostly_equal": "rows of another table",
     "rows": "an image has several rows",
-    "images": "other images",
-    "sources": "another data set",
-    "labels": "other labels",
-    "labels_of_data": "labels not of the data set",
     "radii": "impossible radii",
     "sigma": "radii of another sigma",
     "sigmas": "radii of another sigma",
-    "copies": "a copy",
-    "derived": "radii derived from another table",
-    "mostly_equal": "rows of another table",
     "order": "images exchanged",
-    "from_released": "radii derived from a released log",
+    "sources": "another data set",
+    "classes_renamed": "classes renamed",
+    "labels": "other labels",
+    "labels_of_data": "labels not of the data set",
+    "images": "other images",
 }
-
-# Names of more tables are not listed.
-MOST_NAMES = 4
+GRAVITY = {kind: place for place, kind in enumerate(TOPICS)}
 
 # More failures of one kind have no line each, but one together.
 MOST_FAILURES = 5
 MORE_FAILURES = "{number} more failures of this kind ({topic})"
+
+# More tables that passed a check are counted, not named.
+MOST_NAMED = 4
+
+# Where more failures than this are to be told, those of a table share a line; and more
+# tables than this have one line together.
+MOST_TABLES = 8
+MORE_TABLES = "{number:,} more tables failed a check"
+ONE_TABLE_MORE = "1 more table failed a check"
 
 # The sentence of several checks of one kind and state.
 SUMMED: dict[tuple[str, State], str] = {
@@ -103,12 +111,21 @@ SUMMED: dict[tuple[str, State], str] = {
     ("order", UNKNOWN): (
         "whether {number} pairs of tables find the same images of a class hard"
     ),
-    ("is_released", UNKNOWN): (
-        "{tables} agree with released logs on {images} images each; the others were not "
-        "compared"
+    ("is_released", PASSED): (
+        "{tables} are released logs: up to {images} radii of each agree one by one, and of "
+        "all its images the number of right ones and the sum of radii"
     ),
-    ("may_be_scaled", UNKNOWN): (
-        "{tables} agree with released logs, or are such with all their radii scaled"
+    ("is_released", UNKNOWN): (
+        "{tables} agree with released logs on up to {images} images each; the others were "
+        "not compared"
+    ),
+    ("part_of_released", UNKNOWN): (
+        "{tables} agree with up to {images} images of released logs, and have a part of "
+        "their images, evenly spaced; the others were not compared"
+    ),
+    ("unnumbered_released", UNKNOWN): (
+        "{tables} have the numbers of right images and the sums of radii of released "
+        "logs; their rows do not say their image"
     ),
 }
 
@@ -168,11 +185,14 @@ def _lines_of_kind(kind: str, state: State, checks: list[Check]) -> list[CheckLi
     """
     template = SUMMED.get((kind, state))
     if len(checks) == 1 or template is None:
-        lines = [CheckLine(state, str(check)) for check in checks[:MOST_FAILURES]]
-        if len(checks) > MOST_FAILURES:
+        # The last failure itself is as short as "1 more failure".
+        is_one_more = len(checks) == MOST_FAILURES + 1
+        shown = checks if is_one_more else checks[:MOST_FAILURES]
+        lines = [CheckLine(state, str(check)) for check in shown]
+        if len(checks) > len(shown):
             # Only failures come in such numbers: SUMMED sums up what others may.
             more = MORE_FAILURES.format(
-                number=len(checks) - MOST_FAILURES, topic=TOPICS[kind]
+                number=len(checks) - len(shown), topic=TOPICS[kind]
             )
             lines.append(CheckLine(state, more))
         return lines
@@ -186,24 +206,53 @@ def _sums(checks: Sequence[Check]) -> dict[str, Any]:
     correlations = [check.facts.get("correlation", 0.0) for check in checks]
     return {
         "number": len(checks),
-        "tables": listed(names),
+        # The names of a few of many tell nothing.
+        "tables": names_of(names)
+        if len(names) <= MOST_NAMED
+        else f"{len(names):,} tables",
         "images": max(check.facts.get("images", 0) for check in checks),
         "least": min(correlations),
         "most": max(correlations),
     }
 
 
-def listed(names: Sequence[str]) -> str:
-    """Name a few things, and only count many.
+def lines_by_table(
+    failures: Mapping[str, Sequence[Check]], most: int = MOST_TABLES
+) -> list[CheckLine]:
+    """Return a line for each table that failed checks, those of the gravest first.
 
-    Example:
-        >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
-        ('a, b', 'a, b, c and 2 more')
+    It has the sentence of the gravest, and the topics of the others. Two tables may share
+    a sentence, which is told once.
+
+    Args:
+        failures: the failed checks that doubt each table.
+        most: the most tables that have a line; the last line gives the number of others.
     """
-    if len(names) <= MOST_NAMES:
-        return ", ".join(names)
-    first = ", ".join(names[: MOST_NAMES - 1])
-    return f"{first} and {len(names) - MOST_NAMES + 1} more"
+
+    def gravity(name: str) -> tuple[int, int]:
+        """Return a key by which the gravest comes first."""
+        gravest = min(GRAVITY[check.kind] for check in failures[name])
+        return gravest, -len(failures[name])
+
+    in_order = sorted(failures, key=gravity)
+    sentences = [_sentence_of_table(failures[name]) for name in in_order[:most]]
+    lines = [CheckLine(FAILED, sentence) for sentence in dict.fromkeys(sentences)]
+    others = len(failures) - most
+    if others == 1:
+        lines.append(CheckLine(FAILED, ONE_TABLE_MORE))
+    elif others > 1:
+        lines.append(CheckLine(FAILED, MORE_TABLES.format(number=others)))
+    return lines
+
+
+def _sentence_of_table(checks: Sequence[Check]) -> str:
+    """Return the sentence of the gravest check that a table failed, and other topics."""
+    gravest, *others = sorted(checks, key=lambda check: GRAVITY[check.kind])
+    topics = dict.fromkeys(TOPICS[check.kind] for check in others)
+    topics.pop(TOPICS[gravest.kind], None)
+    if not topics:
+        return str(gravest)
+    return f"{gravest}; also: {', '.join(topics)}"
 
 
 def doubted_tables(
@@ -212,8 +261,8 @@ def doubted_tables(
     """Return the reason why each table that failed a check is not judged.
 
     A failed check of a table doubts the table. One of a pair doubts the table that is
-    judged against the baseline, or both tables where neither is the baseline and there
-    is none. A pair that is not judged doubts nobody.
+    judged against the baseline. Where there is none, it doubts both, or of a copy and
+    its known original the copy. A pair that is not judged doubts nobody.
 
     Args:
         names: the names of the tables.
@@ -224,14 +273,20 @@ def doubted_tables(
         The reasons by the names of the tables.
     """
     reference = None if baseline is None else names[baseline]
-    return _reasons(checks, lambda check: _judged_of(check, reference))
+    return reasons(
+        failures_of_tables(checks, lambda check: _judged_of(check, reference))
+    )
 
 
-def doubted_in_folder(checks: Sequence[Check]) -> dict[str, str]:
-    """Return the same reasons as `doubted_tables` for tables checked by `check_folder`.
+def failures_in_folder(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    """Return the failed checks that doubt each table of a folder, by its name.
 
-    A failed check of a pair doubts its second table. Where images were exchanged, it is
-    the one that more such checks are about, or both.
+    A failed check of a pair doubts its second table. Of a copy and its original it is the
+    copy, and both where it is not known which is which. Where images were exchanged, it
+    is the one that more such checks are about, or both.
+
+    Args:
+        checks: the result of `check_folder`.
     """
     times = Counter(
         name
@@ -239,29 +294,35 @@ def doubted_in_folder(checks: Sequence[Check]) -> dict[str, str]:
         if check.state == FAILED and check.kind == "order"
         for name in _names_in(check)
     )
-    return _reasons(checks, lambda check: _unusual_of(check, times))
+    return failures_of_tables(checks, lambda check: _unusual_of(check, times))
 
 
-def _reasons(
+def failures_of_tables(
     checks: Sequence[Check], doubted_by: Callable[[Check], Sequence[str]]
-) -> dict[str, str]:
-    """Return the reasons not to judge tables, by their names.
+) -> dict[str, list[Check]]:
+    """Return the failed checks that doubt each table, by its name.
 
     Args:
         checks: the checks of the tables.
         doubted_by: returns the names of the tables that a failed check doubts.
     """
-    topics_of_table: dict[str, list[str]] = {}
+    failures: dict[str, list[Check]] = {}
     for check in checks:
-        if check.state != FAILED:
-            continue
-        for name in doubted_by(check):
-            topics_of_table.setdefault(name, []).append(TOPICS[check.kind])
-    # Several checks may fail on one topic.
-    return {
-        name: NOT_JUDGED.format(topics=", ".join(dict.fromkeys(topics)))
-        for name, topics in topics_of_table.items()
-    }
+        if check.state == FAILED:
+            for name in doubted_by(check):
+                failures.setdefault(name, []).append(check)
+    return failures
+
+
+def reasons(failures: Mapping[str, Sequence[Check]]) -> dict[str, str]:
+    """Return the reasons not to judge tables, by their names; the gravest topic first."""
+    reason_of_table = {}
+    for name, checks in failures.items():
+        in_order = sorted(checks, key=lambda check: GRAVITY[check.kind])
+        # Several checks may fail on one topic.
+        topics = dict.fromkeys(TOPICS[check.kind] for check in in_order)
+        reason_of_table[name] = NOT_JUDGED.format(topics=", ".join(topics))
+    return reason_of_table
 
 
 def _names_in(check: Check) -> list[str]:
@@ -274,11 +335,19 @@ def _names_in(check: Check) -> list[str]:
 def _judged_of(check: Check, reference: str | None) -> list[str]:
     """Return the tables that a check doubts, where others are judged against one."""
     names = _names_in(check)
-    if len(names) == 1 or reference is None:
+    if len(names) == 1:
         return names
+    if reference is None:
+        return _without_original(check)
     if reference not in names:
         return []
     return [name for name in names if name != reference]
+
+
+def _without_original(check: Check) -> list[str]:
+    """Return the tables of a check but the one that others were made from, if known."""
+    original = check.facts.get("original")
+    return [name for name in _names_in(check) if name != original]
 
 
 def _unusual_of(check: Check, times: Mapping[str, int]) -> list[str]:
@@ -289,6 +358,8 @@ def _unusual_of(check: Check, times: Mapping[str, int]) -> list[str]:
         times: how many failed checks of the order of images are about each table.
     """
     names = _names_in(check)
+    if check.kind in COPY_KINDS:
+        return _without_original(check)
     if check.kind != "order":
         return names[-1:]
     most = max(times[name] for name in names)
@@ -304,12 +375,15 @@ class CheckBlock:
         failed: why tables are doubted, by their names.
         anyway: whether doubted tables are judged all the same.
         is_shown: whether the report prints the block.
+        in_folder: whether the tables are those of a folder, whose failures are told table
+            by table.
     """
 
     checks: Sequence[Check]
     failed: Mapping[str, str]
     anyway: bool = False
     is_shown: bool = True
+    in_folder: bool = False
 
     @classmethod
     def of_folder(
@@ -329,15 +403,29 @@ class CheckBlock:
         checks = check_folder(tables, labels)
         return cls(
             checks=checks,
-            failed=doubted_in_folder(checks),
+            failed=reasons(failures_in_folder(checks)),
             anyway=anyway,
             is_shown=worth_printing(tables, checks),
+            in_folder=True,
         )
 
     @property
     def lines(self) -> list[CheckLine]:
         """Return the lines of the block; none where it is not shown."""
-        return check_lines(self.checks) if self.is_shown else []
+        return self.at_most(MOST_TABLES)
+
+    def at_most(self, tables: int) -> list[CheckLine]:
+        """Return the lines of the block; of tables with failures at most so many."""
+        if not self.is_shown:
+            return []
+        failed = [check for check in self.checks if check.state == FAILED]
+        if not self.in_folder and len(failed) <= MOST_TABLES:
+            return check_lines(self.checks)
+        failures = failures_of_tables(failed, _names_in)
+        if self.in_folder:
+            failures = failures_in_folder(failed)
+        others = [check for check in self.checks if check.state != FAILED]
+        return [*lines_by_table(failures, tables), *check_lines(others)]
 
     @property
     def notes(self) -> list[Note]:
@@ -346,7 +434,7 @@ class CheckBlock:
         if self.failed and self.anyway:
             notes.append(Note("judged_anyway"))
         elif self.failed:
-            notes.append(Note("verdict_off", names=listed([*self.failed])))
+            notes.append(Note("verdict_off", names=[*self.failed]))
         return notes
 
     @property

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 
 from randsmooth import escape, metrics
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.files import names_of
-from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, shortened
+from randsmooth.escape import (
+    LONG,
+    NOT_RECORDED,
+    NUMBER,
+    names_of,
+    printable,
+    shortened,
+)
 from randsmooth.metrics import Comparison, Estimate
 from randsmooth.noise import NORMS, Norm
 from randsmooth.report import web
@@ -228,7 +234,8 @@ def _page(
         data=_payload(rows, values_of_fact, one_radius=one_radius),
         title=title or TITLE,
         settings=settings,
-        check_lines=block.lines,
+        # A page has room for all tables.
+        check_lines=block.at_most(len(entries)),
         check_notes=[*map(in_print, block.notes)],
         one_radius=one_radius,
         ranking_title=ranking_title(settings),

@@ -198,6 +198,8 @@ def by_setting(
         ranked_at = answer_radius(tables, None, at)
         rows = _rows(entries_of_one, radii_of_norm, ranked_at, reasons)
         settings.append(RankedSetting(words, ranked_at, rows))
+    # Settings all of whose tables are doubted come last.
+    settings.sort(key=lambda setting: all(row.doubted for row in setting.rows))
     return radii_of_norm, settings
 
 

@@ -152,8 +152,7 @@ def _with_budget(table: Certificates) -> Certificates:
         # Each image has its own sigma, or none is known: units of it compare them.
         largest = f"{(radius / sigma).max():.4g} sigma"
     if len(budgets) != 1:
-        unknown = " and ".join(lacking)
-        return _noted(table, Note("budget_unknown", lacking=unknown, largest=largest))
+        return _noted(table, Note("budget_unknown", lacking=lacking, largest=largest))
     n, alpha = budgets[0]
     facts = {"n": n, "alpha": alpha}
     note = Note("budget_inferred", lacking=lacking, largest=largest, **facts)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from randsmooth import certificates, report
 from randsmooth.certificates import FolderFile
-from randsmooth.certificates.files import UNOPENED, grouped, names_of
+from randsmooth.certificates.files import UNOPENED, grouped
 from randsmooth.cli import certificate_files
 from randsmooth.cli.certificate_files import Judged
 from randsmooth.cli.options import Answered
@@ -17,6 +17,7 @@ from randsmooth.cli.printed_commands import as_typed, words_of
 from randsmooth.cli.settings import Argument
 from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.errors import BadValue, NotFound, Problem, about
+from randsmooth.escape import names_of
 from randsmooth.progress import console, silent, terminal_width
 from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
 from randsmooth.urls import Place, fetched, with_urls
