@@ -211,8 +211,8 @@ def _budgets_differ(facts: Facts) -> Words:
 def _not_recorded(facts: Facts) -> Words:
     missing = facts["missing"]
     words: list[str | Setting] = [
-        f"Nothing tells {' or '.join(missing)} of {{tables}}: their figures cannot be "
-        "compared where they differ in it; give "
+        f"Nothing tells {' or '.join(missing)} of {{tables}}. Figures of tables that "
+        "differ in it cannot be compared; give "
     ]
     for name in missing:
         words += [Setting(name), ", "]
@@ -254,15 +254,17 @@ def _told_by_path(facts: Facts) -> Words:
 def _budget_inferred(facts: Facts) -> Words:
     """Word n and alpha, or the one of them, that the largest radius of a log told."""
     names = " and ".join(f"{name} {{{name}:,}}" for name in facts["lacking"])
-    return f"{names}: the largest radius, {{largest}}, is the most that these certify"
+    return (
+        f"{names}: the largest radii, up to {{largest}}, are those that these certify"
+    )
 
 
 def _budget_unknown(facts: Facts) -> Words:
     """Word that the largest radius of a log does not tell its n, its alpha, or both."""
     names = " and ".join(facts["lacking"])
     return (
-        f"{names} not known: the largest radius, {{largest}}, is not the most of any one "
-        "usual budget; shown as logged, not re-bound"
+        f"{names} not known: the largest radii, up to {{largest}}, are not those of any "
+        "one usual budget; shown as logged, not re-bound"
     )
 
 

@@ -82,6 +82,12 @@ def test_a_leaderboard_ranks_no_copy(copies: Path, tmp_path: Path, cli: Run) -> 
     # that it was there first.
     assert ranked == {"catrs", "shifted_by_one"}
 
+    # The setting with ranked tables comes first, at the terminal, too.
+    assert content["answer"][0]["rank"] == 1
+    settings = [record["setting"] for record in content["answer"]]
+    of_the_first = [name for name in settings if name == settings[0]]
+    assert settings[: len(of_the_first)] == of_the_first
+
     page.unlink()
     page.with_suffix(".json").unlink()
     anyway = json.loads(cli.done(*words, "--anyway").out)
@@ -97,9 +103,33 @@ def test_a_copy_fills_no_row_of_a_paper(copies: Path, tmp_path: Path, cli: Run) 
     words = ["reproduce", tmp_path, "--out", tmp_path / "out", "--format", "json"]
     content = json.loads(cli.done(*words).out)
     assert failed(content["checks"]) == {"from_released"}
+    # The other cells of its row are those of the run that the paper prints.
+    assert content["differing"] == []
     drawn = {table["object"] for table in content["tables"]}
     anyway = json.loads(cli.done(*words, "--anyway").out)
     assert drawn < {table["object"] for table in anyway["tables"]}
+
+
+def test_a_copy_is_not_drawn_into_a_table(
+    copies: Path, tmp_path: Path, cli: Run
+) -> None:
+    place = tmp_path / PLACE
+    place.mkdir()
+    shutil.copy(copies / "catrs.tsv", place / "cat-rs.tsv")
+    shutil.copy(copies / "wrong_made_right.tsv", place / "amplify.tsv")
+    words = ["reproduce", "acr/table2", "--from", tmp_path, "--format", "json"]
+    words += ["--out", tmp_path / "out"]
+    content = json.loads(cli.done(*words).out)
+    assert failed(content["checks"]) == {"changed_released"}
+    anyway = json.loads(cli.done(*words, "--anyway").out)
+    assert anyway["checks"] == content["checks"]
+    assert anyway["models_missing"] == content["models_missing"] - 1
+    cells = {
+        (cell["method"], cell["sigma"], cell["metric"]) for cell in anyway["differing"]
+    }
+    # 300 more images are right.
+    assert ("amplify", 0.5, "accuracy@0") in cells
+    assert content["differing"] == []
 
 
 def test_scaled_radii_fail_beside_a_log_even_where_no_path_says_sigma(

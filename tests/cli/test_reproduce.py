@@ -1,5 +1,6 @@
 """`randsmooth reproduce`: its list, its errors, a formula drawn, and what a folder of logs fills of all tables."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -114,6 +115,12 @@ def test_a_folder_fills_tables_row_by_row(cli: Run, clone: Path) -> None:
     assert lines[at + 2] == "  only logs of other runs: macer at sigma 0.5"
     assert lines[at + 3].startswith("  nothing at hand: gaussian, macer, smoothadv")
     assert "3 certificate tables, 1 without a row" in told.out
+    # What was skipped, and why, stands in the answer, which a file may hold alone.
+    assert "predictions" in told.out and "predictions" not in told.err
+    content = json.loads(
+        cli.done("reproduce", clone, "--out", "out", "--format", "json").out
+    )
+    assert content["skipped"] == [said]
     assert "  gaussian on fashion-mnist (1)" in lines
     assert any(line.startswith("nothing at all of acr/table5, ") for line in lines)
     cells = pd.read_csv("out/smoothing-catrs-cells.csv")
@@ -126,6 +133,28 @@ def test_a_folder_fills_tables_row_by_row(cli: Run, clone: Path) -> None:
     assert (
         cli("reproduce", "--from", clone, "--out", "out").out == told.out
     )  # --from alone means all tables
+
+
+def test_cells_that_differ_are_named_the_worst_first(
+    clone: Path, tmp_path: Path
+) -> None:
+    row = row_of("acr", "table2", "gaussian", 0.5)
+    accuracy = {
+        float(metric.removeprefix("accuracy@")): value
+        for metric, value in row.figures.items()
+        if metric != "acr" and value > 0.0
+    }
+    changed = accuracy | {0.25: accuracy[0.25] + 3.0, 0.75: accuracy[0.75] + 1.0}
+    log = tmp_path / "runs" / "cifar10-sigma0.5" / "gaussian.tsv"
+    with_accuracies(log, changed, 10_000, 1.91)
+    differing = [
+        cell
+        for cell in survey(tmp_path / "runs").differing
+        if cell.table == "acr/table2" and cell.metric != "acr"
+    ]
+    assert [cell.metric for cell in differing] == ["accuracy@0.25", "accuracy@0.75"]
+    assert differing[0].difference == "+3.0"
+    assert all(cell.row.method == "gaussian" for cell in differing)
 
 
 def test_bad_input(cli: Run, clone: Path) -> None:

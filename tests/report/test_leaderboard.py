@@ -406,7 +406,7 @@ def test_names_differ_where_settings_or_folders_do(log: Make, make: Make) -> Non
     table = make("counted")
     files = ["runs/a/tables/x.parquet", "runs/b/tables/x.parquet", "c/y.parquet"]
     alike = [measure(table, file) for file in files[:2]]
-    assert distinct_names(alike) == ["counted (a)", "counted (b)"]
+    assert distinct_names(alike) == ["counted (a/tables)", "counted (b/tables)"]
     assert distinct_names([measure(table, files[2])]) == ["counted"]
     in_one_folder = [measure(table, file) for file in ("c/y.parquet", "c/z.parquet")]
     assert distinct_names(in_one_folder) == ["c/y.parquet", "c/z.parquet"]

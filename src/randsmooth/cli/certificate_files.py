@@ -13,6 +13,7 @@ from pydantic import BeforeValidator
 
 from randsmooth import bounds, certificates, data, report
 from randsmooth.certificates import Certificates, Header, check_budget
+from randsmooth.certificates.folder_names import folders_apart
 from randsmooth.cli.settings import Argument, Given, Settings, option, words
 from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.errors import (
@@ -227,37 +228,19 @@ def _named_apart(
     tables: Sequence[Certificates], files: Sequence[Path]
 ) -> list[Certificates]:
     """Return the tables, with their folders in the names that several tables have."""
-    folders_by_name: dict[str, list[tuple[str, ...]]] = {}
+    files_of_name: dict[str, list[Path]] = {}
     for table, file in zip(tables, files, strict=True):
-        folder = file.absolute().parent.parts
-        folders_by_name.setdefault(table.name, []).append(folder)
+        files_of_name.setdefault(table.name, []).append(file.absolute())
 
     renamed = []
     for table, file in zip(tables, files, strict=True):
-        # It is 0 for a name that one table has.
-        depth = _depth_that_differs(folders_by_name[table.name])
-        last_folders = _last(file.absolute().parent.parts, depth)
-        renamed.append(table.renamed("/".join([*last_folders, table.name])))
+        alike = files_of_name[table.name]
+        # It is "" for a name that one table has.
+        folder = folders_apart(alike)[alike.index(file.absolute())]
+        renamed.append(
+            table.renamed(f"{folder}/{table.name}" if folder else table.name)
+        )
     return renamed
-
-
-def _depth_that_differs(folders: Sequence[tuple[str, ...]]) -> int:
-    """Return the least number of last parts that tell all different folders apart.
-
-    Example:
-        >>> _depth_that_differs([("runs", "a", "tables"), ("runs", "b", "tables")])
-        2
-    """
-    different = {*folders}
-    depth = 0
-    while len({_last(folder, depth) for folder in different}) < len(different):
-        depth += 1
-    return depth
-
-
-def _last(folder: tuple[str, ...], depth: int) -> tuple[str, ...]:
-    """Return the last `depth` parts of a folder, or all where it has fewer."""
-    return folder[max(0, len(folder) - depth) :]
 
 
 def in_norm(

@@ -30,15 +30,21 @@ Answers = list[dict[str, Any]]
 
 
 def note(text: object) -> None:
-    """Print a note for the user on one line of stderr, unless asked to be quiet.
+    """Print a note for the user on stderr, unless asked to be quiet.
 
-    The settings that a `Note` names are spelt as the verb's options.
+    The settings that a `Note` names are spelt as the verb's options. A terminal gets lines
+    that fit it. In a file, which is searched, each note has one line.
     """
     if is_quiet():
         return
     if isinstance(text, Note):
         text = worded(text)
-    say(f"note: {one_line(text)}", file=sys.stderr)
+    lines = f"note: {one_line(text)}".splitlines()
+    # The variable is set where somebody wants lines of this width, whatever reads them.
+    if "COLUMNS" in os.environ or (sys.stderr is not None and sys.stderr.isatty()):
+        lines = [*broken_to_fit(lines, terminal_columns())]
+    for line in lines:
+        say(line, file=sys.stderr)
 
 
 def _exit_at_once(*_: object) -> None:

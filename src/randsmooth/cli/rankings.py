@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth.documents import parse_json, read_file
-from randsmooth.escape import printable
+from randsmooth.escape import names_of, printable
 from randsmooth.metrics import Estimate
 from randsmooth.progress import terminal_width
 from randsmooth.report.layouts import aligned, widest, wrapped
@@ -22,6 +22,10 @@ from randsmooth.report.ranking_radius import LEVEL_BESIDE, figure_heads
 
 # The most tables to print, of all settings together; each setting has one at least.
 MOST_PRINTED = 30
+
+# The line above settings without a ranked table, and the most of these to print.
+NOT_RANKED = "Not ranked, as each table of the setting failed a check:"
+MOST_SETTINGS = 8
 
 # Figures stand below the name, which is behind the rank.
 FIGURES_INDENT = "    "
@@ -46,7 +50,8 @@ def records_of(page: Path) -> list[dict[str, Any]]:
 def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the best tables of a leaderboard, two lines each, in its order.
 
-    There is a block for each setting in which tables can be compared.
+    There is a block for each setting in which tables can be compared. Settings of which no
+    table is ranked come last, in a line each.
 
     Args:
         records: the records of the leaderboard, those of one setting together.
@@ -57,10 +62,36 @@ def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
         list(block)
         for _, block in groupby(records, key=lambda record: record["setting"])
     ]
-    most = max(1, MOST_PRINTED // len(blocks))
-    for block in blocks:
+    ranked = [block for block in blocks if not _is_doubted(block)]
+    most = max(1, MOST_PRINTED // max(1, len(ranked)))
+    for block in ranked:
         yield from _block_lines(block, most)
         yield ""
+    yield from _doubted_lines([block for block in blocks if _is_doubted(block)])
+
+
+def _is_doubted(block: Sequence[dict[str, Any]]) -> bool:
+    """Return whether each table of a setting failed a check, so that none is ranked."""
+    return all(record["doubted"] for record in block)
+
+
+def _doubted_lines(blocks: Sequence[Sequence[dict[str, Any]]]) -> Iterator[str]:
+    """Yield the settings of which no table is ranked, without figures.
+
+    The checks above the ranking say what each table failed.
+    """
+    if not blocks:
+        return
+    width = terminal_width()
+    yield NOT_RANKED
+    for block in blocks[:MOST_SETTINGS]:
+        files = names_of([printable(record["file"]) for record in block])
+        setting = printable(block[0]["setting"])
+        yield from wrapped(f"  {setting}: {files}", width, FIGURES_INDENT)
+    others = len(blocks) - MOST_SETTINGS
+    if others > 0:
+        yield f"  {others:,} more on the page"
+    yield ""
 
 
 def _block_lines(block: Sequence[dict[str, Any]], most: int) -> Iterator[str]:

@@ -141,7 +141,9 @@ WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
             "correlation {correlation:.2f}; mostly above 0.4 between released "
             "logs): were results exchanged between images?"
         ),
-        UNKNOWN: "whether {a} and {b} find the same images of a class hard",
+        UNKNOWN: (
+            "it cannot be told whether {a} and {b} find the same images of a class hard"
+        ),
     },
     "is_released": {
         PASSED: (

@@ -115,7 +115,7 @@ def check_copies(
         pairs: the pairs of these that are compared.
         released: the names of tables that are released logs.
     """
-    checks = []
+    checks: list[Check] = []
     for one, other in pairs:
         if not (one.is_log and other.is_log) or differing_source(one, other):
             continue
@@ -125,9 +125,30 @@ def check_copies(
         are_released = a.name in released and b.name in released
         if check is not None and not (are_released and check.kind in MADE_FROM_KINDS):
             checks.append(check)
+    checks = _without_copies_of_one(checks)
     if len(tables) > 1 and not checks:
         return [Check("copies", PASSED)]
     return checks
+
+
+def _without_copies_of_one(checks: Sequence[Check]) -> list[Check]:
+    """Return the checks without those of two tables one of which is explained already.
+
+    Two tables that were made from one original resemble each other, too.
+    """
+    explained = {
+        name
+        for check in checks
+        if check.facts["original"] is not None
+        for name in (check.facts["a"], check.facts["b"])
+        if name != check.facts["original"]
+    }
+    return [
+        check
+        for check in checks
+        if check.facts["original"] is not None
+        or not explained & {check.facts["a"], check.facts["b"]}
+    ]
 
 
 def _check_pair(a: Certificates, b: Certificates, original: str | None) -> Check | None:

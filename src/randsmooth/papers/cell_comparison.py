@@ -377,6 +377,67 @@ def _finding(agreement: CellAgreement) -> str:
     return f"{sentence} ({', '.join(cells)})"
 
 
+@dataclass(frozen=True)
+class DifferingCell:
+    """A cell of a paper's table whose figure neither rounding nor chance explains.
+
+    Attributes:
+        table: the name of the table, such as "acr/table2".
+        row: its row.
+        metric: its metric.
+        printed: the figure as the paper prints it, in text.
+        here: our figure, in text.
+        difference: our figure minus the paper's, in text.
+        roundings: the size of the difference, in rounding errors of the printed figure.
+    """
+
+    table: str
+    row: PaperRow
+    metric: str
+    printed: str
+    here: str
+    difference: str
+    roundings: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}, {named([self.row])} on {self.row.dataset}, "
+            f"{_column_words(self.metric)}: {self.here} here, {self.printed} printed "
+            f"({self.difference})"
+        )
+
+
+def _column_words(metric: str) -> str:
+    """Return a metric as a sentence names its column: "ACR", or "at radius 0.5"."""
+    return "ACR" if metric == "acr" else f"at radius {title(metric)}"
+
+
+def differing_cells(cells: CellComparison, table: str) -> list[DifferingCell]:
+    """Return the cells of a table that differ from the paper's for no known reason.
+
+    The worst come first. Rows with logs of other runs have none.
+
+    Args:
+        cells: the rows of the table, beside their certificates.
+        table: the name of the table.
+    """
+    differing = []
+    for agreement in cells.of_printed_runs:
+        row = agreement.row
+        for metric, difference in agreement.unexplained.items():
+            cell = DifferingCell(
+                table=table,
+                row=row,
+                metric=metric,
+                printed=_cell(row.figures[metric], metric, row, PAPER),
+                here=_cell(agreement.here[metric], metric, row, HERE),
+                difference=_cell(difference, metric, row, DIFFERENCE),
+                roundings=abs(difference) / rounding(row, metric),
+            )
+            differing.append(cell)
+    return sorted(differing, key=lambda cell: -cell.roundings)
+
+
 def title(metric: str) -> str:
     """Return the heading of a metric's column; the radius for a certified accuracy."""
     return "ACR" if metric == "acr" else metric.removeprefix(ACCURACY)

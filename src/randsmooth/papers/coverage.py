@@ -1,27 +1,29 @@
 """Which rows of the papers' tables the certificates in a folder fill."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from randsmooth.certificates import Certificates
-from randsmooth.escape import names_of, printable
-from randsmooth.papers.cell_comparison import LACKS, CellComparison, lack, tidy
-from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
+from randsmooth.escape import names_of
+from randsmooth.papers.cell_comparison import (
+    LACKS,
+    CellComparison,
+    DifferingCell,
+    differing_cells,
+    lack,
+    tidy,
+)
+from randsmooth.papers.checked_files import LabelsOf, scan_and_check
+from randsmooth.papers.find_certificates import CertificateFile, FolderScan
 from randsmooth.papers.objects import OBJECTS, PaperObject
 from randsmooth.papers.row_evidence import compared, evidence_of
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES
 from randsmooth.report.checks import CheckBlock
 from randsmooth.report.grouping import gathered
-
-LabelsOf = Callable[[Sequence[Certificates]], Mapping[str, NDArray[np.int64]]]
-"""Labels of data sets (N,) by their names, of those that tables are about."""
 
 # The most kinds of certificates that a sentence lists; of the others it gives the number.
 MOST_KINDS = 12
@@ -103,6 +105,20 @@ class Survey:
     check_block: CheckBlock
 
     @property
+    def differing(self) -> list[DifferingCell]:
+        """Return the cells that differ from the papers' for no known reason, worst first.
+
+        A cell that several tables print is named once, for the first of them.
+        """
+        cells: dict[tuple[object, ...], DifferingCell] = {}
+        for table in self.drawn:
+            for cell in differing_cells(table.cells, table.object.name):
+                row = cell.row
+                run = (row.dataset, row.sigma, row.method, row.setting, row.paper)
+                cells.setdefault((*run, cell.metric, cell.printed), cell)
+        return sorted(cells.values(), key=lambda cell: -cell.roundings)
+
+    @property
     def drawn(self) -> list[TableCoverage]:
         """Return the tables with certificates of at least one row."""
         return [table for table in self.tables if any(table.cells.agreements)]
@@ -147,15 +163,9 @@ def survey(
         >>> [table.object.name for table in survey("logs").drawn]
         ['acr/table2', 'acr/table3', 'macer/table1', 'cat-rs/table2']
     """
-    scan = scan_folder(Path(source))
-    block = _checked(scan.found, Path(source), labels_of, anyway=anyway)
-    trusted = tuple(
-        found
-        for found in scan.found
-        if _name_in(found, Path(source)) not in block.doubted
-    )
-    # Only these fill rows, and only these are told as unused: the checks tell the rest.
-    scan = scan._replace(found=trusted)
+    scan, block = scan_and_check([Path(source)], labels_of, anyway=anyway)
+    # Only certificates that passed fill rows, and only these are told as unused: the
+    # checks tell the rest.
     tables = tuple(
         TableCoverage(thing, _compared(thing, scan, Path(source)))
         for thing in OBJECTS
@@ -169,24 +179,6 @@ def survey(
     }
     unused = tuple(file for file in scan.found if file.path not in used)
     return Survey(tables, scan.found, unused, scan.skipped, block)
-
-
-def _checked(
-    files: Sequence[CertificateFile],
-    folder: Path,
-    labels_of: LabelsOf | None,
-    *,
-    anyway: bool,
-) -> CheckBlock:
-    """Check all certificates of a folder, under the names of their files."""
-    tables = [found.table.renamed(_name_in(found, folder)) for found in files]
-    labels = {} if labels_of is None else labels_of(tables)
-    return CheckBlock.of_folder(tables, labels, anyway=anyway)
-
-
-def _name_in(found: CertificateFile, folder: Path) -> str:
-    """Return the path of a file below the folder, safe to print."""
-    return printable(found.path.relative_to(folder).as_posix())
 
 
 def _compared(thing: PaperObject, scan: FolderScan, folder: Path) -> CellComparison:

@@ -11,13 +11,21 @@ from randsmooth.launch.slurm import Jobs, Submitted, check_slurm
 from randsmooth.launch.slurm_resources import Resources
 from randsmooth.launch.step import Step
 from randsmooth.launch.workers import Workers
+from randsmooth.papers.cell_comparison import DifferingCell, differing_cells
+from randsmooth.papers.checked_files import LabelsOf
 from randsmooth.papers.drawings import draw_object
 from randsmooth.papers.objects import PaperObject, find_object
 from randsmooth.papers.output import Output, write
-from randsmooth.papers.row_evidence import ObjectEvidence, RowEvidence, gather
+from randsmooth.papers.row_evidence import (
+    ObjectEvidence,
+    RowEvidence,
+    compared,
+    gather,
+)
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import each_once
 from randsmooth.progress import Progress, chosen_progress
+from randsmooth.report.checks import CheckBlock
 from randsmooth.report.grouping import gathered
 
 
@@ -68,6 +76,22 @@ class Reproduction:
         return self.evidence.skipped
 
     @property
+    def check_block(self) -> CheckBlock:
+        """Return the checks of all certificates in the folders."""
+        return self.evidence.check_block
+
+    @property
+    def differing(self) -> list[DifferingCell]:
+        """Return the cells that differ from the paper's for no known reason, worst first.
+
+        The list is empty for objects that are no tables of certificates.
+        """
+        if not self.agreed:
+            return []
+        shown = [*self.evidence.rows, *self.evidence.further]
+        return differing_cells(compared(shown), self.object.name)
+
+    @property
     def agreed(self) -> str:
         """Return in words how many rows a table shows, and how many cells as printed.
 
@@ -88,6 +112,8 @@ def reproduce(
     run_missing: bool = False,
     workers: Workers | None = None,
     progress: Progress | bool | None = None,
+    labels_of: LabelsOf | None = None,
+    anyway: bool = False,
 ) -> Reproduction:
     """Draw the table or figure PAPER/OBJECT from certificates or logs, and write it.
 
@@ -105,6 +131,9 @@ def reproduce(
         workers: the workers that share the runs, such as `launch.Processes(2)`; by
             default this process makes one after the other.
         progress: the display of progress in long work, as for `train`.
+        labels_of: returns the labels of the data sets of tables, where they are at hand,
+            as `report.render` takes them.
+        anyway: whether certificates that failed a check fill rows, too.
 
     Raises:
         Problem: no such object, scale or folder; or another process works in `out`.
@@ -115,12 +144,12 @@ def reproduce(
         ['acr-theorem2.txt', 'acr-theorem2.md', 'acr-theorem2.tex', 'acr-theorem2.csv']
     """
     thing = find_object(name)
-    evidence = gather(thing, source, out, scale)
+    evidence = gather(thing, source, out, scale, labels_of=labels_of, anyway=anyway)
     failed: Mapping[str, Problem] = {}
     if run_missing:
         failed = _run(evidence, workers, chosen_progress(progress))
         # The evidence grew by the certificates and models that were made.
-        evidence = gather(thing, source, out, scale)
+        evidence = gather(thing, source, out, scale, labels_of=labels_of, anyway=anyway)
 
     output = draw_object(evidence)
     files: list[Path] = []
@@ -136,6 +165,8 @@ def submit_missing(
     out: Path | str,
     scale: str,
     resources: Resources,
+    labels_of: LabelsOf | None = None,
+    anyway: bool = False,
 ) -> Submitted:
     """Submit the runs that are missing to Slurm, a job for each model.
 
@@ -148,19 +179,28 @@ def submit_missing(
     # A machine without Slurm is told of before folders are searched.
     check_slurm()
     folder = Path(out) / scale
-    chains = chains_of(missing_steps(name, source, out, scale))
+    steps = missing_steps(name, source, out, scale, labels_of=labels_of, anyway=anyway)
+    chains = chains_of(steps)
     with claimed(folder / "runs", output=folder):
         return Jobs(folder).submit(chains, resources)
 
 
 def missing_steps(
-    name: str, source: Path | str | None, out: Path | str, scale: str
+    name: str,
+    source: Path | str | None,
+    out: Path | str,
+    scale: str,
+    *,
+    labels_of: LabelsOf | None = None,
+    anyway: bool = False,
 ) -> list[Step]:
     """Return the steps that `reproduce` with `run_missing` would carry out.
 
     The arguments and errors are those of `reproduce`.
     """
-    evidence = gather(find_object(name), source, out, scale)
+    evidence = gather(
+        find_object(name), source, out, scale, labels_of=labels_of, anyway=anyway
+    )
     return steps_of_rows(evidence.unfinished)
 
 

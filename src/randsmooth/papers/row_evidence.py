@@ -20,15 +20,19 @@ from randsmooth.papers.cell_comparison import (
     compare_cells,
     lack,
 )
+from randsmooth.papers.checked_files import LabelsOf, scan_and_check
 from randsmooth.papers.find_certificates import (
     CertificateFile,
     FolderScan,
     certificates_for,
-    scan_folder,
 )
 from randsmooth.papers.objects import PaperObject
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.runs import SCALES, Scale, steps_for
+from randsmooth.report.checks import CheckBlock
+
+# The checks where no folder was searched.
+NOTHING_CHECKED = CheckBlock(checks=(), failed={}, is_shown=False)
 
 # Certificates of less than this share of a row's images come after those of more images.
 FEW_IMAGES_SHARE = 0.5
@@ -72,6 +76,8 @@ class ObjectEvidence:
         scale: the size of the runs that make missing models and certificates.
         folder: the folder in which these runs put them.
         skipped: sentences on the files that could not be used.
+        check_block: the checks of all certificates. Those that failed one are shown for
+            no row, unless they were asked for anyway.
 
     Example:
         >>> from randsmooth.papers import find_object
@@ -86,6 +92,7 @@ class ObjectEvidence:
     scale: Scale
     folder: Path
     skipped: tuple[str, ...] = ()
+    check_block: CheckBlock = NOTHING_CHECKED
 
     @property
     def missing(self) -> list[RowEvidence]:
@@ -106,7 +113,13 @@ class ObjectEvidence:
 
 
 def gather(
-    thing: PaperObject, source: Path | str | None, out: Path | str, scale: str
+    thing: PaperObject,
+    source: Path | str | None,
+    out: Path | str,
+    scale: str,
+    *,
+    labels_of: LabelsOf | None = None,
+    anyway: bool = False,
 ) -> ObjectEvidence:
     """Look for certificates and models of each row of a table or figure.
 
@@ -117,12 +130,13 @@ def gather(
     folder = Path(out) / scale
     rows = thing.rows()
     scan = FolderScan()
+    block = NOTHING_CHECKED
     # An object without rows follows from formulas alone: no folder is searched for it.
     if rows:
         folders = [Path(source)] if source is not None else []
         if folder.is_dir():
             folders.append(folder)
-        scan = scan_folder(*folders)
+        scan, block = scan_and_check(folders, labels_of, anyway=anyway)
     certified = [(file.dataset, file.sigma, file.method) for file in scan.found]
     further_rows = thing.further_rows(certified)
     further = evidence_of(thing, further_rows, scan.found, size, folder)
@@ -133,6 +147,7 @@ def gather(
         scale=size,
         folder=folder,
         skipped=scan.skipped,
+        check_block=block,
     )
 
 

@@ -46,7 +46,7 @@ ORDER: tuple[State, ...] = (FAILED, PASSED, UNKNOWN)
 # What failed, where a line has no room for the sentence; the gravest first.
 TOPICS = {
     "changed_released": "a changed copy of a released log",
-    "rearranged": "rows of a released log, rearranged",
+    "rearranged": "rearranged rows of a released log",
     "scaled_released": "scaled radii of a released log",
     "from_released": "radii derived from a released log",
     "repeated": "repeated rows",
@@ -96,7 +96,10 @@ SUMMED: dict[tuple[str, State], str] = {
         "labels of {tables} were not compared with the data set, which is not here, or "
         "whose images stand here in another order"
     ),
-    ("radii", PASSED): "every radius of {tables} is possible with its n and alpha",
+    ("radii", PASSED): (
+        "every radius of {tables} is possible with its n and alpha, or with those of "
+        "tables beside it"
+    ),
     ("radii", UNKNOWN): (
         "it is unknown with which sigma, n and alpha {tables} were certified"
     ),
@@ -109,7 +112,8 @@ SUMMED: dict[tuple[str, State], str] = {
         "(rank correlation {least:.2f} to {most:.2f})"
     ),
     ("order", UNKNOWN): (
-        "whether {number} pairs of tables find the same images of a class hard"
+        "it cannot be told whether {number} pairs of tables find the same images of a "
+        "class hard"
     ),
     ("is_released", PASSED): (
         "{tables} are released logs: up to {images} radii of each agree one by one, and of "

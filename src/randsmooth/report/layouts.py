@@ -1,10 +1,14 @@
 """Rows of cells as lines of text, aligned or in Markdown; and how many columns they have."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 
 # The letters before a line that belongs to the line above.
 INDENT = "  "
+
+# Marks a place in a long word where a line may end: a space that no sentence holds.
+BREAK = "\x0b"
 
 
 def wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
@@ -18,10 +22,25 @@ def wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
     Example:
         >>> wrapped("one two three", 9, "  ")
         ['one two', '  three']
+        >>> wrapped("in runs/long/path.tsv", 12, "  ")
+        ['in runs/', '  long/', '  path.tsv']
     """
-    return textwrap.wrap(
-        sentence, width, subsequent_indent=indent, break_on_hyphens=False
+    longest = width - len(indent)
+    # A path that is longer than a line is broken behind slashes. `wrap` takes the mark
+    # there for a space, and leaves it in the middle of lines.
+    breakable = re.sub(
+        rf"\S{{{longest + 1},}}",
+        lambda word: word[0].replace("/", f"/{BREAK}"),
+        sentence,
     )
+    lines = textwrap.wrap(
+        breakable,
+        width,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+    return [line.replace(BREAK, "") for line in lines]
 
 
 def fitted(

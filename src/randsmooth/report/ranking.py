@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
+from randsmooth.certificates.folder_names import folders_apart
 from randsmooth.errors import NotFound
 from randsmooth.escape import NOT_RECORDED, fact_text, printable, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
@@ -187,7 +188,12 @@ def by_setting(
 
     settings = []
     times_described = Counter[str]()
-    for entries_of_one in entries_of_setting.values():
+    # Settings all of whose tables are doubted come last.
+    groups = sorted(
+        entries_of_setting.values(),
+        key=lambda group: all(entry.file in reasons for entry in group),
+    )
+    for entries_of_one in groups:
         words = _setting_words(entries_of_one[0])
         times_described[words] += 1
         # Settings of the same words differ in which images they are about.
@@ -198,8 +204,6 @@ def by_setting(
         ranked_at = answer_radius(tables, None, at)
         rows = _rows(entries_of_one, radii_of_norm, ranked_at, reasons)
         settings.append(RankedSetting(words, ranked_at, rows))
-    # Settings all of whose tables are doubted come last.
-    settings.sort(key=lambda setting: all(row.doubted for row in setting.rows))
     return radii_of_norm, settings
 
 
@@ -448,7 +452,7 @@ def distinct_names(entries: Sequence[Entry]) -> list[str]:
         files = [entry.file for entry in alike]
         marks = [entry.settings for entry in alike]
         if len(set(marks)) < len(marks):
-            marks = _differing_folders(files)
+            marks = folders_apart([PurePosixPath(file) for file in files])
         names = [f"{name} ({mark})" if mark else name for mark in marks]
         if len(set(names)) < len(names):
             names = files
@@ -456,26 +460,6 @@ def distinct_names(entries: Sequence[Entry]) -> list[str]:
             names = [name]
         name_of_file.update(zip(files, names, strict=True))
     return [shortened(printable(name_of_file[entry.file])) for entry in entries]
-
-
-def _differing_folders(files: Sequence[str]) -> list[str]:
-    """Return the folders of files without the first and last parts that all share.
-
-    Example:
-        >>> _differing_folders(["runs/a/tables/x.tsv", "runs/b/tables/x.tsv"])
-        ['a', 'b']
-    """
-    folders = [PurePosixPath(file).parent.parts for file in files]
-    shared = _shared_parts(folders)
-    ends = [folder[shared:][::-1] for folder in folders]
-    shared_at_end = _shared_parts(ends)
-    return ["/".join(end[shared_at_end:][::-1]) for end in ends]
-
-
-def _shared_parts(folders: Sequence[Sequence[str]]) -> int:
-    """Return with how many of the same parts all folders begin."""
-    same = [len(set(parts)) == 1 for parts in zip(*folders, strict=False)]
-    return [*same, False].index(False)
 
 
 def _against_gaussian(

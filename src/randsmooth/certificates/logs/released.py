@@ -246,7 +246,8 @@ def levels(radii: NDArray[np.float64], largest: Any) -> Ints:
     """
     # Nothing is right where the largest radius is 0.
     share = radii / np.maximum(largest, np.finfo(np.float64).tiny)
-    return np.rint(LARGEST_LEVEL * np.minimum(share, 1.0)).astype(np.int64)
+    of_largest = np.rint(LARGEST_LEVEL * np.minimum(share, 1.0))
+    return np.asarray(of_largest, np.int64)
 
 
 def coarse(fine_levels: NDArray[Any]) -> Ints:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from randsmooth import papers
 from randsmooth.cli.output import FAILURE, note
@@ -21,8 +21,18 @@ from randsmooth.progress import clock, console, terminal_width
 from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
 from randsmooth.report.layouts import INDENT, fitted, wrapped
 
+if TYPE_CHECKING:
+    # It loads pandas, which the list of objects does not need.
+    from randsmooth.papers.cell_comparison import DifferingCell
+
 # The most commands to print of those that make what is missing.
 MOST_COMMANDS = 3
+
+# The most cells that differ to print.
+MOST_CELLS = 5
+
+# The sentence above them.
+DIFFERING = "Cells that neither rounding nor chance explains, the worst first:"
 
 # The sentence of the answer about a folder.
 FILLED = (
@@ -189,15 +199,20 @@ def answer_survey(settings: Reproduce) -> None:
     content = {
         "checks": survey.check_block.content,
         "tables": tables,
+        "differing": [differing_as_json(cell) for cell in survey.differing],
+        "skipped": list(survey.skipped),
         "written": written,
     }
-    settings.answer([*survey_lines(survey), *written], lambda: content)
-    for sentence in survey.skipped:
-        note(sentence)
+    settings.answer(survey_lines(survey, written), lambda: content)
 
 
-def survey_lines(survey: papers.Survey) -> Iterator[str]:
-    """Yield lines for a person: the checks, which tables a folder fills, and the rest."""
+def survey_lines(survey: papers.Survey, written: Sequence[str]) -> Iterator[str]:
+    """Yield lines for a person: the checks, which tables a folder fills, and the rest.
+
+    Args:
+        survey: how far the certificates of a folder fill the tables.
+        written: the files with all cells.
+    """
     width = terminal_width()
     yield from survey.check_block.text(width)
     yield f"{ANSWER_HEADING}:"
@@ -207,10 +222,51 @@ def survey_lines(survey: papers.Survey) -> Iterator[str]:
         rows = [["table", "rows", "cells as printed"]]
         rows += [_survey_cells(table) for table in survey.drawn]
         yield from fitted(rows, width, [False, True, True])
+        yield from differing_lines(survey.differing, width)
     yield ""
     yield f"{EVIDENCE_HEADING}:"
     for line in _survey_evidence(survey):
         yield from wrapped(line, width, INDENT)
+    for sentence in survey.skipped:
+        yield from wrapped(printable(sentence), width, INDENT)
+    yield from written
+
+
+def differing_lines(cells: Sequence[DifferingCell], width: int) -> Iterator[str]:
+    """Yield the cells that differ most from those of papers, and how many others do.
+
+    Args:
+        cells: all cells that differ, the worst first.
+        width: the most letters of a line.
+    """
+    if not cells:
+        return
+    yield ""
+    yield from wrapped(DIFFERING, width)
+    # The last cell itself is as short as "and 1 more".
+    is_one_more = len(cells) == MOST_CELLS + 1
+    shown = cells if is_one_more else cells[:MOST_CELLS]
+    for cell in shown:
+        yield from wrapped(f"{INDENT}{cell}", width, INDENT * 2)
+    if len(cells) > len(shown):
+        more = len(cells) - len(shown)
+        yield f"{INDENT}and {more:,} more in the file of all cells"
+
+
+def differing_as_json(cell: DifferingCell) -> dict[str, Any]:
+    """Return a cell that differs, for a program."""
+    row = cell.row
+    return {
+        "object": cell.table,
+        "dataset": row.dataset,
+        "sigma": row.sigma,
+        "method": row.method,
+        "setting": row.setting,
+        "metric": cell.metric,
+        "printed": cell.printed,
+        "here": cell.here,
+        "difference": cell.difference,
+    }
 
 
 def survey_sentence(survey: papers.Survey) -> str:
@@ -273,10 +329,24 @@ def answer_object(settings: Reproduce, name: str) -> None:
     out = settings.out
     scale = settings.scale
     if settings.plan:
-        answer_plan(settings, reproduction.missing_steps(name, source, out, scale))
+        steps = reproduction.missing_steps(
+            name,
+            source,
+            out,
+            scale,
+            labels_of=labels_at_hand,
+            anyway=settings.anyway,
+        )
+        answer_plan(settings, steps)
     elif resources is not None:
         jobs = reproduction.submit_missing(
-            name, source=source, out=out, scale=scale, resources=resources
+            name,
+            source=source,
+            out=out,
+            scale=scale,
+            resources=resources,
+            labels_of=labels_at_hand,
+            anyway=settings.anyway,
         )
         settings.answer(jobs.lines("models"), lambda: asdict(jobs))
         note(
@@ -292,6 +362,8 @@ def answer_object(settings: Reproduce, name: str) -> None:
             run_missing=settings.run,
             workers=workers,
             progress=console,
+            labels_of=labels_at_hand,
+            anyway=settings.anyway,
         )
         answer_result(settings, result)
 
@@ -304,8 +376,6 @@ def answer_result(settings: Reproduce, result: papers.Reproduction) -> None:
     if result.made is not None:
         for sentence in result.made.notes:
             note(sentence)
-    for sentence in result.skipped:
-        note(sentence)
     if result.failed:
         raise SystemExit(FAILURE)
 
@@ -314,8 +384,11 @@ def as_json(result: papers.Reproduction) -> dict[str, Any]:
     """Return what was drawn and what is missing, for a program."""
     models_missing, models_in_all = result.missing
     return {
+        "checks": result.check_block.content,
         "object": result.object.name,
         "edition": result.object.edition,
+        "differing": [differing_as_json(cell) for cell in result.differing],
+        "skipped": list(result.skipped),
         "files": [str(path) for path in result.files],
         "models_missing": models_missing,
         "models": models_in_all,
@@ -329,6 +402,8 @@ def result_lines(result: papers.Reproduction) -> Iterator[str]:
     # Late, as it loads pandas.
     from randsmooth.papers.output import to_text
 
+    width = terminal_width()
+    yield from result.check_block.text(width)
     yield f"{result.object.name}: {result.object.title}"
     yield f"numbers and values are those of {result.object.edition}"
     yield ""
@@ -338,6 +413,7 @@ def result_lines(result: papers.Reproduction) -> Iterator[str]:
             yield to_text(table)
         if result.agreed:
             yield result.agreed
+            yield from differing_lines(result.differing, width)
             yield ""
         for path in result.files:
             yield str(path)
@@ -346,6 +422,10 @@ def result_lines(result: papers.Reproduction) -> Iterator[str]:
             "nothing to draw it from: --from FOLDER takes certificates or logs "
             "(docs/published.md has published ones)"
         )
+    if result.skipped:
+        yield ""
+    for sentence in result.skipped:
+        yield from wrapped(printable(sentence), width, INDENT)
     yield from missing_lines(result)
     if result.failed:
         yield ""
