@@ -113,3 +113,8 @@ def verb(
     finally:
         threading._shutdown()  # type: ignore[attr-defined]  # as programs end, for which joblib's idle workers wait
         atexit._run_exitfuncs()
+
+
+def unwrapped(err: str) -> str:
+    """What was printed on stderr, each note on one line: a terminal's width breaks them."""
+    return err.replace("\n  ", " ")

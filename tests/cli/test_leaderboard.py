@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.processes import Run
+from cli.processes import Run, unwrapped
 from randsmooth import metrics
 from randsmooth.certificates import Header, from_evidence, read, write_parquet
 from randsmooth.cli.verbs import leaderboard
@@ -96,11 +96,13 @@ def test_it_ranks_what_it_finds_names_what_it_skips_and_does_not_overwrite(
         "deep/log.tsv",
         "deep/sigma_0.25",
     }
-    skipped = [
-        line for line in told.err.splitlines() if line.startswith("note: skipped: ")
-    ]
+    # Only a path, which is to be pasted, is longer than a line.
+    long = [line for line in told.err.splitlines() if len(line) > 80]
+    assert all(" " not in line.strip() for line in long)
+    notes = unwrapped(told.err)
+    skipped = [line for line in notes.splitlines() if line.startswith("note: skipped")]
     assert len(skipped) == 4 and "packed" not in told.err
-    assert "1 log of predictions: they certify nothing, and are not ranked" in told.err
+    assert "1 log of predictions: they certify nothing, and are not ranked" in notes
     for name in ("images.parquet", "figures.tsv", "cut.parquet", "empty.tsv"):
         assert sum(name in line for line in skipped) == 1, name
     page = Path("leaderboard.html").read_text()

@@ -68,6 +68,9 @@ NEIGHBOURS = 2
 # So many tables of a folder must have one budget for it to be that of another table.
 FEWEST_SIBLINGS = 2
 
+# Begins the words on n and alpha that are those of another table.
+OF_ANOTHER = ", as of "
+
 # Why labels were not compared with those of a data set.
 NOT_AT_HAND = "which is not here"
 IN_ANOTHER_ORDER = "whose images stand here in another order"
@@ -469,7 +472,7 @@ def _budget_of_siblings(
     budgets = {found[0] for found in told if found is not None}
     if len(siblings) < fewest or len(budgets) != 1:
         return None
-    return budgets.pop(), f", as of {tables[siblings[0]].name},"
+    return budgets.pop(), f"{OF_ANOTHER}{tables[siblings[0]].name},"
 
 
 def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from randsmooth.certificates import Certificates
 from randsmooth.escape import names_of, printable
 from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, Check, State
-from randsmooth.metrics.checks import check_folder
+from randsmooth.metrics.checks import OF_ANOTHER, check_folder
 from randsmooth.metrics.copies import COPY_KINDS
 from randsmooth.notes import Note
 from randsmooth.progress import worded
@@ -97,8 +97,7 @@ SUMMED: dict[tuple[str, State], str] = {
         "whose images stand here in another order"
     ),
     ("radii", PASSED): (
-        "every radius of {tables} is possible with its n and alpha, or with those of "
-        "tables beside it"
+        "every radius of {tables} is possible with its n and alpha{beside}"
     ),
     ("radii", UNKNOWN): (
         "it is unknown with which sigma, n and alpha {tables} were certified"
@@ -207,9 +206,13 @@ def _sums(checks: Sequence[Check]) -> dict[str, Any]:
     """Return the facts that the sentences of SUMMED tell: each tells some of them."""
     # Checks of pairs have no "table", and only those of the order have a correlation.
     names = [check.facts["table"] for check in checks if "table" in check.facts]
+    has_others_budget = any(
+        check.facts.get("origin", "").startswith(OF_ANOTHER) for check in checks
+    )
     correlations = [check.facts.get("correlation", 0.0) for check in checks]
     return {
         "number": len(checks),
+        "beside": ", or those of a table beside it" if has_others_budget else "",
         # The names of a few of many tell nothing.
         "tables": names_of(names)
         if len(names) <= MOST_NAMED
