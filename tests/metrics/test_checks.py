@@ -19,7 +19,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certificates.logs.inferred import log_at_alpha
 from randsmooth.certificates.logs.released import Totals, find_released
-from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, Check
+from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check
 from randsmooth.metrics.checks import check_folder, check_tables
 from randsmooth.metrics.copies import check_repeated, pairs_to_compare
 from randsmooth.metrics.released_check import check_released

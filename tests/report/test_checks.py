@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from randsmooth.certificates import Certificates, read
-from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, WORDING, Check
+from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, WORDING, Check
 from randsmooth.metrics.checks import check_tables
 from randsmooth.report import render
 from randsmooth.report.checks import (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.certificates.logs.budgets import ROUNDED, Budget, possible_budgets
 from randsmooth.certificates.logs.ranks import rank_correlation
-from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, Check
+from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check
 from randsmooth.metrics.copies import (
     FEWEST_OF_A_COPY,
     Pair,

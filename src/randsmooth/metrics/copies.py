@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.released import same_order
 from randsmooth.certificates.logs.repositories import REPOSITORIES
-from randsmooth.metrics.check import FAILED, PASSED, Check
+from randsmooth.metrics.check_values import FAILED, PASSED, Check
 from randsmooth.metrics.intervals import Floats, Ints
 from randsmooth.metrics.pairing import differing_source, shared_rows
 from randsmooth.metrics.radii import SHARE_AT_THE_END, is_telling

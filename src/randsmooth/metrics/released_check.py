@@ -17,7 +17,7 @@ from randsmooth.certificates.logs.released import (
     find_rearranged,
     find_released,
 )
-from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, Check, State
+from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check, State
 from randsmooth.metrics.pairing import is_evenly_spaced
 
 # A log prints its radii with so many significant digits.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import names_of, printable
-from randsmooth.metrics.check import FAILED, PASSED, UNKNOWN, Check, State
+from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check, State
 from randsmooth.metrics.checks import OF_ANOTHER, check_folder
 from randsmooth.metrics.copies import COPY_KINDS
 from randsmooth.notes import Note

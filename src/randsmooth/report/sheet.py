@@ -18,7 +18,7 @@ from randsmooth.certificates import (
 from randsmooth.errors import MissingValue, WrongTable
 from randsmooth.escape import printable, shortened
 from randsmooth.metrics import P_A_LEVELS, Estimate, Summary, UnknownProbabilities
-from randsmooth.metrics.check import Check
+from randsmooth.metrics.check_values import Check
 from randsmooth.metrics.checks import check_tables
 from randsmooth.noise import NORMS, Norm
 from randsmooth.notes import Note
