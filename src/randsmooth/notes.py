@@ -171,6 +171,15 @@ def _backend_tried(facts: Facts) -> Words:
     return f"backend {{backend}}, batches of {{batch}} (images per second: {rates})"
 
 
+def _right_without_noise(facts: Facts) -> str:
+    """Word on how many inputs a model is right without noise, and how many it declines."""
+    return (
+        f"{WITHOUT_NOISE}, and declines {{declined}}"
+        if facts["declined"]
+        else WITHOUT_NOISE
+    )
+
+
 def _hardly_better_than_guessing(facts: Facts) -> Words:
     """Word a model that knows hardly more than guessing, with what may be wrong as questions."""
     questions = []
@@ -184,7 +193,7 @@ def _hardly_better_than_guessing(facts: Facts) -> Words:
     questions.append(f"are its classes numbered as the data's{numbering}")
     questions.append("and does it take {units}?")
     return (
-        f"{WITHOUT_NOISE}, hardly more often than guessing ({{guess:.1%}}): "
+        f"{_right_without_noise(facts)}, hardly more often than guessing ({{guess:.1%}}): "
         f"{', '.join(questions)}"
     )
 
@@ -543,7 +552,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     "of_the_model": "{text}",
     "of_the_rule": "{text}",
     "unlabelled": "the images have no labels, so that accuracy and ACR stay unknown",
-    "right_without_noise": WITHOUT_NOISE,
+    "right_without_noise": _right_without_noise,
     "hardly_better_than_guessing": _hardly_better_than_guessing,
     "features_without_names": (
         "the features have no names: they are taken in the order of the fit, {first}, ..."

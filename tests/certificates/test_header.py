@@ -256,6 +256,7 @@ def test_every_field_is_compared() -> None:
         "behaviour": {"made-up images": "?"},
         "versions": {"torch": "?"},
         "classes": ("?",),
+        "refusal": 1,
         "notes": (Note("unnumbered"),),
         "shard": "1/2",
     }

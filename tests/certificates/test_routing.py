@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -206,6 +207,19 @@ def test_table_has_no_counts_no_noise_and_no_single_p_a(tmp_path: Path) -> None:
             ask()
     frame = table.to_pandas()
     assert frame["experts"].tolist() == [[1], [0], [0, 1], [1]]
+
+
+def test_refusals_of_the_experts_are_kept_and_one_of_the_router_is_refused() -> None:
+    def declining(table: Certificates, refusal: int) -> Certificates:
+        return replace(table, header=table.header.replace(refusal=refusal))
+
+    experts = [declining(small(), 5), declining(large(), 5)]
+    table = rs.route(router(), experts, sets=False)
+    assert table.declined.tolist() == [False, True, False, False]
+    with pytest.raises(Problem):
+        rs.route(router(), [declining(small(), 4), experts[1]])
+    with pytest.raises(Problem):
+        rs.route(declining(router(), 1), experts)
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,16 @@ class Assessment:
     @property
     def wrong(self) -> int:
         """Count the images about which the vote is wrong."""
-        return len(self.table) - self.right - self.abstained
+        return int(self.table.wrong.sum())
+
+    @property
+    def declined(self) -> int:
+        """Count the images for which the vote is that the model declines."""
+        return int(self.table.declined.sum())
 
     @property
     def abstained(self) -> int:
-        """Count the images for which the vote declines to answer."""
+        """Count the images for which the vote is too close to give an answer."""
         return int((self.table.predict == ABSTAIN).sum())
 
     @cached_property
@@ -267,6 +272,7 @@ class Assessment:
             "least_n": self.least,
             "right": self.right,
             "wrong": self.wrong,
+            "declined": self.declined,
             "abstained": self.abstained,
             "attacked": len(self.attempts),
             "failed": len(self.failed),

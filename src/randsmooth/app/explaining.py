@@ -28,6 +28,7 @@ from randsmooth.certification import Certified, SmoothedClassifier, matched
 from randsmooth.certification.algorithm import ESTIMATE
 from randsmooth.certification.batches import SampleRange
 from randsmooth.certification.opening import opened, reading_of, trained_noise
+from randsmooth.certification.refusals import refusal_name
 from randsmooth.certification.samples import first_samples
 from randsmooth.data import Images
 from randsmooth.errors import BadValue, WrongData
@@ -51,6 +52,7 @@ def explain(
     attack: bool = True,
     device: str = "auto",
     num_classes: int | None = None,
+    refusal: str | None = None,
     name: str = "the image",
     out: Path | str | None = None,
     progress: Progress | bool | None = None,
@@ -77,6 +79,7 @@ def explain(
             nothing is certified.
         device: auto, cpu or cuda.
         num_classes: K, for a function that answers with labels.
+        refusal: the class that stands for declined answers, as for `certify`.
         name: the name of the image on the page.
         out: the HTML file to write the page to; it works offline.
         progress: as for `certify`.
@@ -92,7 +95,7 @@ def explain(
         >>> explained.neighbours.compared, explained.copies.pixels.shape
         (1433, (12, 1, 8, 8))
     """
-    base = opened(model, model_args={}, num_classes=num_classes)
+    base = opened(model, model_args={}, num_classes=num_classes, refusal=refusal)
     trained = recorded_noise(models.provenance_of(base))
     settings = _explainable(settings_from(CertificationSettings, settings, fields))
     if settings.noise is None:
@@ -112,8 +115,10 @@ def explain(
     if isinstance(images_or_reason, Note):
         left_out.append(images_or_reason)
     else:
-        base, images = matched(base, images_or_reason, noise)
-    smoothed = SmoothedClassifier(base, settings, device=models.pick_device(device))
+        base, images = matched(base, images_or_reason, noise, refusal)
+    smoothed = SmoothedClassifier(
+        base, settings, device=models.pick_device(device), refusal=refusal
+    )
     certified = smoothed.certify(image)
 
     show = chosen_progress(progress)
@@ -132,8 +137,7 @@ def explain(
     explained = Explanation(
         name=name,
         image=image.detach().cpu().float().numpy(),
-        # The counts are (1, K).
-        classes=_class_names(certified.counts.shape[1], classes, base, images),
+        classes=_class_names(certified, classes, base, images, refusal),
         label=label,
         certified=certified,
         copies=_copies(smoothed, image),
@@ -248,28 +252,37 @@ def _copies(smoothed: SmoothedClassifier, image: Tensor) -> NoisyCopies:
 
 
 def _class_names(
-    number: int,
+    certified: Certified,
     given: Sequence[str],
     base: models.BaseClassifier,
     images: Images | None,
+    refusal: str | None,
 ) -> tuple[str, ...]:
     """Return the names of the classes: those given, or else the model's or the images'.
 
     Where none of these has the right number of names, the names are 0, 1, ...
 
     Args:
-        number: the number of classes.
+        certified: the certificate of the image, with the counts of all classes.
         given: names that the caller gave, or none; further ones are left out.
         base: the model.
         images: the images to compare with, if any.
+        refusal: the class of declined answers, as in `explain`.
     """
+    # The counts are (1, K).
+    number = certified.counts.shape[1]
     choices = [given[:number]]
     # A user's own module may have an attribute of this name with another meaning.
     if isinstance(base, models.Classifier | models.Denoised):
         choices.append(getattr(base, "classes", None) or ())
     if images is not None and not images.spec.open_ended:
         choices.append(images.spec.classes)
+    found: Sequence[object] = range(number)
     for names in choices:
         if len(names) == number:
-            return tuple(map(str, names))
-    return tuple(map(str, range(number)))
+            found = names
+            break
+    named = list(map(str, found))
+    if certified.refusal is not None:
+        named[certified.refusal] = str(refusal_name(refusal))
+    return tuple(named)

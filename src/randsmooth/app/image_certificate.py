@@ -210,6 +210,11 @@ class Explanation:
         return self.look.predict
 
     @property
+    def declined(self) -> bool:
+        """Return whether the certified class is that of declined answers."""
+        return bool(self.certified.declined[0])
+
+    @property
     def radius(self) -> float:
         """Return the certified radius in the norm of the noise, or 0."""
         return self.look.radius

@@ -178,6 +178,7 @@ class Served:
         denoiser: Path | str | None = None,
         device: str = "auto",
         num_classes: int | None = None,
+        refusal: str | None = None,
         limits: Limits | None = None,
         **fields: Unpack[ServingOptions],
     ) -> Served:
@@ -190,7 +191,7 @@ class Served:
             resize, crop: how pictures are brought to size, as for `data.load`; default:
                 as in the model's training.
             denoiser: the folder of a denoiser that every noisy image passes first.
-            device, num_classes: as for `certify`.
+            device, num_classes, refusal: as for `certify`.
             limits: the limits of the app; default: `Limits()`.
             fields: settings as for `certify`: `sigma`, `noise`, `alpha`, `backend` and
                 `precision`.
@@ -199,11 +200,13 @@ class Served:
             Problem: nothing says what the images are or which noise to take, or an
                 argument cannot be used.
         """
-        base = opened(model, model_args={}, num_classes=num_classes)
+        base = opened(model, model_args={}, num_classes=num_classes, refusal=refusal)
         if denoiser is not None:
             loaded = models.load_denoiser(denoiser, sigma=fields.get("sigma"))
             base = models.Denoised(loaded, base)
-        spec = images_taken(base, name, dataset, num_classes, resize=resize, crop=crop)
+        spec = images_taken(
+            base, name, dataset, num_classes, refusal, resize=resize, crop=crop
+        )
         # Open-ended classes are only those that occur: the model may know more.
         if dataset and not spec.open_ended:
             base = models.for_classes(base, spec.classes)

@@ -251,6 +251,11 @@ def _check_classes(header: Header, K: int) -> None:
         raise WrongTable(
             f"the header names {len(header.classes)} classes, and {K} are counted"
         )
+    if header.refusal is not None and not 0 <= header.refusal < K:
+        raise WrongTable(
+            f"the header calls class {header.refusal} that of declined answers, and "
+            f"{K} classes are counted"
+        )
     if header.lumped and header.bound in ("two-sided", "pairwise"):
         raise WrongTable(
             f"bound={header.bound} needs the counts of all classes; "

@@ -261,6 +261,8 @@ class RunFacts(Facts):
         data: a hash of the images and their labels; in the header of a shard, of the
             images of this shard.
         classes: class names, in the order of the counts.
+        refusal: the number of the class that stands for declined answers; None where
+            the base classifier does not decline.
         model: the base classifier: hash of its weights, its identity (a hash of all
             that it holds), what its user calls it, architecture and how it was trained.
         behaviour: hashes of the answers of the base classifier to a few noisy images,
@@ -303,6 +305,7 @@ class RunFacts(Facts):
     crop: str | None = None
     data: str | None = None
     classes: Texts | None = None
+    refusal: int | None = None
     model: dict[str, Any] | None = None
     behaviour: dict[str, str] | None = None
     backend: str | None = None

@@ -182,13 +182,18 @@ def _check_tables(router: Certificates, experts: Sequence[Certificates]) -> None
                 "holds columns fixed: radii of several noises do not compare there"
             )
     _check_router_counts(router, len(experts))
-    _check_same("classes", experts)
+    for fact in ("classes", "refusal"):
+        _check_same(fact, experts)
     for fact in ("dataset", "split"):
         _check_same(fact, (router, *experts))
 
 
 def _check_router_counts(router: Certificates, K: int) -> None:
     """Raise Problem unless the router counts, or answers with, K classes."""
+    if router.header.refusal is not None:
+        raise WrongTable(
+            "the router may decline, and a refusal names no expert: train it to answer"
+        )
     if router.counts is not None:
         classes = router.counts.shape[1] - router.header.lumped
         known_to_fit = classes == K
@@ -531,6 +536,7 @@ def _header(
         resize=router.header.resize,
         crop=router.header.crop,
         classes=first.classes,
+        refusal=first.refusal,
         model={"method": "routed"},
     )
     return header.replace(guarantee=guarantee_of(header))

@@ -20,7 +20,7 @@ SETTINGS = (
     "sigma",
     *(name for name in CertificationSettings.model_fields if name != "noise"),
     "distribution",
-    *("dataset", "split", "selection", "shard", "resize", "crop"),
+    *("dataset", "split", "selection", "shard", "resize", "crop", "refusal"),
 )
 
 # Facts in which one run may differ; the last two are compared as the classifier's.

@@ -218,6 +218,22 @@ class Certificates(ShownInNotebooks):
         return np.asarray((self.predict == self.label) & (self.label != NO_LABEL))
 
     @property
+    def declined(self) -> NDArray[np.bool_]:
+        """(N,) whether the certified class is that of declined answers."""
+        if self.header.refusal is None:
+            return np.zeros(len(self), bool)
+        return np.asarray(self.predict == self.header.refusal)
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """(N,) whether a class is certified that is not the label.
+
+        It is False for an abstention, a declined answer, and where there is no label.
+        """
+        answered = (self.predict != ABSTAIN) & ~self.declined
+        return np.asarray(answered & ~self.correct & (self.label != NO_LABEL))
+
+    @property
     def samples(self) -> Ints:
         """(N,) how many samples each image took.
 
@@ -397,9 +413,10 @@ class Certificates(ShownInNotebooks):
     def derived(self) -> dict[str, NDArray[Any]]:
         """Return what follows from the evidence, for people who look at a table.
 
-        These are predict, radius, correct (where there are labels), picked, n_A (the
-        count of the picked class) and p_lower, (N,) each; of a routed table the radius
-        and correct alone. Files hold them, and they are never read back.
+        These are predict, radius, correct (where there are labels), declined (where
+        the base classifier may decline), picked, n_A (the count of the picked class)
+        and p_lower, (N,) each; of a routed table the radius and correct alone. Files
+        hold them, and they are never read back.
 
         Raises:
             Problem: the table has no counts.
@@ -424,6 +441,8 @@ class Certificates(ShownInNotebooks):
         }
         if self.labelled:
             derived["correct"] = self.correct
+        if self.header.refusal is not None:
+            derived["declined"] = self.declined
         derived["picked"] = picked
         derived["n_A"] = counts[np.arange(len(self)), picked]
         derived["p_lower"] = 1.0 - q

@@ -141,8 +141,17 @@ def known_of_model(model: object, name: str) -> Any:
     return value if all(type(side) is int for side in value) else None
 
 
+def _with_refusal(name: str | None) -> str:
+    """Return the words on the class of declined answers; empty where there is none."""
+    return "" if name is None else f", {shown(repr(name))} among them"
+
+
 def class_names(
-    model: object, width: int, images: Images, indices: Sequence[int]
+    model: object,
+    width: int,
+    images: Images,
+    indices: Sequence[int],
+    refusal: str | None = None,
 ) -> tuple[str, ...]:
     """Return the names of the classes that the model answers with.
 
@@ -154,6 +163,8 @@ def class_names(
         width: K, how many logits it gives.
         images: the images of the data set.
         indices: the positions of those that are certified.
+        refusal: the name of the class of declined answers, which is among the classes
+            of data that name theirs; None: no answer may decline.
 
     Raises:
         Problem: the model is not for the classes of the images.
@@ -163,7 +174,7 @@ def class_names(
         if width != spec.num_classes:
             raise WrongModel(
                 f"the model gives {width} logits; {spec.name} has {spec.num_classes} "
-                "classes"
+                f"classes{_with_refusal(refusal)}"
             )
         return spec.classes
     labels = images.labels_at(torch.tensor(indices))

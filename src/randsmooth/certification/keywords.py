@@ -17,6 +17,9 @@ class OpeningOptions(ReadingOptions, total=False):
             known by its weights, such as a function.
         num_classes: K, for a function that answers with labels; default: the number of
             classes of the data set.
+        refusal: the class that stands for declined answers. "class" adds one, which -1,
+            None and NaN in place of a label vote for, and which is the last logit of a
+            network; or the name of a class of the model. Default: no answer may decline.
         model_args: arguments of what opens or makes the model that is named (see
             `load_model`).
 
@@ -30,6 +33,7 @@ class OpeningOptions(ReadingOptions, total=False):
     device: str
     identity: str | None
     num_classes: int | None
+    refusal: str | None
     model_args: Mapping[str, Any] | None
 
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from randsmooth import data, models
 from randsmooth.certification.fitting import check_fit
+from randsmooth.certification.refusals import refusal_name, with_refusal
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.data.labels import composed
 from randsmooth.data.named_images import WORDNET_ID
 from randsmooth.documents import shown
-from randsmooth.errors import NotComparable
+from randsmooth.errors import NotComparable, Setting, WrongModel
 from randsmooth.models import (
     Around,
     BaseClassifier,
@@ -36,13 +37,25 @@ M = TypeVar("M", bound=BaseClassifier)
 NAMES_SHOWN = 3
 
 
-def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Images]:
+def matched(
+    model: M,
+    images: Images,
+    noise: Noise | None = None,
+    refusal: str | None = None,
+) -> tuple[M, Images]:
     """Return a model and images that agree about columns and classes.
 
     The model that is returned takes the images' columns. Both have the images' classes,
     in the images' order, where the model can answer for these. Where the model knows
     more classes, or numbers them otherwise and cannot be told, the images' labels become
     the model's numbers.
+
+    Args:
+        model: the base classifier.
+        images: the images.
+        noise: the noise, whose copies the model takes; None: it is not known yet.
+        refusal: the class of declined answers, as for `certify`. It is added to the
+            images' classes unless it is among them; None: no answer may decline.
 
     Raises:
         Problem: the model is not for these images, or only one side has names.
@@ -58,6 +71,9 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
         (('ant', 'bee', 'cat'), [2, 0])
     """
     model = models.for_columns(model, images.spec.columns, images.spec.held)
+    name_of_refusal = refusal_name(refusal)
+    if name_of_refusal is not None:
+        _check_knows_refusal(model, name_of_refusal)
     if images.spec.open_ended:
         # Classes are the numbers that occur as labels: the model may know more, so that
         # it cannot be told these as its own.
@@ -67,6 +83,9 @@ def matched(model: M, images: Images, noise: Noise | None = None) -> tuple[M, Im
         images = _in_known_classes(model, images)
         if images.spec.alphabetical and images.labelled:
             _check_knows_names(model, images)
+        if name_of_refusal is not None:
+            classes = with_refusal(images.spec.classes, name_of_refusal)
+            images = images.in_classes(classes)
         model = models.for_classes(model, images.spec.classes)
     check_fit(model, images.spec, noise)
     return model, images
@@ -148,7 +167,8 @@ def questions(model: object, images: Images) -> Iterator[Note]:
     for estimator in _estimators(model):
         # Both have names for their classes, or both have numbers.
         if spec.open_ended or {*estimator.names} <= {*spec.classes}:
-            unknown = [name for name in spec.classes if name not in estimator.names]
+            known = (*estimator.names, estimator.refusal_name)
+            unknown = [name for name in spec.classes if name not in known]
             if unknown and images.labelled:
                 yield Note(
                     "class_never_answered",
@@ -188,6 +208,26 @@ def _check_takes_numbers(model: object, images: Images) -> None:
                 fix="give the names as labels, such as names[y], or fit it with these "
                 "numbers",
             )
+
+
+def _check_knows_refusal(model: object, name: str) -> None:
+    """Raise WrongModel for a network that names its classes, of which none is `name`.
+
+    A model in Python may have no name for its declined answers.
+    """
+    if isinstance(model, ForeignModel) or models.foreign_parts(model):
+        return
+    if isinstance(model, HubClassifier) and model.nameless:
+        return
+    known = classes_known(model)
+    if known is not None and name not in known:
+        raise WrongModel(
+            f"the model has no class {shown(repr(name))}; its classes are "
+            f"{shown(', '.join(known))}",
+            field="refusal",
+            value=name,
+            fix=("give the name of the one that means declined, ", Setting("refusal")),
+        )
 
 
 def _check_knows_names(model: object, images: Images) -> None:

@@ -10,11 +10,13 @@ from typing import Any, Unpack
 from torch import nn
 
 from randsmooth import data, models
+from randsmooth.certification.refusals import refusal_name, with_refusal
 from randsmooth.certification.trying_out import check_eval_mode
 from randsmooth.data import DatasetSpec, ReadingOptions
 from randsmooth.data.dataset_spec import spec_of_own_data
 from randsmooth.data.image_size import Fit
 from randsmooth.errors import BadValue, MissingValue, Setting, WrongModel
+from randsmooth.models.around import declining
 from randsmooth.noise import Noise, recorded_noise
 
 # How many class names are made up for an ONNX file that does not say how many classes
@@ -23,7 +25,10 @@ MOST_CLASSES = 100_000
 
 
 def opened(
-    model: object, model_args: Mapping[str, Any], num_classes: int | None
+    model: object,
+    model_args: Mapping[str, Any],
+    num_classes: int | None,
+    refusal: str | None = None,
 ) -> models.BaseClassifier:
     """Return the base classifier that `model` names, or is.
 
@@ -31,6 +36,7 @@ def opened(
         model: a name, as in `load_model`, or any object that `models.adapt` accepts.
         model_args: arguments of what opens a model that is named.
         num_classes: K, for a function that answers with labels.
+        refusal: the class that stands for declined answers, as for `certify`.
 
     Raises:
         Problem: it cannot be opened, arguments are given for an object, or a module is
@@ -48,7 +54,8 @@ def opened(
     if isinstance(base, nn.Module):
         models.check_numbers(base)
         check_eval_mode(base)
-    return base
+    name = refusal_name(refusal)
+    return base if name is None else declining(base, name)
 
 
 def dataset_of(dataset: Any, trained: Mapping[str, Any]) -> Any:
@@ -168,6 +175,7 @@ def images_taken(
     called: object,
     dataset: str | None = None,
     num_classes: int | None = None,
+    refusal: str | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> DatasetSpec:
     """Return the spec of the images that a model takes.
@@ -180,6 +188,8 @@ def images_taken(
         called: the name for it in errors.
         dataset: name or folder of the data set that it is for.
         num_classes: K, for a function that answers with labels.
+        refusal: the class that stands for declined answers, as for `certify`, which is
+            among the classes of the spec then.
         reading: how its images are read and brought to size, as for `reading_of`.
 
     Raises:
@@ -198,7 +208,7 @@ def images_taken(
     if dataset is None and isinstance(recorded, str) and recorded in data.DATASETS:
         dataset = recorded
     if dataset is not None:
-        return data.describe(dataset, **sized)
+        return _with_refusal(data.describe(dataset, **sized), refusal)
 
     # The images come later: a split of one stands for them.
     spec = spec_of_own_data(
@@ -209,7 +219,16 @@ def images_taken(
         named=True,
         fit=Fit.of(sized.get("resize"), sized.get("crop")),
     )
-    return replace(spec, arch=getattr(model, "arch", ""))
+    spec = replace(spec, arch=getattr(model, "arch", ""))
+    return _with_refusal(spec, refusal)
+
+
+def _with_refusal(spec: DatasetSpec, refusal: str | None) -> DatasetSpec:
+    """Return the spec, with the class of declined answers among its classes."""
+    name = refusal_name(refusal)
+    if name is None:
+        return spec
+    return replace(spec, classes=with_refusal(spec.classes, name))
 
 
 def _image_shape(model: models.BaseClassifier, called: object) -> tuple[int, ...]:

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth import data
-from randsmooth.certificates import ABSTAIN, Certificates, CertificationSettings
+from randsmooth.certificates import (
+    ABSTAIN,
+    Certificates,
+    CertificationSettings,
+    Header,
+)
 from randsmooth.certification.batches import EVERY
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.keywords import CertifiedModelOptions
@@ -29,7 +34,7 @@ from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.searches import make_search
 from randsmooth.certification.searches.base import BallSearch
 from randsmooth.data import Images
-from randsmooth.errors import BadValue, NotComparable, WrongTable
+from randsmooth.errors import BadValue, NotComparable, WrongTable, check_known
 from randsmooth.progress import Progress, chosen_progress
 
 # The stream of noise by which the points that a search found are tested.
@@ -123,6 +128,7 @@ def attack(
     m: int | None = None,
     restarts: int = 1,
     gradient_free: bool = False,
+    toward: str | None = None,
     n: int = 10_000,
     alpha: float = 0.001,
     take: int | None = None,
@@ -156,6 +162,9 @@ def attack(
             default m is 64, and 500 without gradients.
         gradient_free: do not use the gradient even where there is one, as it may
             mislead the search.
+        toward: the name of the only class to look for, such as that of declined
+            answers; images that are certified as this class are left out. Default: any
+            class but the certified one.
         n: samples of each PREDICT.
         alpha: probability that any reported change is false.
         take: how many of the certified images to attack, evenly spread; default: all.
@@ -181,7 +190,7 @@ def attack(
         (1, (1, 1, 8, 8))
     """
     _check_numbers(scale, steps=steps, m=m, restarts=restarts)
-    rows = _certified_rows(table, take)
+    rows = _certified_rows(table, take, toward)
     n = enough_to_predict(n, alpha, images=len(rows))
     settings = certified_as(table)
     if settings.sound:
@@ -209,6 +218,7 @@ def attack(
         restarts=restarts,
         seed=seed,
         gradient_free=gradient_free,
+        toward=_number_of_class(table, toward),
     )
 
     attacker = _Attacker(
@@ -377,21 +387,67 @@ def _spec_of(
         split=header.split,
         resize=None if are_open else header.resize,
         crop=None if are_open else header.crop,
-        num_classes=len(header.classes or ()) or None,
+        num_classes=_classes_to_tell(header),
+        refusal=_refusal_named(header),
         **options,
     )
 
 
-def _certified_rows(table: Certificates, take: int | None) -> Certificates:
+def _classes_to_tell(header: Header) -> int | None:
+    """Return K, which a function that answers with labels is told; None: not known.
+
+    A class of declined answers is added to these, so the last one is not among them.
+    """
+    if not header.classes:
+        return None
+    number = len(header.classes)
+    if header.refusal is None:
+        return number
+    # Another than the last class is one of the data, which tell how many there are.
+    return number - 1 if header.refusal == number - 1 else None
+
+
+def _refusal_named(header: Header) -> str | None:
+    """Return the name of the class of declined answers; None where there is none."""
+    if header.refusal is None or not header.classes:
+        return None
+    return header.classes[header.refusal]
+
+
+def _number_of_class(table: Certificates, name: str | None) -> int | None:
+    """Return the number of the class called `name`; None for no name.
+
+    Raises:
+        Problem: the table has no such class.
+    """
+    if name is None:
+        return None
+    classes = table.header.classes or ()
+    check_known("class", classes, name)
+    return classes.index(name)
+
+
+def _certified_rows(
+    table: Certificates, take: int | None, toward: str | None = None
+) -> Certificates:
     """Return the rows that certify a class, or `take` of them, evenly spread.
+
+    Args:
+        table: the certificates.
+        take: how many rows; None: all.
+        toward: the name of a class, whose rows are left out; None: none are.
 
     Raises:
         Problem: there are none, or too few.
     """
-    certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
+    is_certified = (table.predict != ABSTAIN) & (table.radius > 0.0)
+    if toward is not None:
+        is_certified &= table.predict != _number_of_class(table, toward)
+    certified = np.flatnonzero(is_certified)
     if not len(certified):
+        beside = "" if toward is None else f" as another class than {toward}"
         raise WrongTable(
-            f"{called(table)} certifies none of its {len(table)} images: "
+            f"{called(table)} certifies none of its {len(table)} images{beside}: "
             "there is nothing to attack"
         )
     if take is not None:

@@ -49,6 +49,7 @@ from randsmooth.certification.opening import (
     reading_of,
     trained_noise,
 )
+from randsmooth.certification.refusals import named_classes, refusal_name
 from randsmooth.certification.scheduler import Job, Scheduler, Steps
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import Conflict, OutputExists, Setting, WrongData, check_known
@@ -101,6 +102,8 @@ class RunSpec:
             known by its weights, such as a function (see `models.lacks_weights`).
         num_classes: K, for a function that answers with labels; default: the number of
             classes of the data set.
+        refusal: the class that stands for declined answers: "class", or the name of a
+            class (see `OpeningOptions`); None: no answer may decline.
         model_args: arguments of what opens or makes the model that is named (see
             `load_model`).
 
@@ -130,6 +133,7 @@ class RunSpec:
     device: str = "auto"
     identity: str | None = None
     num_classes: int | None = None
+    refusal: str | None = None
     model_args: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -219,7 +223,7 @@ class RunSpec:
 
     def open_model(self) -> models.BaseClassifier:
         """Open the model; the classes of the images have not been told to it yet."""
-        return opened(self.model, self.model_args, self.num_classes)
+        return opened(self.model, self.model_args, self.num_classes, self.refusal)
 
     def open_inputs(self, model: models.BaseClassifier | None = None) -> Inputs:
         """Open the model and the images, and bring them together, without asking the
@@ -241,7 +245,7 @@ class RunSpec:
         images = load_split(dataset, self.split, reading)
         # `Deviations` become a noise once the images are known; they keep shapes.
         known_noise = noise if isinstance(noise, Noise) else None
-        model, images = matched(model, images, known_noise)
+        model, images = matched(model, images, known_noise, self.refusal)
         return Inputs(model, images, trained, dataset, reading)
 
     def smoothed(self, inputs: Inputs) -> SmoothedClassifier:
@@ -253,6 +257,7 @@ class RunSpec:
             inputs.complete(self.settings),
             device=models.pick_device(self.device),
             shape=inputs.images.spec.shape,
+            refusal=self.refusal,
         )
 
     def open(self, inputs: Inputs | None = None) -> OpenRun:
@@ -511,9 +516,16 @@ def _opened_run(
     engine = smoothed.engine
     indices = tuple(spec.share(chosen))
     hashes = headers.pixel_hashes(images, indices)
+    name = refusal_name(spec.refusal)
+    classes, refusal = named_classes(
+        class_names(inputs.model, engine.classes, images, indices, name),
+        largest_label=int(images.labels.max()),
+        name=name,
+    )
     facts_of_shard = {
         "data": headers.fingerprint(images, indices, hashes=hashes),
-        "classes": class_names(inputs.model, engine.classes, images, indices),
+        "classes": classes,
+        "refusal": refusal,
     }
     if spec.shard is not None:
         facts_of_shard["shard"] = str(spec.shard)

@@ -252,18 +252,23 @@ def _right_without_noise(run: OpenRun) -> Note:
         [run.engine.ask(x.cpu()).argmax(dim=1).cpu() for x, _ in batches]
     )
     right = int((answers == images.labels_at(asked)).sum())
+    declined = 0
+    if run.header.refusal is not None:
+        declined = int((answers == run.header.refusal).sum())
     facts = {
         "right": right,
         "total": total,
         "share": right / total,
         "inputs": images.spec.inputs,
+        "declined": declined,
     }
     # What guessing gives depends on the labels of all images, which may have to be read
     # with their images: for a few images that is not worth it.
     if total < TOO_FEW_IMAGES:
         return Note("right_without_noise", **facts)
     guess = data.guessing(images.labels, run.engine.classes)
-    hardly_better = right <= (guess + HARDLY_BETTER * (1 - guess)) * total
+    answered = total - declined
+    hardly_better = right <= (guess + HARDLY_BETTER * (1 - guess)) * answered
     if not hardly_better:
         return Note("right_without_noise", **facts)
     trained = models.provenance_of(run.inputs.model)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from randsmooth import models
 from randsmooth.certificates import (
     BATCH_MATTERS,
+    NO_LABEL,
     CertificationOptions,
     CertificationSettings,
     decide,
@@ -27,11 +28,14 @@ from randsmooth.certification.algorithm import (
 )
 from randsmooth.certification.batches import SampleRange
 from randsmooth.certification.engine import Engine
+from randsmooth.certification.matching import classes_known
 from randsmooth.certification.opening import opened
 from randsmooth.certification.predicting import enough_to_predict, top_if_clear
+from randsmooth.certification.refusals import named_classes, refusal_name
 from randsmooth.certification.scheduler import Job, T, count_once, results
 from randsmooth.errors import BadValue, WrongData
 from randsmooth.frozen_record import settings_from
+from randsmooth.models.around import refusal_of
 from randsmooth.noise import Gaussian, Noise, fresh_seed
 from randsmooth.rules import Evidence
 
@@ -58,6 +62,7 @@ class Certified:
         seconds: (B,) time that each image took.
         settings: the settings of the call.
         engine: the engine that drew the noise and asked the model.
+        refusal: the number of the class that stands for declined answers, or None.
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
@@ -75,6 +80,14 @@ class Certified:
     seconds: NDArray[np.float64]
     settings: CertificationSettings = field(repr=False, compare=False)
     engine: Engine = field(repr=False, compare=False)
+    refusal: int | None = None
+
+    @property
+    def declined(self) -> NDArray[np.bool_]:
+        """(B,) whether the certified class is that of declined answers."""
+        if self.refusal is None:
+            return np.zeros(len(self.predict), bool)
+        return np.asarray(self.predict == self.refusal)
 
     @property
     def seed(self) -> int:
@@ -99,6 +112,8 @@ class SmoothedClassifier:
             `settings`. Without a seed each call draws one from the operating system.
         device: where to run; by default where the model is.
         num_classes: K, for a function that answers with labels.
+        refusal: the class that stands for declined answers: "class", or the name of a
+            class of the model (see `OpeningOptions`). Default: no answer may decline.
         shape: the shape of one input, such as (C, T), where the model does not say it
             and it is neither an image (C, H, W) nor a row of features (d,).
 
@@ -136,10 +151,12 @@ class SmoothedClassifier:
         *,
         device: torch.device | str | None = None,
         num_classes: int | None = None,
+        refusal: str | None = None,
         shape: Sequence[int] | None = None,
         **fields: Unpack[CertificationOptions],
     ) -> None:
-        self.model = opened(model, {}, num_classes)
+        self._refusal = refusal_name(refusal)
+        self.model = opened(model, {}, num_classes, refusal)
         self.settings = settings_from(CertificationSettings, settings, fields)
         # The shape of one input; None where it is not known.
         self.shape = self._input_shape() if shape is None else tuple(shape)
@@ -183,6 +200,23 @@ class SmoothedClassifier:
                 value=self.noise.text,
             )
         return self.noise.sigma
+
+    @property
+    def refusal(self) -> int | None:
+        """The number of the class that stands for declined answers.
+
+        It is None where no answer may decline, and before the model was asked.
+        """
+        if self._refusal is None or not self.engine.size:
+            return None
+        number = refusal_of(self.model)
+        if number is not None:
+            return number
+        classes = classes_known(self.model) or ()
+        if len(classes) != self.engine.classes:
+            classes = tuple(map(str, range(self.engine.classes)))
+        _, refusal = named_classes(classes, largest_label=NO_LABEL, name=self._refusal)
+        return refusal
 
     @property
     def seed(self) -> int | None:
@@ -257,6 +291,7 @@ class SmoothedClassifier:
             seconds=np.array([round(job.seconds, 6) for job in jobs]),
             settings=settings,
             engine=engine,
+            refusal=self.refusal,
         )
 
     def settings_for(

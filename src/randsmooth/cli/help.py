@@ -21,6 +21,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "sigma",
         "model_arg",
         "num_classes",
+        "refusal",
         "identity",
         "denoiser",
         "ensemble",

@@ -116,6 +116,7 @@ def spec_of(model: models.BaseClassifier, settings: OneClassifier) -> data.Datas
         called=settings.model,
         dataset=settings.dataset,
         num_classes=settings.num_classes,
+        refusal=settings.refusal,
         **settings.reading(),
     )
 

@@ -184,9 +184,13 @@ class Model(OnDevice):
     Attributes:
         num_classes: How many classes there are, for a function that answers with
             labels. (default: what the data set says)
+        refusal: The class that stands for declined answers. `class` adds one, for -1,
+            None and NaN in place of a label, or for a last logit; or the name of a
+            class of the model. (default: no answer may decline)
     """
 
     num_classes: int | None = None
+    refusal: str | None = None
 
 
 class Identified(ImageReading, Model):

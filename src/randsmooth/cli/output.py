@@ -191,6 +191,9 @@ def _answer_line(answer: dict[str, Any]) -> str:
     if answer["label"] is None:
         return f"{image}  abstains"
     label = shortened(printable(answer["label"]), LONG)
+    # Only models that may decline have this key.
+    if answer.get("declined"):
+        label = "declines"
     line = f"{image}  {label}  radius {printed_radius(answer['radius'])}"
     if "norm" in answer:
         line += f" ({answer['norm'].upper()})"

@@ -5,6 +5,7 @@ from .accuracy import acr as acr
 from .accuracy import certified as certified
 from .accuracy import certified_accuracy as certified_accuracy
 from .accuracy import certified_shares as certified_shares
+from .accuracy import declined as declined
 from .attribution import GivenUp as GivenUp
 from .attribution import Waterfall as Waterfall
 from .attribution import given_up as given_up

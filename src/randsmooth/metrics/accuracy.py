@@ -132,6 +132,39 @@ def abstention(table: CertificatesLike) -> Estimate:
     return share(table.predict == ABSTAIN)
 
 
+def declined(table: CertificatesLike) -> Estimate:
+    """Return the share of images that are certified as declined.
+
+    Such an image is neither right nor wrong: certified accuracy counts it as not right.
+
+    Raises:
+        Problem: no image, a base classifier that may not decline, or a label-aware table,
+            which tests no class but the label.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> counts = np.array([[95, 5], [3, 97]])
+        >>> table = from_evidence(
+        ...     Header(sigma=0.5, n0=100, n=100, alpha=0.001, refusal=1),
+        ...     idx=np.arange(2),
+        ...     label=np.zeros(2, np.int64),
+        ...     counts0=counts,
+        ...     counts=counts,
+        ...     seconds=np.zeros(2),
+        ... )
+        >>> declined(table).value
+        0.5
+    """
+    table = as_certificates(table)
+    if table.header.refusal is None or table.header.label_aware:
+        raise WrongTable(
+            f"{table.name or 'this table'} does not tell on which images the model "
+            "declines: certify with refusal='class', and not label-aware"
+        )
+    return share(table.declined)
+
+
 def acr(table: CertificatesLike) -> Estimate:
     """Return the average certified radius: the mean of radius * correct over all images.
 

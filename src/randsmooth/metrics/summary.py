@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from randsmooth.certificates import CertificatesLike, as_certificates
-from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy
+from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, declined
 from randsmooth.metrics.estimate import Estimate
 from randsmooth.metrics.probabilities import P_A_LEVELS, knows_p_a, p_a
 from randsmooth.metrics.radii import check_radius, usual_radii
@@ -21,6 +21,8 @@ class Summary:
         accuracy: radius -> certified accuracy; None likewise.
         abstention: share of abstentions; None of a label-aware table, which does not
             tell it.
+        declined: share of images certified as declined; None where the base classifier
+            may not decline, and of a label-aware table.
         p_a: x -> share of images with p_A >= x; empty if unknown (see `knows_p_a`).
 
     Example:
@@ -37,6 +39,7 @@ class Summary:
     accuracy: dict[float, Estimate | None]
     abstention: Estimate | None
     p_a: dict[float, Estimate]
+    declined: Estimate | None = None
 
 
 def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> Summary:
@@ -71,8 +74,11 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
         average_radius = acr(table)
 
     abstained = None
+    share_declined = None
     if not table.header.label_aware:
         abstained = abstention(table)
+        if table.header.refusal is not None:
+            share_declined = declined(table)
 
     p_a_shares: dict[float, Estimate] = {}
     if knows_p_a(table):
@@ -86,4 +92,5 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
         accuracy=accuracy,
         abstention=abstained,
         p_a=p_a_shares,
+        declined=share_declined,
     )

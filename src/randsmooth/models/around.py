@@ -53,6 +53,15 @@ class Around(nn.Module):
         return None
 
     @property
+    def refusal(self) -> int | None:
+        """The class of declined answers, where one of these models knows it; else None."""
+        for model in self.answers():
+            number = refusal_of(model)
+            if number is not None:
+                return number
+        return None
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """How its models were trained: the facts in which they agree.
 
@@ -94,6 +103,14 @@ class Around(nn.Module):
         }
         return self.replace(**parts)
 
+    def declining(self, name: str) -> Self:
+        """Return the same module, whose models may decline by a class called `name`."""
+        # A subclass with several such models has a method of its own.
+        if not self.answering:
+            return self
+        model = declining(self.get_submodule(self.answering), name)
+        return self.replace(**{self.answering: model})
+
     def replace(self, **modules: nn.Module) -> Self:
         """Return a copy that has other modules under these names, and shares the rest."""
         changed = copy.copy(self)
@@ -126,6 +143,7 @@ class ForeignPart(Around):
 
     shape = property(lambda self: self.model.shape)
     num_classes = property(lambda self: self.model.num_classes)
+    refusal = property(lambda self: self.model.refusal)
     classes = property(lambda self: getattr(self.model, "classes", None))
     kind = arch = property(lambda self: self.model.kind)
     notes = property(lambda self: self.model.notes)
@@ -139,6 +157,10 @@ class ForeignPart(Around):
     ) -> Self:
         """Return a part whose model takes features called `columns` in this order."""
         return type(self)(self.model.for_columns(columns, held))
+
+    def declining(self, name: str) -> Self:
+        """Return a part whose model may decline by a class called `name`."""
+        return type(self)(self.model.declining(name))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return logits or votes (B, K), float32."""
@@ -256,6 +278,33 @@ def for_columns(model: M, columns: Sequence[str], held: Sequence[Categories] = (
             f"the model, a torch module, takes numbers alone: {advice_on_categories(held)}"
         )
     return model
+
+
+def declining(model: M, name: str) -> M:
+    """Return the model, which may decline: a class called `name` stands for that.
+
+    A torch module of the user's declines by the logit of such a class, and is returned as
+    it is.
+
+    Example:
+        >>> network = nn.Linear(2, 2)
+        >>> declining(network, "declined") is network
+        True
+    """
+    if not isinstance(model, ForeignModel | Around):
+        return model
+    return cast(M, model.declining(name))
+
+
+def refusal_of(model: object) -> int | None:
+    """Return the number of the class of a model's declined answers, where it knows it.
+
+    Example:
+        >>> refusal_of(nn.Flatten()) is None
+        True
+    """
+    # A torch module of the user's may have an attribute `refusal` for something else.
+    return model.refusal if isinstance(model, ForeignModel | Around) else None
 
 
 def notes_of(model: object) -> tuple[str, ...]:

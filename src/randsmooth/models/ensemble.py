@@ -11,7 +11,13 @@ from randsmooth.data.dataset_spec import Categories
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, WrongModel, check_known
 from randsmooth.models.answers import check_logits, with_a_class
-from randsmooth.models.around import Around, for_classes, for_columns, notes_of
+from randsmooth.models.around import (
+    Around,
+    declining,
+    for_classes,
+    for_columns,
+    notes_of,
+)
 from randsmooth.models.base_classifier import as_module
 
 # The ways to make one answer of those of the members -> the words in a certificate.
@@ -123,6 +129,10 @@ class Ensemble(Around):
         return self._with(
             [for_columns(member, columns, held) for member in self.members]
         )
+
+    def declining(self, name: str) -> Self:
+        """Return the same ensemble, whose members may decline by a class of this name."""
+        return self._with([declining(member, name) for member in self.members])
 
     def _with(self, members: Sequence[nn.Module]) -> Self:
         """Return the same ensemble with other members in the places of these."""

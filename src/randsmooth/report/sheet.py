@@ -98,6 +98,8 @@ class Sheet:
         radii: the radii of the certified accuracies, in units of that norm.
         baseline: the row that the others are compared with; None if there is none.
         acr, accuracy, abstention: the columns; `accuracy` has one for each radius.
+        declined: the column of images certified as declined; None where no model may
+            decline.
         class_names: the name of each label that occurs in a table.
         settings: for each table its noise, n and alpha, as far as the tables differ in
             them.
@@ -118,6 +120,7 @@ class Sheet:
     acr: SheetColumn
     accuracy: list[SheetColumn]
     abstention: SheetColumn
+    declined: SheetColumn | None
     class_names: dict[int, str]
     settings: list[str]
     shared: str
@@ -146,7 +149,12 @@ class Sheet:
     @property
     def columns(self) -> list[SheetColumn]:
         """Return all columns, in the order in which they are printed."""
-        return [self.acr, *self.accuracy, self.abstention]
+        return [self.acr, *self.accuracy, *self.unjudged]
+
+    @property
+    def unjudged(self) -> list[SheetColumn]:
+        """Return the columns that no comparison judges: declined, if any, and abstention."""
+        return [each for each in (self.declined, self.abstention) if each is not None]
 
     @property
     def p_a_levels(self) -> tuple[float, ...]:
@@ -212,9 +220,10 @@ class Sheet:
         """Return the sign that is shown of each figure, at [row][column].
 
         The columns are `columns`. A sign is 1 or -1 where the figure is above or below the baseline's, else 0.
-        Abstention is not judged. Nor is a row about other images than the baseline: its
+        The columns `unjudged` have 0. So has a row about other images than the baseline: its
         figures are not those that were compared.
         """
+        no_signs = [0] * len(self.unjudged)
         shown = [[0] * len(self.columns) for _ in self.tables]
         for compared in self.compared.against:
             if not self._is_about_images_of_baseline(compared.row):
@@ -222,8 +231,9 @@ class Sheet:
             at_radii = [
                 0 if point is None else point.shown for point in compared.points
             ]
-            # In the order of `columns`, the last of which is abstention.
-            shown[compared.row] = [compared.comparison.acr_shown, *at_radii, 0]
+            # In the order of `columns`.
+            acr_shown = compared.comparison.acr_shown
+            shown[compared.row] = [acr_shown, *at_radii, *no_signs]
         return shown
 
     def _is_about_images_of_baseline(self, row: int) -> bool:
@@ -284,6 +294,9 @@ def build_sheet(
         for radius in at_radii
     ]
     abstention = column("abstain", [summary.abstention for summary in summaries])
+    declined = None
+    if any(summary.declined is not None for summary in summaries):
+        declined = column("declined", [summary.declined for summary in summaries])
     settings, shared = _settings(named)
     return Sheet(
         tables=named,
@@ -294,6 +307,7 @@ def build_sheet(
         acr=acr,
         accuracy=accuracy,
         abstention=abstention,
+        declined=declined,
         class_names=_class_names(named),
         settings=settings,
         shared=shared,

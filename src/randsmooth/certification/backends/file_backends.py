@@ -328,4 +328,4 @@ def as_logits(answer: Tensor, model: ForeignModel) -> Tensor:
     """
     if not model.labels:
         return answer
-    return votes(answer.flatten(), model.num_classes, model.kind)
+    return votes(answer.flatten(), model.num_classes, model.kind, model.refusal)

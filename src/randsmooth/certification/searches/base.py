@@ -33,6 +33,7 @@ class BallSearch(ABC):
         steps, m, restarts: the steps, noise samples per step and restarts of the
             search, see `attack`.
         seed: the seed of the noise.
+        toward: the only class to look for; None: any class but that of the image.
 
     Attributes:
         gradient_free: whether the search uses the answers alone, without gradients.
@@ -45,13 +46,14 @@ class BallSearch(ABC):
     m: int
     restarts: int
     seed: int
+    toward: int | None = None
 
     @abstractmethod
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
         """Return a point (C, H, W) on the CPU within `eps` of x.
 
-        The search looks for a point of another class than `y`, and returns the most
-        likely one that it came to. Its noise depends on x and the seed alone.
+        The search looks for a point of another class than `y`, or of the class
+        `toward`, and returns the most likely one that it came to. Its noise depends on x and the seed alone.
 
         Args:
             x: the image (C, H, W) in float32.

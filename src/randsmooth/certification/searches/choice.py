@@ -31,6 +31,7 @@ def make_search(
     restarts: int,
     seed: int,
     gradient_free: bool,
+    toward: int | None = None,
 ) -> BallSearch:
     """Return the search of the balls around images of `shape` (C, H, W).
 
@@ -39,6 +40,7 @@ def make_search(
         elsewhere: returns images (P, C, H, W) and their classes (P,), for a search
             without gradients to begin its walks from.
         steps, m, restarts, seed, gradient_free: see `attack`.
+        toward: the number of the only class to look for; None: any other class.
 
     Example:
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
@@ -68,6 +70,7 @@ def make_search(
             m=m or SAMPLES_BY_GRADIENT,
             restarts=restarts,
             seed=seed,
+            toward=toward,
         )
     images, classes = elsewhere()
     return GradientFreeSearch(
@@ -78,6 +81,7 @@ def make_search(
         m=m or SAMPLES_BY_ANSWERS,
         restarts=restarts,
         seed=seed,
+        toward=toward,
     )
 
 

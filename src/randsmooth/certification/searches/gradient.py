@@ -22,6 +22,8 @@ CLIMB = "attack/search"
 class GradientSearch(BallSearch):
     """Gradient ascent on -log E[p_y(copy of x)] within a ball.
 
+    Towards a class t it ascends log E[p_t(copy of x)] instead.
+
     Each step draws m new noisy copies. New noise at each step makes this stochastic
     ascent on the smoothed classifier itself; with m fixed samples it would partly
     exploit these samples.
@@ -57,7 +59,9 @@ class GradientSearch(BallSearch):
         image = x.to(self.engine.device)
         # The noise depends on the pixels.
         address = address_of(x)
-        classes = torch.full((self.restarts,), y, device=image.device)
+        # The class to leave, or the one to reach.
+        aim = y if self.toward is None else self.toward
+        classes = torch.full((self.restarts,), aim, device=image.device)
         box = self.box(image)
 
         # (restarts, C, H, W) the changes of the image, which all climb at once.
@@ -70,7 +74,7 @@ class GradientSearch(BallSearch):
 
         with torch.no_grad():
             logits = self._logits(self._stream(CHOOSE, address), image[None] + v)
-            losses = mean_cross_entropy(logits, classes)
+            losses = self._losses(logits, classes)
         return self.placed(image + v[losses.argmax()], x, eps)
 
     def _starts(self, image: Tensor, address: int, eps: float) -> Tensor:
@@ -90,13 +94,22 @@ class GradientSearch(BallSearch):
     def _gradient(self, points: Tensor, classes: Tensor, stream: Stream) -> Tensor:
         """Return the gradient of the loss at each of the `points` (B, C, H, W)."""
         logits = partial(self._logits, stream)
-        gradient, _ = climb(logits, mean_cross_entropy, classes, points)
+        gradient, _ = climb(logits, self._losses, classes, points)
         if not bool(gradient.isfinite().all()):
             raise ModelFailed(
                 "the model's gradient with respect to the image is NaN or infinite: "
                 "check the weights"
             )
         return gradient
+
+    def _losses(self, logits: Tensor, classes: Tensor) -> Tensor:
+        """Return (B,) what is climbed, of logits (m, B, K) and classes (B,).
+
+        It grows as the class becomes less likely, or more likely if the search is towards
+        it.
+        """
+        losses = mean_cross_entropy(logits, classes)
+        return losses if self.toward is None else -losses
 
     def _logits(self, stream: Stream, points: Tensor) -> Tensor:
         """Return (m, B, K) logits of m copies of each of the `points` (B, C, H, W)."""

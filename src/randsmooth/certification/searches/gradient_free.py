@@ -78,24 +78,32 @@ class GradientFreeSearch(BallSearch):
         # `max` below needs a point even if no walk finds an edge: one in a random
         # direction.
         changes = [self.ball.along(random[:1], eps)[0]]
-        starts = self._images_of_another_class(image, y)[: self.restarts]
+        starts = self._images_beyond(image, y)[: self.restarts]
         if len(starts) == 0:
             # Points beyond the ball, where the class may be another.
             starts = image + self.ball.along(random, 2.0 * eps)
         for walk, start in enumerate(starts):
+            if self.toward is not None:
+                # Beyond a class that is looked for there may be others, so the points of
+                # the sphere are not enough.
+                changes.append(self.ball.within((start - image)[None], eps)[0])
             changes += self._walk(image, start, y, eps, (address, walk))
 
         points = [image + self._in_box(change, image) for change in changes]
         worst = max(points, key=lambda point: self._errors(point, y, address))
         return self.placed(worst, x, eps)
 
-    def _images_of_another_class(self, image: Tensor, y: int) -> Tensor:
-        """Return (P', C, H, W) those of `elsewhere` that are not of class `y`, the
-        nearest in L2 first.
+    def _is_beyond(self, classes: Tensor, y: int) -> Tensor:
+        """Return whether each of `classes` is one that the search looks for."""
+        return classes != y if self.toward is None else classes == self.toward
+
+    def _images_beyond(self, image: Tensor, y: int) -> Tensor:
+        """Return (P', C, H, W) those of `elsewhere` that are of a class that is looked
+        for, the nearest in L2 first.
 
         What the noise holds fixed is in them as in `image`.
         """
-        others = self.elsewhere[self.classes != y].to(image)
+        others = self.elsewhere[self._is_beyond(self.classes, y)].to(image)
         others = self.ball.keeping(image, others)
         distances = (others - image).flatten(1).norm(dim=1)
         return others[distances.argsort()]
@@ -109,11 +117,11 @@ class GradientFreeSearch(BallSearch):
         return change.clamp(least[0], most[0])
 
     def _errors(self, point: Tensor, y: int, address: int) -> int:
-        """Count the noisy copies of `point` that are not of class `y`."""
+        """Count the noisy copies of `point` that are of a class that is looked for."""
         errors = 0
         for estimate in range(ESTIMATES_OF_A_POINT):
             answers, _ = self._answers(CHOOSE, point, address, estimate)
-            errors += int((answers != y).sum())
+            errors += int(self._is_beyond(answers, y).sum())
         return errors
 
     def _walk(
@@ -140,7 +148,7 @@ class GradientFreeSearch(BallSearch):
             yield self.ball.along(to_edge[None], eps)[0]
 
             answers, copies = self._answers(NORMAL, image + to_edge, *number, step)
-            slope = slopes(answers != y, copies, image.shape)
+            slope = slopes(self._is_beyond(answers, y), copies, image.shape)
             normal = 0.5 * normal + unit(slope[None])[0]
             # The steps grow shorter, as in the source.
             length = self.ball.length(to_edge) / (step + 1) ** 0.5
@@ -162,8 +170,7 @@ class GradientFreeSearch(BallSearch):
 
         def is_lost(share: float) -> bool:
             answers, _ = self._answers(EDGE, image + share * direction, *number)
-            most_frequent = int(answers.mode().values)
-            return most_frequent != y
+            return bool(self._is_beyond(answers.mode().values, y))
 
         far = next((reach for reach in REACHES if is_lost(reach)), None)
         if far is None:

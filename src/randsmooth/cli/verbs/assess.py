@@ -97,6 +97,7 @@ OF_THE_CLASSIFIER = {
     "denoiser",
     "identity",
     "num_classes",
+    "refusal",
     "device",
 }
 

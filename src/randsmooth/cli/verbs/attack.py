@@ -40,6 +40,8 @@ class Attack(Columns, OnDevice):
         restarts: Starting points of the search: the image first, then others.
         gradient_free: Search by the answers alone, as for models without gradients
             (ONNX, labels).
+        toward: Look only for points of this class, such as declined. (default: of any
+            class but the certified one)
         n: Samples with which PREDICT classifies the point found.
         alpha: Probability that any reported change, over all images, is false.
         take: Attack this many, evenly spread over the certified images. (default: all)
@@ -57,6 +59,7 @@ class Attack(Columns, OnDevice):
     m: int | None = None
     restarts: int = 1
     gradient_free: bool = False
+    toward: str | None = None
     n: int = 10_000
     alpha: float = 0.001
     take: int | None = None

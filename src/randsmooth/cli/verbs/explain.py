@@ -113,6 +113,7 @@ def run(settings: Explain) -> None:
             attack=not settings.no_attack,
             device=settings.device,
             num_classes=settings.num_classes,
+            refusal=settings.refusal,
             progress=console,
         )
         _write(explained, image, settings)
@@ -164,6 +165,7 @@ def _table(
         certified.settings,
         device=settings.device,
         identity=settings.identity,
+        refusal=settings.refusal,
         seed=certified.seed,
         progress=False,
     ).renamed(explained.name)
@@ -194,6 +196,7 @@ def _answer(explained: app.Explanation, files: list[Path], settings: Explain) ->
     content = {
         "image": explained.name,
         "label": label,
+        "declined": explained.declined,
         "true_label": true_label,
         "radius": explained.radius,
         "radius_by_other_bounds": {
@@ -229,13 +232,20 @@ def _verdict(
         truth = "" if true_label is None else f" (label {true_label})"
         return f"abstains{truth}"
 
+    answer = "declines" if explained.declined else f"answer {label}"
     truth = ""
     if true_label is not None:
-        judgement = "right" if explained.label == explained.predict else "wrong"
-        truth = f" (label {true_label}: {judgement})"
+        truth = f" (label {true_label}{_judgement(explained)})"
     radius = printed_radius(explained.radius)
     norm = NORMS[explained.noise.norm].label
-    return f"answer {label}{truth}  radius {radius} ({norm})"
+    return f"{answer}{truth}  radius {radius} ({norm})"
+
+
+def _judgement(explained: app.Explanation) -> str:
+    """Return ": right" or ": wrong"; empty for a declined image, which is neither."""
+    if explained.label == explained.predict:
+        return ": right"
+    return "" if explained.declined else ": wrong"
 
 
 def in_dataset(text: str) -> tuple[str, int] | None:
@@ -333,7 +343,7 @@ def _image_of_dataset(
     images = data.load(dataset, settings.split, stream=True, **how_read)
     check_index(settings.image, settings.split, len(images))
     # The images that are returned have their labels in the model's numbers.
-    _, images = certification.matched(model, images, noise)
+    _, images = certification.matched(model, images, noise, settings.refusal)
     (pixels,), (label,) = images.batch(torch.tensor([index]))
     return NamedImage(
         pixels,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from randsmooth import certificates, certification, data, models
 from randsmooth.certificates import Certificates
+from randsmooth.certification.refusals import refusal_name
 from randsmooth.cli.one_classifier import (
     OneClassifier,
     completed,
@@ -47,6 +48,8 @@ def run(settings: Predict) -> None:
     # Late, as sources that are not there are refused before torch is loaded.
     import torch
 
+    from randsmooth.models.around import declining
+
     table = None
     # A denoiser may have to know the sigma.
     sigma = settings.gaussian_sigma
@@ -57,6 +60,9 @@ def run(settings: Predict) -> None:
     model = base_classifier(
         settings.model, settings.model_arg, settings.denoiser, sigma
     )
+    refusal = refusal_name(settings.refusal)
+    if refusal is not None:
+        model = declining(model, refusal)
     spec = spec_of(model, settings)
     model = _for_known_classes(model, spec, settings, table)
     smoothed = _smoothed(model, settings, table)
@@ -78,7 +84,10 @@ def run(settings: Predict) -> None:
     ):
         # A class below 0 is an abstention.
         label = None if predicted < 0 else spec.classes[predicted]
-        answers.append({"image": name, "label": label, "radius": radius, **facts})
+        answer = {"image": name, "label": label, "radius": radius}
+        if refusal is not None:
+            answer["declined"] = predicted == result.refusal
+        answers.append(answer | facts)
     show_answers(answers, settings.format)
     if settings.seed is None:
         note(f"--seed {result.seed} repeats these answers")
@@ -91,6 +100,8 @@ def _reading_like(settings: Predict, table: Certificates) -> Predict:
     """
     header = table.header
     like_table: dict[str, Any] = {}
+    if settings.refusal is None and header.refusal is not None and header.classes:
+        like_table["refusal"] = header.classes[header.refusal]
     # A folder that a table names is not opened unasked.
     if settings.dataset is None and header.dataset in data.DATASETS:
         like_table["dataset"] = header.dataset
@@ -132,6 +143,7 @@ def _smoothed(
         asked,
         device=models.pick_device(settings.device),
         num_classes=settings.num_classes,
+        refusal=settings.refusal,
     )
 
 

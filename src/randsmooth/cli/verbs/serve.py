@@ -26,6 +26,7 @@ OF_THE_APP = {
     "precision",
     "device",
     "num_classes",
+    "refusal",
     "resize",
     "crop",
 }

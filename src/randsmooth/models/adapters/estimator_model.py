@@ -16,9 +16,12 @@ from randsmooth.data.dataset_spec import Categories
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
 from randsmooth.errors import ModelFailed, WrongModel
+from randsmooth.models.adapters.declined_labels import are_declined
 from randsmooth.models.adapters.foreign_model import (
+    DECLINED,
     PythonModel,
     advice_on_categories,
+    declines,
     votes,
 )
 
@@ -141,7 +144,30 @@ class EstimatorModel(PythonModel):
         changed.places = self._places_among(classes)
         changed.classes = tuple(classes)
         changed.num_classes = len(classes)
+        return changed.with_refusal_among(classes)
+
+    def declining(self, name: str) -> Self:
+        """Return a copy that may decline: a class called `name` stands for that.
+
+        An estimator declines where `predict` gives -1, None, NaN or this name.
+        """
+        if self.refusal_name == name:
+            return self
+        changed = copy.copy(self)
+        changed.known = self.known[~self._declined(self.known, name)]
+        changed._name_classes()  # noqa: SLF001
+        changed = super(EstimatorModel, changed).declining(name)
+        if changed.num_classes > len(changed.classes):
+            changed.classes = (*changed.classes, name)
         return changed
+
+    @staticmethod
+    def _declined(labels: NDArray[Any], name: str | None) -> NDArray[np.bool_]:
+        """Return (B,) whether each of `labels` (B,) is a declined answer, or `name`."""
+        declined = are_declined(labels)
+        if name is not None and labels.dtype.kind in "UO":
+            declined |= labels == name
+        return declined
 
     def for_columns(
         self, columns: Sequence[str], held: Sequence[Categories] = ()
@@ -196,9 +222,38 @@ class EstimatorModel(PythonModel):
                 f"the model refuses inputs of shape {tuple(noisy.shape[1:])}, which are "
                 f"{features.shape[1]} features ({shown(error)})"
             ) from error
+        places = torch.from_numpy(self._places_of(labels))
+        return votes(
+            places, self.num_classes, f"estimator {self.name}", self.refusal
+        ).to(noisy.device)
+
+    def _places_of(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        """Return (B,) the index of the class of each of `labels` (B,) among `classes`.
+
+        It is DECLINED (-1) where the estimator declined.
+
+        Raises:
+            WrongModel: a label is not one of the classes that the estimator was fitted
+                with, or it declined and may not.
+        """
+        declined = self._declined(labels, self.refusal_name)
+        if self.refusal_name is None:
+            # Classes of the fit may be called -1: then that is an answer like any.
+            declined &= ~np.isin(labels, self.known)
+            if declined.any():
+                raise declines(f"estimator {self.name}")
+        answered = labels[~declined]
         # scikit-learn sorts the classes of an estimator, so each label is found by bisection.
-        places = torch.from_numpy(self.places[np.searchsorted(self.known, labels)])
-        return votes(places, self.num_classes).to(noisy.device)
+        found = np.searchsorted(self.known, answered).clip(max=len(self.known) - 1)
+        unknown = self.known[found] != answered
+        if unknown.any():
+            raise WrongModel(
+                f"{self.name} answers with {shown(repr(answered[unknown][0]))}, which is "
+                "none of the classes that it was fitted with (classes_)"
+            )
+        places = np.full(labels.shape, DECLINED, np.int64)
+        places[~declined] = self.places[found]
+        return places
 
     def _as_fitted(self, features: NDArray[np.float64]) -> Any:
         """Return features (B, d) in the form in which the estimator was fitted.

@@ -18,6 +18,10 @@ from randsmooth.errors import MissingValue, Setting, WrongModel
 GRADIENT = re.compile(r"does not require grad|inference (tensor|mode)", re.IGNORECASE)
 
 
+# The label of an answer by which a model declined.
+DECLINED = -1
+
+
 class ForeignModel(ABC):
     """A base classifier that is no torch module. A backend of the certification runs it.
 
@@ -28,6 +32,10 @@ class ForeignModel(ABC):
         num_classes: K; None where the model does not say.
         labels: whether it answers with labels alone. A label counts as a vote: a logit of
             1, where the other classes have 0.
+        refusal_name: the name of the class that stands for declined answers; None where
+            the model may not decline. `declining` sets it.
+        refusal: the number of that class; None where it is not known, or the model may
+            not decline.
         notes: steps on a noisy image of which the reader of a certificate should know.
         called: the name that its user gave the model; None: no name.
         unreadable: why the content of the model cannot be hashed, so that its user has to
@@ -46,6 +54,8 @@ class ForeignModel(ABC):
     shape: tuple[int, ...] | None = None
     num_classes: int | None = None
     labels: bool = False
+    refusal_name: str | None = None
+    refusal: int | None = None
     notes: tuple[str, ...] = ()
     called: str | None = None
     unreadable: str = ""
@@ -85,10 +95,28 @@ class ForeignModel(ABC):
             WrongModel: the model knows other classes, or another number of them.
         """
         # A model of this class knows no names; a subclass may.
-        return self.with_num_classes(len(classes))
+        changed = self._counting(len(classes))
+        return changed.with_refusal_among(classes)
 
     def with_num_classes(self, num_classes: int) -> Self:
         """Return the model, or a changed copy, that knows how many classes there are.
+
+        Args:
+            num_classes: K. Where declined answers are added to the classes of a model, K
+                does not count them.
+
+        Raises:
+            WrongModel: the model has another number of classes.
+        """
+        if self.refusal_name is None or not self.adds_refusal:
+            return self._counting(num_classes)
+        changed = copy.copy(self._counting(num_classes + 1))
+        if changed.refusal is None:
+            changed.refusal = num_classes
+        return changed
+
+    def _counting(self, num_classes: int) -> Self:
+        """Return the model, or a changed copy, of which all classes are `num_classes`.
 
         Raises:
             WrongModel: the model has another number of classes.
@@ -103,6 +131,40 @@ class ForeignModel(ABC):
                 f"not {num_classes}"
             )
         return self
+
+    def declining(self, name: str) -> Self:
+        """Return the model, or a copy, that may decline by a class called `name`.
+
+        Of a model whose answers are logits, the class is one of those that it has. To the
+        classes of a model that answers with labels it is added as the last one, unless the
+        name is the number of a class.
+        """
+        if self.refusal_name == name:
+            return self
+        changed = copy.copy(self)
+        changed.refusal_name = name
+        # How many classes there are is not known yet.
+        if self.num_classes is None:
+            return changed
+        if name.isdecimal() and int(name) < self.num_classes:
+            changed.refusal = int(name)
+        elif self.adds_refusal:
+            changed.refusal = self.num_classes
+            changed.num_classes = self.num_classes + 1
+        return changed
+
+    @property
+    def adds_refusal(self) -> bool:
+        """Whether declined answers are no class of the model by itself, but added."""
+        return self.labels
+
+    def with_refusal_among(self, classes: Sequence[str]) -> Self:
+        """Return the model, which finds the class of its declined answers in `classes`."""
+        if self.refusal_name is None:
+            return self
+        changed = copy.copy(self)
+        changed.refusal = list(classes).index(self.refusal_name)
+        return changed
 
 
 class PythonModel(ForeignModel):
@@ -139,22 +201,31 @@ class PythonModel(ForeignModel):
         """
 
 
-def votes(labels: Tensor, num_classes: int | None, kind: str = "model") -> Tensor:
+def votes(
+    labels: Tensor,
+    num_classes: int | None,
+    kind: str = "model",
+    refusal: int | None = None,
+) -> Tensor:
     """Return votes (B, K) float32: 1 for the label of each image, 0 elsewhere.
 
     Args:
-        labels: (B,), from 0 on.
+        labels: (B,), from 0 on; DECLINED (-1) where the model declined.
         num_classes: K; None: nobody has said it, which is refused.
         kind: what the model is, for the error.
+        refusal: the class that a declined answer votes for; None: no answer may decline.
 
     Raises:
         MissingValue: `num_classes` is None.
-        WrongModel: a label is not one of 0 to num_classes - 1.
+        WrongModel: a label is not one of 0 to num_classes - 1, or the model declined.
 
     Example:
         >>> votes(torch.tensor([1, 0]), 3)
         tensor([[0., 1., 0.],
                 [1., 0., 0.]])
+        >>> votes(torch.tensor([0, -1]), 3, refusal=2)
+        tensor([[1., 0., 0.],
+                [0., 0., 1.]])
     """
     if num_classes is None:
         raise MissingValue(
@@ -162,6 +233,11 @@ def votes(labels: Tensor, num_classes: int | None, kind: str = "model") -> Tenso
             field="num_classes",
             fix=("give ", Setting("num_classes")),
         )
+    declined = labels == DECLINED
+    if bool(declined.any()):
+        if refusal is None:
+            raise declines(kind)
+        labels = labels.masked_fill(declined, refusal)
     is_wrong = (labels < 0) | (labels >= num_classes)
     if bool(is_wrong.any()):
         raise WrongModel(
@@ -170,6 +246,28 @@ def votes(labels: Tensor, num_classes: int | None, kind: str = "model") -> Tenso
             fix=("check ", Setting("num_classes")),
         )
     return F.one_hot(labels.long(), num_classes).to(torch.float32)
+
+
+def declines(kind: str) -> WrongModel:
+    """Return the error for a model that declined an answer, and was not expected to.
+
+    Args:
+        kind: what the model is.
+
+    Example:
+        >>> declines("function guard").field
+        'refusal'
+    """
+    return WrongModel(
+        f"the {kind} declines some noisy copies (-1, None or NaN in place of a label)",
+        field="refusal",
+        fix=(
+            "give ",
+            Setting("refusal", "class"),
+            " to count declined answers as a class of their own. Leaving them out of the "
+            "vote would break the certificates (docs/guarantee.md)",
+        ),
+    )
 
 
 def advice_on_categories(held: Sequence[Categories]) -> str:

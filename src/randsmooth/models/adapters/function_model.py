@@ -10,7 +10,13 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, ModelFailed, Problem, WrongModel
-from randsmooth.models.adapters.foreign_model import GRADIENT, PythonModel, votes
+from randsmooth.models.adapters.declined_labels import labels_of
+from randsmooth.models.adapters.foreign_model import (
+    GRADIENT,
+    PythonModel,
+    declines,
+    votes,
+)
 from randsmooth.models.answers import described
 
 # The kinds of arrays that a function is tried with, in this order.
@@ -27,7 +33,8 @@ class FunctionModel(PythonModel):
             whole numbers from 0. Inputs are images (B, C, H, W), which were in [0, 1]
             before noise was added, or features (B, d). It is called with NumPy's arrays, or
             with torch's tensors if it cannot take those, and may answer with either, or
-            with a list.
+            with a list. A function that may decline (see `declining`) answers with -1,
+            None or NaN in place of a label, or with logits of one class more.
         num_classes: K, which labels need unless the data set says it.
         identity: a name that you give to no other model. Code cannot be compared, so this
             name tells models apart.
@@ -41,6 +48,8 @@ class FunctionModel(PythonModel):
     """
 
     padded = False
+    # Whether a function answers with labels is known only after its first answer.
+    adds_refusal = True
 
     def __init__(
         self,
@@ -147,18 +156,29 @@ class FunctionModel(PythonModel):
         Raises:
             WrongModel: the answer is neither logits nor labels.
         """
+        kind = f"function {self.name}"
         numbers = answer.detach() if isinstance(answer, Tensor) else _tensor_of(answer)
-        if numbers is not None:
-            if numbers.shape == (images,) and not numbers.is_floating_point():
-                self.labels = True
-                return votes(numbers, self.num_classes, f"function {self.name}")
-            if _are_logits(numbers, images):
-                return numbers if numbers.dtype == torch.float64 else numbers.float()
+        if numbers is not None and _are_logits(numbers, images):
+            return numbers if numbers.dtype == torch.float64 else numbers.float()
+
+        # Floats are labels only of a function that declines, as NaN: of another one they
+        # may be probabilities.
+        labels = labels_of(answer, images, floats=self.refusal_name is not None)
+        if labels is not None:
+            self.labels = True
+            return votes(labels, self.num_classes, kind, self.refusal)
+        if labels_of(answer, images, floats=True) is not None and _has_nan(numbers):
+            raise declines(kind)
         raise WrongModel(
-            f"the function {self.name} answers {images} images with {described(answer)}; "
+            f"the {kind} answers {images} images with {described(answer)}; "
             f"expected logits ({images}, K), K >= 2, or labels ({images},), whole numbers"
             f"{_way_to_logits(answer, images)}"
         )
+
+
+def _has_nan(numbers: Tensor | None) -> bool:
+    """Return whether some of the numbers, if there are any, are NaN."""
+    return numbers is not None and bool(numbers.isnan().any())
 
 
 def _are_logits(numbers: Tensor, images: int) -> bool:

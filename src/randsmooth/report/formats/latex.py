@@ -35,8 +35,9 @@ def to_latex(sheet: Sheet) -> str:
 
     rows = []
     for row, title in enumerate(sheet.titles):
-        # The last sign is that of abstention, which has no column here.
-        acr_shown, *shown, _ = sheet.shown[row]
+        # The unjudged columns, whose signs come last, are left out here.
+        acr_shown, *signs = sheet.shown[row]
+        shown = signs[: len(sheet.accuracy)]
         cells = [escape.latex(title)]
         if images:
             cells.append(images[row])

@@ -15,6 +15,13 @@ P_A_LEGEND = (
 )
 
 
+# The sentence that explains the column of declined images.
+DECLINED_LEGEND = (
+    "Declined: certified as declined, a class of its own. Such an image is neither right "
+    "nor wrong: accuracy and ACR count it as not right."
+)
+
+
 def without_p_a_sentences(
     sheet: Sheet, word: Callable[[UnknownProbabilities], str] = str
 ) -> list[str]:
@@ -52,6 +59,8 @@ def legend(
         yield _marks_legend(sheet, below, escaped)
     if sheet.p_a_columns:
         yield P_A_LEGEND
+    if sheet.declined is not None:
+        yield DECLINED_LEGEND
     remarks = map(in_print, sheet.remarks)
     for sentence in (*remarks, *without_p_a_sentences(sheet)):
         yield escaped(sentence)
@@ -62,12 +71,14 @@ def _marks_legend(sheet: Sheet, below: str, escaped: Callable[[str], str]) -> st
     if sheet.baseline is None:
         return in_print(Note("no_baseline"))
     name = escaped(sheet.tables[sheet.baseline].name)
-    unjudged = (
-        "p_A and abstention (%) are" if sheet.p_a_columns else "abstention (%) is"
-    )
+    unjudged = ["p_A"] if sheet.p_a_columns else []
+    if sheet.declined is not None:
+        unjudged.append("declined")
+    names = [*unjudged, "abstention (%)"]
+    verb = "are" if unjudged else "is"
     return (
         f"Bold: shown to be above {name}, {below}: shown to be below it, "
-        f"all at once with 95% confidence; {unjudged} not judged."
+        f"all at once with 95% confidence; {' and '.join(names)} {verb} not judged."
     )
 
 

@@ -22,7 +22,7 @@ def to_markdown(sheet: Sheet) -> str:
     titles += [f"p_A ≥ {level:g}" for level in sheet.p_a_levels]
     titles.append("ACR [95%]")
     titles += [column.title for column in sheet.accuracy]
-    titles.append("abstain")
+    titles += [column.title for column in sheet.unjudged]
     rows = marked_rows(
         sheet, title=escape.markdown, images=",", mark=_marked, interval=" [{}]"
     )

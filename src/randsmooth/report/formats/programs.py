@@ -31,12 +31,12 @@ def to_csv(sheet: Sheet) -> str:
     `norm` is that of the radii, and `proved_in` that from whose radii they follow where
     the two differ. At a radius that a table's noise, n and alpha cannot certify its
     accuracy is 0; printed tables have a dash there. p_A@X, the share of images with
-    p_A >= X, and abstention are empty for a table that does not give them. A name that
+    p_A >= X, abstention and declined are empty for a table that does not give them. A name that
     a spreadsheet would take for a formula has ' before it; JSON has it as it is.
     """
     metric_names = ["acr"]
     metric_names += [f"accuracy@{shortest(radius)}" for radius in sheet.radii]
-    metric_names.append("abstention")
+    metric_names += ["abstention", "declined"]
     metric_names += [f"p_A@{level:g}" for level in P_A_LEVELS]
 
     head = ["name", "images", "norm", "proved_in"]
@@ -57,7 +57,8 @@ def to_csv(sheet: Sheet) -> str:
 def _estimates(summary: Summary) -> list[Estimate | None]:
     """Return all metrics of a table, in the order of the columns."""
     shares = [summary.p_a.get(level) for level in P_A_LEVELS]
-    return [summary.acr, *summary.accuracy.values(), summary.abstention, *shares]
+    not_certified = [summary.abstention, summary.declined]
+    return [summary.acr, *summary.accuracy.values(), *not_certified, *shares]
 
 
 def to_json(sheet: Sheet) -> str:
@@ -69,7 +70,7 @@ def to_json(sheet: Sheet) -> str:
 
     `norm` is that of the radii, and a table's `proved_in` that from whose radii they
     follow. `certified_accuracy` is 0 at a radius that a table's noise, n and alpha
-    cannot certify, as in CSV. A table's `abstention` is null, and its `p_A` empty,
+    cannot certify, as in CSV. A table's `abstention` and `declined` are null, and its `p_A` empty,
     where it does not give them. Without labels `acr` is null, too, and so is each
     `value` of `certified_accuracy`. `against` holds each table's comparison with the
     baseline, or why there is none; its intervals hold all together, over what
@@ -117,6 +118,7 @@ def _table(table: Certificates, summary: Summary) -> dict[str, Any]:
             for radius, estimate in summary.accuracy.items()
         ],
         "abstention": summary.abstention and asdict(summary.abstention),
+        "declined": summary.declined and asdict(summary.declined),
         "p_A": [
             {"at_least": level, **asdict(share)} for level, share in summary.p_a.items()
         ],

@@ -6,7 +6,11 @@ from randsmooth.escape import LONG, printable, shortened
 from randsmooth.notes import Note
 from randsmooth.progress import terminal_width, worded
 from randsmooth.report.answer import Answer
-from randsmooth.report.formats.legends import P_A_LEGEND, without_p_a_sentences
+from randsmooth.report.formats.legends import (
+    DECLINED_LEGEND,
+    P_A_LEGEND,
+    without_p_a_sentences,
+)
 from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
 from randsmooth.report.layouts import INDENT, aligned, fitted, widest, wrapped
 from randsmooth.report.sheet import Sheet, SheetColumn
@@ -90,6 +94,8 @@ def _figure_lines(sheet: Sheet, width: int) -> list[str]:
         remarks.append(worded(Note("radii_left_out")))
     if any(column.out_of_reach for column in sheet.accuracy):
         remarks.append(OUT_OF_REACH)
+    if sheet.declined is not None:
+        remarks.append(DECLINED_LEGEND)
     remarks += [shortened(worded(remark), LONG) for remark in sheet.remarks]
     if remarks:
         lines.append("")
@@ -112,7 +118,7 @@ def _fitted_grid(sheet: Sheet, width: int) -> tuple[list[str], bool]:
     # A sheet without radii has one grid, too: that of step 1.
     for step in range(1, max(1, number) + 1):
         accuracy = sheet.accuracy[::step]
-        columns = [sheet.acr, *accuracy, sheet.abstention]
+        columns = [sheet.acr, *accuracy, *sheet.unjudged]
         grid = _grid(sheet.titles, columns, images)
         # One radius is printed even where it does not fit.
         if widest(grid) <= width or len(accuracy) <= 1:
@@ -120,9 +126,9 @@ def _fitted_grid(sheet: Sheet, width: int) -> tuple[list[str], bool]:
     if step == 1 or not sheet.radii_asked:
         return grid, step > 1
 
-    # As many radii fit beside ACR and abstention, and so do without them.
+    # As many radii fit beside ACR and the unjudged columns, and so do without them.
     per_grid = len(accuracy)
-    lines = _grid(sheet.titles, [sheet.acr, sheet.abstention], images)
+    lines = _grid(sheet.titles, [sheet.acr, *sheet.unjudged], images)
     for first in range(0, number, per_grid):
         columns = sheet.accuracy[first : first + per_grid]
         lines += ["", *_grid(sheet.titles, columns)]

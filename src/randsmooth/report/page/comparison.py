@@ -272,6 +272,7 @@ def _page(content: PageContent, title: str | None) -> str:
         last=[panel for panel in folded if panel["name"] == LAST],
         norm=sheet.norm,
         held=held_columns(sheet.tables),
+        declined=sheet.declined is not None,
         sure=sure_of(sheet.tables),
         data={
             "plots": plots,

@@ -47,12 +47,22 @@ def _trusted(sheet: Sheet, rows: list[int]) -> list[int]:
 
 
 def _unlabelled_sentences(sheet: Sheet) -> list[str]:
-    """Return for each table without labels how often it abstains: all that is known."""
-    return [
-        f"{table.name}: {len(table):,} images without labels; it abstains on {share}%."
-        for table, share in zip(sheet.tables, sheet.abstention.figures, strict=True)
-        if not table.labelled
-    ]
+    """Return for each table without labels how often it abstains, and declines.
+
+    That is all that is known of it.
+    """
+    sentences = []
+    for row, table in enumerate(sheet.tables):
+        if table.labelled:
+            continue
+        declines = ""
+        if table.header.refusal is not None and sheet.declined is not None:
+            declines = f", and declines {sheet.declined.figures[row]}%"
+        sentences.append(
+            f"{table.name}: {len(table):,} images without labels; it abstains on "
+            f"{sheet.abstention.figures[row]}%{declines}."
+        )
+    return sentences
 
 
 def _figures_of_one(sheet: Sheet) -> str:
@@ -62,6 +72,8 @@ def _figures_of_one(sheet: Sheet) -> str:
     if sheet.accuracy:
         first = sheet.accuracy[0]
         sentence += f"{first.figures[0]}% at radius {first.title}, "
+    if sheet.declined is not None:
+        sentence += f"{sheet.declined.figures[0]}% certified as declined, "
     interval = " to ".join(sheet.acr.ends[0])
     sentence += f"ACR {sheet.acr.figures[0]} ({interval}), on {len(table):,} images"
     if NORMS[table.norm].own_units:
