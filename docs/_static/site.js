@@ -25,3 +25,11 @@ addEventListener("DOMContentLoaded", () => {
   new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
   follow();
 });
+
+// A screen reader tells the two lists beside a page apart by their names.
+addEventListener("DOMContentLoaded", () => {
+  const names = { ".sidebar-drawer": "Pages", ".toc-drawer": "On this page" };
+  for (const [list, name] of Object.entries(names)) {
+    document.querySelector(list)?.setAttribute("aria-label", name);
+  }
+});

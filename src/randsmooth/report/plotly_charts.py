@@ -34,6 +34,8 @@ SYMBOLS_OF_POINTS = dict(
 )
 # The most marks on a line.
 MOST_MARKS = 10
+# Height of the legend below a panel of a figure, in pixels: some lines of names.
+LEGEND_HEIGHT = 90
 # Decimals of the normal quantile at which a probability is drawn.
 QUANTILE_DECIMALS = 4
 # Kind of line -> Plotly's mode; other kinds have the mode "lines".
@@ -111,7 +113,11 @@ def _layout(panel: Axes, *, is_figure: bool) -> Plot:
     if is_figure:
         layout["hovermode"] = "closest"
         layout["title"] = {"text": plotly(panel.title)}
-        layout["margin"] = {"r": 12, "b": 48}
+        # The legend stands below the title of the axis of x. Beside the panel it would
+        # take half of a telephone's width.
+        layout["height"] = panel.height + LEGEND_HEIGHT
+        layout["margin"] = {"r": 12, "t": 56, "b": 48 + LEGEND_HEIGHT}
+        layout["legend"] = {"orientation": "h", "y": -0.25, "yanchor": "top"}
     if panel.unknown_below is not None:
         left = (panel.x_range or (0.0, 1.0))[0]
         ends = [left, panel.unknown_below]
