@@ -1,5 +1,6 @@
 """The public face: every room is reached after `import randsmooth`, lazily, and a name means one thing."""
 
+import re
 from pathlib import Path
 
 import randsmooth
@@ -35,3 +36,17 @@ def test_rooms_and_their_names_are_reached_from_a_fresh_import() -> None:
 def test_all_rooms_are_listed() -> None:
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"cli"}
     assert folders == {*ROOMS} <= set(dir(randsmooth))
+
+
+def test_no_module_hides_a_public_name() -> None:
+    """A module that is loaded takes its name in the room, and hides what the room exports from another."""
+    exported = re.compile(r"from \.([\w.]+) import (\w+) as \w+")
+    for room in ROOMS:
+        stub = (ROOT / room / "__init__.pyi").read_text()
+        modules = {path.stem for path in (ROOT / room).glob("*.py")}
+        hidden = {
+            name
+            for module, name in exported.findall(stub)
+            if name in modules and module != name
+        }
+        assert not hidden, room
