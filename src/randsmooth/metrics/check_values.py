@@ -15,6 +15,16 @@ FAILED: State = "failed"
 UNKNOWN: State = "unknown"
 
 
+def _images(facts: Facts) -> str:
+    """Word which images one of two tables lacks, or both."""
+    lacking = []
+    if facts["missing_in_b"]:
+        lacking.append("{b} lacks {missing_in_b:,} images of {a}")
+    if facts["missing_in_a"]:
+        lacking.append("{a} lacks {missing_in_a:,} images of {b}")
+    return ", and ".join(lacking)
+
+
 def _copies(facts: Facts) -> str:
     """Word two equal tables; `original` is None where nothing says which came first."""
     if facts["original"] is None:
@@ -53,10 +63,7 @@ WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
     },
     "images": {
         PASSED: "all tables are about the same {number:,} images",
-        FAILED: (
-            "{b} lacks {missing_in_b:,} images of {a}, and {a} lacks "
-            "{missing_in_a:,} of {b}"
-        ),
+        FAILED: _images,
     },
     "subset": {
         PASSED: (
@@ -134,11 +141,11 @@ WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
     "order": {
         PASSED: (
             "images of a class have alike radii in {a} and {b} (rank correlation "
-            "{correlation:.2f})"
+            "{correlation:z.2f})"
         ),
         FAILED: (
             "images of a class have unlike radii in {a} and {b} (rank "
-            "correlation {correlation:.2f}; mostly above 0.4 between released "
+            "correlation {correlation:z.2f}; mostly above 0.4 between released "
             "logs): were results exchanged between images?"
         ),
         UNKNOWN: (

@@ -108,7 +108,7 @@ SUMMED: dict[tuple[str, State], str] = {
     ),
     ("order", PASSED): (
         "images of a class have alike radii in {number} pairs of tables "
-        "(rank correlation {least:.2f} to {most:.2f})"
+        "(rank correlation {least:z.2f} to {most:z.2f})"
     ),
     ("order", UNKNOWN): (
         "it cannot be told whether {number} pairs of tables find the same images of a "
@@ -174,6 +174,8 @@ def check_lines(checks: Sequence[Check]) -> list[CheckLine]:
         of_state = [check for check in checks if check.state == state]
         # Checks of a kind may stand apart, and `groupby` gathers neighbours alone.
         kinds = list(dict.fromkeys(check.kind for check in of_state))
+        if state == FAILED:
+            kinds.sort(key=lambda kind: GRAVITY[kind])
         of_state.sort(key=lambda check: kinds.index(check.kind))
         for kind, group in groupby(of_state, key=lambda check: check.kind):
             lines += _lines_of_kind(kind, state, list(group))
