@@ -55,7 +55,7 @@ def with_nan(x: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def as_tensor(x: NDArray[np.float32]) -> Tensor:
-    return torch.from_numpy(with_nan(x))
+    return torch.from_numpy(with_nan(x)).bfloat16()
 
 
 def with_ten(x: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -141,6 +141,16 @@ def test_without_the_setting_declining_is_an_error_that_names_it(model: object) 
     with pytest.raises(WrongModel) as error:
         rs.certify(model, **ON_DIGITS)
     assert error.value.field == "refusal"
+
+
+def test_floats_are_labels_only_where_all_are_whole_and_the_model_may_decline() -> None:
+    def shares(x: NDArray[np.float32]) -> Tensor:
+        return torch.from_numpy(x).flatten(1).mean(dim=1).bfloat16()
+
+    for setting in (None, "class"):
+        with pytest.raises(WrongModel) as error:
+            rs.certify(shares, refusal=setting, **ON_DIGITS)
+        assert error.value.field is None
 
 
 def test_an_estimator_whose_label_is_none_of_its_classes_is_refused() -> None:

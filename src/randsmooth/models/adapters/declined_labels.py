@@ -59,13 +59,12 @@ def labels_of(answer: Any, images: int, *, floats: bool) -> Tensor | None:
         True
     """
     if isinstance(answer, Tensor):
-        array = answer.detach().cpu().numpy()
-    else:
-        try:
-            array = np.array(answer)
-        # It is raised for lists of different lengths.
-        except ValueError:
-            return None
+        return _labels_of_tensor(answer, images, floats=floats)
+    try:
+        array = np.array(answer)
+    # It is raised for lists of different lengths.
+    except ValueError:
+        return None
     if array.shape != (images,):
         return None
     # Truth values, and whole numbers with and without a sign.
@@ -74,6 +73,16 @@ def labels_of(answer: Any, images: int, *, floats: bool) -> Tensor | None:
     if array.dtype.kind == "O":
         return _whole(array)
     return _whole(array) if array.dtype.kind == "f" and floats else None
+
+
+def _labels_of_tensor(answer: Tensor, images: int, *, floats: bool) -> Tensor | None:
+    """Return (images,) the labels in a tensor, as `labels_of` does."""
+    if tuple(answer.shape) != (images,) or answer.is_complex():
+        return None
+    if not answer.is_floating_point():
+        return answer.detach()
+    # NumPy has no bfloat16.
+    return _whole(answer.detach().cpu().double().numpy()) if floats else None
 
 
 def _whole(array: NDArray[Any]) -> Tensor | None:

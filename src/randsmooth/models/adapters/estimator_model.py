@@ -237,7 +237,7 @@ class EstimatorModel(PythonModel):
                 with, or it declined and may not.
         """
         declined = self._declined(labels, self.refusal_name)
-        if self.refusal_name is None:
+        if self.refusal_name is None and declined.any():
             # Classes of the fit may be called -1: then that is an answer like any.
             declined &= ~np.isin(labels, self.known)
             if declined.any():
