@@ -392,7 +392,7 @@ def test_what_a_machine_may_differ_in_is_no_difference_of_evidence_but_what_coun
         {"kind": "thinned", "facts": {"before": 10, "now": 5}},
         {"kind": ["thinned"], "facts": {}},
         {"kind": "thinned", "facts": {"before": [10], "now": 5, "seed": 1}},
-        {"kind": "verdict_off", "facts": {"names": "a"}},
+        {"kind": "verdict_off", "facts": {"names": ["a"]}},
     ],
 )
 def test_entries_that_are_no_notes_are_left_out(stored: object) -> None:

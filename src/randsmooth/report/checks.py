@@ -421,10 +421,6 @@ class CheckBlock:
     @property
     def lines(self) -> list[CheckLine]:
         """Return the lines of the block; none where it is not shown."""
-        return self.at_most(MOST_TABLES)
-
-    def at_most(self, tables: int) -> list[CheckLine]:
-        """Return the lines of the block; of tables with failures at most so many."""
         if not self.is_shown:
             return []
         failed = [check for check in self.checks if check.state == FAILED]
@@ -434,7 +430,7 @@ class CheckBlock:
         if self.in_folder:
             failures = failures_in_folder(failed)
         others = [check for check in self.checks if check.state != FAILED]
-        return [*lines_by_table(failures, tables), *check_lines(others)]
+        return [*lines_by_table(failures), *check_lines(others)]
 
     @property
     def notes(self) -> list[Note]:

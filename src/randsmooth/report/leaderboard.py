@@ -234,8 +234,7 @@ def _page(
         data=_payload(rows, values_of_fact, one_radius=one_radius),
         title=title or TITLE,
         settings=settings,
-        # A page has room for all tables.
-        check_lines=block.at_most(len(entries)),
+        check_lines=block.lines,
         check_notes=[*map(in_print, block.notes)],
         one_radius=one_radius,
         ranking_title=ranking_title(settings),
