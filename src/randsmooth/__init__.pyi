@@ -25,10 +25,13 @@ from .certificates import from_counts as from_counts
 from .certificates import merge as merge
 from .certificates import read as read
 from .certificates import route as route
+from .certificates import router_labels as router_labels
+from .certification import Routed as Routed
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify
 from .certification import load_model as load_model
 from .certification import measure_accuracy as measure_accuracy
+from .certification import router_data as router_data
 from .errors import InputError as InputError
 from .errors import Problem as Problem
 from .metrics import check as check

@@ -41,7 +41,10 @@ from .merging import ShardToMake as ShardToMake
 from .merging import merge as merge
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
+from .router_labels import RouterLabels as RouterLabels
+from .router_labels import router_labels as router_labels
 from .routes import Routes as Routes
+from .routing import images_of_experts as images_of_experts
 from .routing import route as route
 from .sameness import ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC
 from .sameness import ANOTHER_MODEL as ANOTHER_MODEL

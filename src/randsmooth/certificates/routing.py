@@ -52,6 +52,10 @@ from randsmooth.urls import Place, fetched
 
 Mask = NDArray[np.bool_]
 
+# An expert gets an image if at least this share of the router's n0 samples names it:
+# then a set with it may prove more than the first expert alone.
+LEAST_SHARE = 0.1
+
 
 def route(
     router: Place | Certificates,
@@ -137,6 +141,30 @@ def route(
         seconds=judged_router.seconds + answers.seconds,
         name=name,
     )
+
+
+def images_of_experts(router: Certificates) -> Mask:
+    """Return (N, K) whether each of K experts should certify each of the router's images.
+
+    The expert that the n0 samples of the router name most often gets the image, and any
+    other that they name in a tenth of cases or more. An expert that gets none this way
+    gets the image for which it is named most often, so that every expert has a table.
+
+    Example:
+        >>> from randsmooth.certificates import from_counts
+        >>> counts0 = [[97, 3], [85, 15], [60, 40]]
+        >>> router = from_counts([[970, 30]] * 3, counts0=counts0, sigma=1.0)
+        >>> images_of_experts(router).tolist()
+        [[True, False], [True, True], [True, True]]
+    """
+    counts0, counts = router.evidence()
+    K = counts.shape[1] - router.header.lumped
+    share = counts0[:, :K] / np.maximum(1, counts0.sum(axis=1, keepdims=True))
+    is_first = np.arange(K) == counts0.argmax(axis=1)[:, None]
+    gets = is_first | (share >= LEAST_SHARE)
+    idle = np.flatnonzero(~gets.any(axis=0))
+    gets[share[:, idle].argmax(axis=0), idle] = True
+    return np.asarray(gets)
 
 
 def _opened(source: Place | Certificates) -> tuple[Certificates, str | None]:

@@ -18,6 +18,9 @@ from .quantising import Agreement as Agreement
 from .quantising import quantise as quantise
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
+from .routed import Routed as Routed
+from .routed import RoutedCertified as RoutedCertified
+from .router_data import router_data as router_data
 from .run import Inputs as Inputs
 from .run import OpenRun as OpenRun
 from .run import RunSpec as RunSpec

@@ -24,6 +24,8 @@ from randsmooth.certificates.journal import (
 )
 from randsmooth.certificates.journal_rows import table_of
 from randsmooth.certification.keywords import RunOptions
+from randsmooth.certification.routed import Routed
+from randsmooth.certification.routed_run import certify_routed
 from randsmooth.certification.run import Chosen, OpenRun, RunSpec, open_run, spread
 from randsmooth.certification.run_notes import tell
 from randsmooth.errors import (
@@ -69,6 +71,7 @@ def certify(
     shard: Shard | str | None = None,
     only: Chosen | None = None,
     command: Sequence[str] | None = None,
+    router_rule: str | None = None,
     **options: Unpack[RunOptions],
 ) -> Certificates:
     """Certify images of a data set, and return the table of certificates with their
@@ -78,7 +81,9 @@ def certify(
         model: where it is, as in `load_model`, or the model itself: any torch module in
             eval mode that takes images in [0, 1], or features, TorchScript, a
             `torch.export` program, a scikit-learn estimator, or a function from images
-            (B, C, H, W), or features (B, d), to logits (B, K) or labels (B,).
+            (B, C, H, W), or features (B, d), to logits (B, K) or labels (B,). A
+            `Routed` is certified in stages: its router, its experts on the images that
+            they get, and then the routed table (see `routed_run`).
         dataset: name, folder or file of images, arrays (x, y) or x, or any other form
             that `data.load` takes, of features too; default: the data set that the
             model was trained on, by its name. A folder named by the model is opened
@@ -98,6 +103,7 @@ def certify(
         progress: True shows how far the run is, False does not; default: on a terminal.
             It may also be a function like `progress.console`.
         shard, only, command: see `RunSpec`.
+        router_rule: the rule of the router of a `Routed`; default: that of its experts.
         options: which images, and how they and the model are opened, as in `RunSpec`:
             split, image_column, label_column, resize, crop, take, skip, device,
             identity, num_classes, model_args. The fields of `settings` are options,
@@ -118,6 +124,30 @@ def certify(
             field="workers",
             value=workers,
             fix="name their kind, such as rs.launch.Processes(4)",
+        )
+    if isinstance(model, Routed):
+        of_settings = {} if settings is None else dict(settings)
+        given = {
+            name: value for name, value in of_settings.items() if value is not None
+        }
+        return certify_routed(
+            model,
+            dataset,
+            certify,
+            out=out,
+            workers=workers,
+            resume=resume,
+            overwrite=overwrite,
+            progress=progress,
+            shard=shard,
+            only=only,
+            command=command,
+            router_rule=router_rule,
+            **{**given, **options},
+        )
+    if router_rule is not None:
+        raise BadValue(
+            field="router_rule", value=router_rule, expected="is for a Routed alone"
         )
     spec = RunSpec.of(
         model, dataset, settings, shard=shard, only=only, command=command, **options

@@ -70,6 +70,7 @@ class ImageOptions(OpeningOptions, total=False):
     Attributes:
         take: how many images to take, evenly spread over the file; default: all.
         skip: take every `skip`-th image instead; default: all.
+        unlabelled: leave out the labels of the data, which are no classes of the model.
 
     Example:
         >>> options: ImageOptions = {"split": "train", "take": 100}
@@ -79,6 +80,7 @@ class ImageOptions(OpeningOptions, total=False):
 
     take: int | None
     skip: int | None
+    unlabelled: bool
 
 
 class RunOptions(ImageOptions, CertificationOptions, total=False):

@@ -19,6 +19,7 @@ import torch
 
 from randsmooth import certificates, data, models
 from randsmooth.certificates import (
+    NO_LABEL,
     Certificates,
     CertificationOptions,
     CertificationSettings,
@@ -87,6 +88,8 @@ class RunSpec:
             and cropped before any noise is added, and certificates are about the images
             that result; the header says how. Without resize and crop, data that are
             named are brought to size as the model's were in training, if it says how.
+        unlabelled: leave out the labels of the data, which are no classes of the model;
+            a router's classes are experts.
         take, skip: certify `take` images evenly spread over the file, or every
             `skip`-th; default: all.
         only: positions of the images, and how they were chosen in words, in place of
@@ -125,6 +128,7 @@ class RunSpec:
     label_column: str | None = None
     resize: Any = None
     crop: Any = None
+    unlabelled: bool = False
     take: int | None = None
     skip: int | None = None
     only: Chosen | None = None
@@ -243,6 +247,8 @@ class RunSpec:
         asked = {name: getattr(self, name) for name in READING}
         reading = reading_of(model, dataset, asked)
         images = load_split(dataset, self.split, reading)
+        if self.unlabelled:
+            images = images.relabelled(torch.full((len(images),), NO_LABEL))
         # `Deviations` become a noise once the images are known; they keep shapes.
         known_noise = noise if isinstance(noise, Noise) else None
         model, images = matched(model, images, known_noise, self.refusal)

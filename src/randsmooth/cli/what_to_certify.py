@@ -203,9 +203,12 @@ class WhatToCertify(ModelAndImages, HowToCertify, NoisyInputs):
         shard: Certify one share of these images, such as 3/16, the third of every
             sixteen, into OUT-3-of-16.parquet; `randsmooth merge` makes one table of all
             shares.
+        unlabelled: Leave out the labels of the data, which are no classes of the model;
+            a router's classes are experts.
     """
 
     shard: str | None = None
+    unlabelled: bool = False
 
     @model_validator(mode="after")
     def _check_settings(self) -> Self:

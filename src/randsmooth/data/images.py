@@ -126,6 +126,15 @@ class Images(ABC):
     def subset(self, indices: Tensor) -> Images:
         """Return only the images at `indices`, in their order."""
 
+    @abstractmethod
+    def relabelled(self, labels: Tensor, classes: Sequence[str] = ()) -> Images:
+        """Return the same images with other labels, such as numbers of experts.
+
+        Args:
+            labels: (N,) int64; all -1 for images without labels.
+            classes: the names that they number; none where they are numbers alone.
+        """
+
     def _labels(self, indices: Tensor) -> Tensor:
         """Return the labels (B,) of the images at `indices` (B,), on the device."""
         return self.labels_at(indices).to(self.device)
@@ -137,6 +146,11 @@ class Images(ABC):
         They are (B, C, H, W) uint8, or float32 in [0, 1]. A random resized crop is done
         here, since it belongs to decoding; `batch` does all other augmentations.
         """
+
+
+def _with_classes(spec: DatasetSpec, classes: Sequence[str]) -> DatasetSpec:
+    """Return the spec of the same images with other classes, none for unknown ones."""
+    return replace(spec, classes=tuple(classes), open_ended=not classes)
 
 
 def _draws(augment_for: DrawsFor | None, k: int) -> Draws | None:
@@ -191,6 +205,10 @@ class TensorImages(Images):
         labels = renumbered(self.labels, self.spec.classes, classes)
         return TensorImages(spec, self.split, self.pixels, labels, self.device)
 
+    def relabelled(self, labels: Tensor, classes: Sequence[str] = ()) -> TensorImages:
+        spec = _with_classes(self.spec, classes)
+        return TensorImages(spec, self.split, self.pixels, labels, self.device)
+
     def subset(self, indices: Tensor) -> TensorImages:
         pixels = self.pixels[indices.to(self.device)]
         labels = self.labels[indices.cpu()]
@@ -232,6 +250,7 @@ class StreamedImages(Images):
         source: Source,
         device: Device = "cpu",
         chosen: Tensor | None = None,
+        own_labels: Tensor | None = None,
     ) -> None:
         """Stream a split.
 
@@ -241,10 +260,12 @@ class StreamedImages(Images):
             source: where its images lie.
             device: where batches are to be.
             chosen: (N,) which of the images of `source` are kept; None: all.
+            own_labels: (N,) labels in place of those of `source`; None: those.
         """
         super().__init__(spec, split, device)
         self.source = source
         self.chosen = torch.arange(len(source)) if chosen is None else chosen
+        self.own_labels = own_labels
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -256,9 +277,13 @@ class StreamedImages(Images):
 
     @property
     def labelled(self) -> bool:
+        if self.own_labels is not None:
+            return not bool((self.own_labels == NO_LABEL).any())
         return self.source.labelled
 
     def labels_at(self, indices: Tensor) -> Tensor:
+        if self.own_labels is not None:
+            return self.own_labels[indices.cpu()]
         return self.source.labels_at(self.chosen[indices.cpu()])
 
     def name_of(self, index: int) -> str:
@@ -266,9 +291,27 @@ class StreamedImages(Images):
         return self.source.file_of(index_in_source) or super().name_of(index_in_source)
 
     def to(self, device: Device) -> StreamedImages:
-        return StreamedImages(self.spec, self.split, self.source, device, self.chosen)
+        return self._like(self.chosen, self.own_labels, device=device)
+
+    def relabelled(self, labels: Tensor, classes: Sequence[str] = ()) -> StreamedImages:
+        spec = _with_classes(self.spec, classes)
+        return StreamedImages(
+            spec, self.split, self.source, self.device, self.chosen, labels
+        )
+
+    def _like(
+        self, chosen: Tensor, own_labels: Tensor | None, device: Device | None = None
+    ) -> StreamedImages:
+        """Return `chosen` images of the same source, with labels of their own or its."""
+        device = self.device if device is None else device
+        return StreamedImages(
+            self.spec, self.split, self.source, device, chosen, own_labels
+        )
 
     def in_classes(self, classes: Sequence[str]) -> StreamedImages:
+        if self.own_labels is not None:
+            labels = renumbered(self.own_labels, self.spec.classes, classes)
+            return self.relabelled(labels, classes)
         # The same source with other labels: a copy shares the images.
         source = copy.copy(self.source)
         source.labels = renumbered(self.source.labels, self.spec.classes, classes)
@@ -276,8 +319,10 @@ class StreamedImages(Images):
         return StreamedImages(spec, self.split, source, self.device, self.chosen)
 
     def subset(self, indices: Tensor) -> StreamedImages:
-        chosen = self.chosen[indices.cpu()]
-        return StreamedImages(self.spec, self.split, self.source, self.device, chosen)
+        own_labels = self.own_labels
+        if own_labels is not None:
+            own_labels = own_labels[indices.cpu()]
+        return self._like(self.chosen[indices.cpu()], own_labels)
 
     def batches(
         self, chosen: Iterable[Tensor], augment_for: DrawsFor | None = None

@@ -5,21 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from randsmooth import certificates, certification
-from randsmooth.certificates import Shard
+from randsmooth import certificates, certification, models
+from randsmooth.certificates import HowToCertify, Shard
 from randsmooth.cli.forecasts import Planned
 from randsmooth.cli.kept_secrets import check_no_secrets
 from randsmooth.cli.output import note
 from randsmooth.cli.printed_commands import words_of
 from randsmooth.cli.suspicions import suspicions
-from randsmooth.cli.what_to_certify import OF_THE_MODEL, default_out
+from randsmooth.cli.what_to_certify import OF_THE_MODEL, check_sources, default_out
 from randsmooth.cli.workers import SharedOrSlurm
 from randsmooth.errors import BadValue, Conflict, MissingValue
 from randsmooth.progress import console
 from randsmooth.urls import Place, is_url
 
+# Settings of one model, or of a run in shards.
+NOT_OF_A_ROUTED_RUN = ("sigma", "noise", "denoiser", "model_arg", "shard", "slurm")
+
 # Settings that share out a run or print it; the run itself, or a shard, takes none.
-NOT_OF_A_SHARD = {*SharedOrSlurm.model_fields, "array", "parallel", "plan", "format"}
+NOT_OF_A_SHARD = {
+    *SharedOrSlurm.model_fields,
+    *("array", "parallel", "plan", "format", "router", "router_rule"),
+}
 
 
 class Certify(SharedOrSlurm, Planned):
@@ -34,6 +40,9 @@ class Certify(SharedOrSlurm, Planned):
             them.
         parallel: With --slurm: how many tasks may run at once. (default: all)
         plan: Say what it will take instead, as `randsmooth plan` does.
+        router: Model folder of a router: the models are then its experts, in the order
+            of its classes. Each part has the noise that it was trained under.
+        router_rule: With --router: the rule of the router. (default: --rule)
     """
 
     out: Place | None = None
@@ -42,6 +51,27 @@ class Certify(SharedOrSlurm, Planned):
     array: int | None = None
     parallel: int | None = None
     plan: bool = False
+    router: str | None = None
+    router_rule: str | None = None
+
+    def _check_ensemble(self) -> None:
+        """Check as without a router; with one, several models are its experts."""
+        if self.router is None:
+            super()._check_ensemble()
+            return
+        if isinstance(self.model, str) or self.ensemble is not None:
+            raise BadValue(
+                "--router chooses among two models or more, without --ensemble; "
+                f"got {self.model}"
+            )
+        for name in NOT_OF_A_ROUTED_RUN:
+            if getattr(self, name):
+                raise Conflict(
+                    field=name,
+                    value=getattr(self, name),
+                    expected="is not for a routed run, whose parts are models of their own",
+                )
+        check_sources(self.router)
 
 
 def run(settings: Certify) -> None:
@@ -55,7 +85,9 @@ def run(settings: Certify) -> None:
     Example: randsmooth certify runs/gaussian --take 500 --rule grid --out
     gaussian.parquet
     """
-    if settings.plan:
+    if settings.router is not None:
+        answer_routed(settings)
+    elif settings.plan:
         workers = [] if settings.workers is None else [settings.workers]
         settings.answer_plan(workers=workers)
     elif settings.slurm:
@@ -66,6 +98,57 @@ def run(settings: Certify) -> None:
             note(suspicion)
         out = out_file(settings)
         settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
+
+
+def answer_routed(settings: Certify) -> None:
+    """Certify a router and its experts as `settings` say, or say what it will take."""
+    settings.check(settings.backend)
+    if settings.plan:
+        dataset = settings.dataset
+        if dataset is None:
+            # The router may have been trained on other labels of the same data.
+            first = certification.load_model(settings.model[0])
+            dataset = models.provenance_of(first).get("dataset")
+        # Every image goes to the router, and to one expert at least.
+        for role, model in (("router", settings.router), ("expert", settings.model[0])):
+            note(f"plan of the {role}, {model}, for all images:")
+            part = settings.model_copy(
+                update={
+                    "model": model,
+                    "router": None,
+                    "dataset": dataset,
+                    "unlabelled": role == "router",
+                    "rule": _rule_of(settings, role),
+                }
+            )
+            part.answer_plan()
+        return
+    out = settings.out or default_out([str(settings.router), *settings.model])
+    names = {*HowToCertify.model_fields} - {"sigma", "noise"}
+    routed = certification.Routed.load(str(settings.router), settings.model)
+    table = certification.certify(
+        routed,
+        settings.dataset,
+        **settings.model_dump(include=names),
+        split=settings.split,
+        take=settings.take,
+        skip=settings.skip,
+        device=settings.device,
+        resume=settings.resume,
+        overwrite=settings.overwrite,
+        router_rule=settings.router_rule,
+        out=out,
+        workers=settings.chosen_workers(),
+        progress=console,
+    )
+    settings.answer_tables([table], f"certificates in {out}", certificates=str(out))
+
+
+def _rule_of(settings: Certify, role: str) -> str:
+    """Return the rule by which the router or an expert is certified."""
+    if role == "router" and settings.router_rule is not None:
+        return settings.router_rule
+    return settings.rule
 
 
 def certify(settings: Certify) -> certificates.Certificates:

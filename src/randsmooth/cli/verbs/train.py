@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from typing import Self
+from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
-from randsmooth import training
+from randsmooth import certification, training
 from randsmooth.cli.options import NoiseNamed
 from randsmooth.cli.printed_commands import command_words
-from randsmooth.cli.settings import Pairs, Settings, option
+from randsmooth.cli.settings import Given, Listed, Pairs, Settings, option
 from randsmooth.cli.training import Trained, default_folder, train_into
 from randsmooth.data.dataset_paths import check_dataset
 from randsmooth.data.registry import DATASETS
@@ -37,10 +37,14 @@ class Train(Trained, HowToTrain, TrainingNoise):
     Attributes:
         out: Folder or URL for the model, its checkpoint and curves. (default:
             runs/DATASET-METHOD-NOISE, or -PRESET-)
+        expert: Train a router: certificates of an expert on training images. Give one
+            for each expert, in order. Each image is labelled with the expert that
+            certifies it furthest. Repeatable.
     """
 
     set: Pairs = option(f"{HowToTrain.model_fields['set'].description} Repeatable.", {})
     out: Place | None = None
+    expert: Annotated[list[Place] | None, Listed, Given(metavar="FILE")] = None
 
     @model_validator(mode="after")
     def _check_settings(self) -> Self:
@@ -84,7 +88,22 @@ def run(settings: Train) -> None:
         settings.dataset, trained, settings.sigma, settings.noise
     )
     way_on = f"certify it with: {_command_to_certify(settings, out)}"
-    train_into(out, training.train, settings, trained="model", way_on=way_on)
+    if settings.expert is not None:
+        way_on = (
+            f"certify with: randsmooth certify --router {shlex.quote(str(out))} EXPERT "
+            "EXPERT ..."
+        )
+    train_into(out, _train, settings, trained="model", way_on=way_on)
+
+
+def _train(dataset: str, *, expert: list[Place] | None, **values: Any) -> object:
+    """Train as `training.train` does; with `expert` on images labelled with experts."""
+    if expert is None:
+        return training.train(dataset, **values)
+    names = ("resize", "crop", "image_column", "label_column")
+    reading = {name: values.pop(name) for name in names}
+    labelled = certification.router_data(dataset, expert, **reading)
+    return training.train(labelled, **values)
 
 
 def _command_to_certify(settings: Train, out: Place) -> str:
