@@ -28,6 +28,7 @@ from .certificates import route as route
 from .certificates import router_labels as router_labels
 from .certification import Routed as Routed
 from .certification import SmoothedClassifier as SmoothedClassifier
+from .certification import SmoothedEstimator as SmoothedEstimator
 from .certification import certify as certify
 from .certification import load_model as load_model
 from .certification import measure_accuracy as measure_accuracy

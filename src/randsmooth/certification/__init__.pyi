@@ -35,6 +35,7 @@ from .scheduler import count_classes as count_classes
 from .screened_accuracy import measure_accuracy as measure_accuracy
 from .smoothed import Certified as Certified
 from .smoothed import SmoothedClassifier as SmoothedClassifier
+from .smoothed_estimator import SmoothedEstimator as SmoothedEstimator
 from .soft import SoftCertified as SoftCertified
 from .soft import certify_soft as certify_soft
 from .soft import soft_accuracies as soft_accuracies
