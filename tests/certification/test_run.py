@@ -184,7 +184,16 @@ def test_the_header_tells_everything(model: Classifier, images: TensorImages) ->
     )
     facts = header.facts()
     told = {key for key, value in facts.items() if value is not None}
-    of_other_runs = {"resize", "crop", "source", "shard", "command", "distribution"}
+    of_other_runs = {
+        "resize",
+        "crop",
+        "source",
+        "shard",
+        "command",
+        "distribution",
+        "routing",
+        "refusal",
+    }
     assert told == set(facts) - of_other_runs
 
 

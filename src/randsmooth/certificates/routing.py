@@ -107,7 +107,7 @@ def route(
         ... )
         >>> table = route(router, [small, large])
         >>> table.radius.round(2).tolist(), table.routes.members.tolist()
-        ([1.96, 0.49], [[0, 1], [1, 0]])
+        ([1.98, 0.49], [[0, 1], [1, 0]])
     """
     router_table, router_digest = _opened(router)
     opened_experts = [_opened(expert) for expert in experts]

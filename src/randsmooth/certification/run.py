@@ -523,9 +523,13 @@ def _opened_run(
     indices = tuple(spec.share(chosen))
     hashes = headers.pixel_hashes(images, indices)
     name = refusal_name(spec.refusal)
+    largest_label = NO_LABEL
+    if name is not None:
+        # Of these images alone: to ask for all labels may read all items.
+        largest_label = int(images.labels_at(torch.tensor(indices)).max())
     classes, refusal = named_classes(
         class_names(inputs.model, engine.classes, images, indices, name),
-        largest_label=int(images.labels.max()),
+        largest_label=largest_label,
         name=name,
     )
     facts_of_shard = {

@@ -144,12 +144,13 @@ def declined(table: CertificatesLike) -> Estimate:
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
+        >>> picked = np.array([[97, 3], [4, 96]])
         >>> counts = np.array([[95, 5], [3, 97]])
         >>> table = from_evidence(
         ...     Header(sigma=0.5, n0=100, n=100, alpha=0.001, refusal=1),
         ...     idx=np.arange(2),
         ...     label=np.zeros(2, np.int64),
-        ...     counts0=counts,
+        ...     counts0=picked,
         ...     counts=counts,
         ...     seconds=np.zeros(2),
         ... )
