@@ -28,7 +28,7 @@ MAGIC = 0x1950A86A20F9469CFC6C
 OLD_PICKLES = ("version of the format", "machine", "content", "keys of the storages")
 
 # The most values in nested containers; a value counts wherever it stands.
-MOST_PARTS = 2**22
+MOST_PARTS = 2**20
 
 # How many containers may lie within each other.
 MOST_DEPTH = 32

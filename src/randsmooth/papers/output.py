@@ -223,19 +223,21 @@ def write(made: Output, stem: Path, title: str) -> list[Path]:
     for part, frame in made.data.items():
         texts[_part_path(stem, part, "csv")] = _to_csv(frame)
 
-    figures: dict[Path, list[Axes]] = {}
-    for part, panels in made.panels.items():
-        if panels:
-            for suffix in FIGURE_SUFFIXES:
-                figures[_part_path(stem, part, suffix)] = panels
+    # The paths of one figure in its formats, with the panels of the figure.
+    figures = [
+        ([_part_path(stem, part, suffix) for suffix in FIGURE_SUFFIXES], panels)
+        for part, panels in made.panels.items()
+        if panels
+    ]
 
     with claimed(stem):
         for path, text in texts.items():
             _write(path, text)
-        for path, panels in figures.items():
-            sweep(path)
-            draw(panels, path)
-    return [*texts, *figures]
+        for paths, panels in figures:
+            for path in paths:
+                sweep(path)
+            draw(panels, *paths)
+    return [*texts, *(path for paths, _ in figures for path in paths)]
 
 
 def write_cells(cells: pd.DataFrame, path: Path) -> Path:

@@ -66,11 +66,13 @@ BAND_OPACITY = 0.13
 BEHIND_OPACITY = 0.55
 
 
-def draw(panels: Sequence[Axes], path: Path | str) -> None:
+def draw(panels: Sequence[Axes], *paths: Path | str) -> None:
     """Write the panels as PNG, PDF or SVG, or as one HTML page that works offline.
 
+    The suffix of each path tells the format. Images of all paths are laid out once.
+
     Raises:
-        Problem: there is no panel, or the suffix of `path` is another one.
+        Problem: there is no panel, or a suffix is another one.
 
     Example:
         >>> import tempfile
@@ -83,20 +85,26 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
         ...     [file.name for file in Path(folder).iterdir()]
         ['figure.svg']
     """
-    path = Path(path)
-    suffix = path.suffix.lstrip(".").lower()
     if not panels:
         raise errors.Problem("there is nothing to draw: no panel has a line")
+    suffix_of_path = {Path(path): _suffix(Path(path)) for path in paths}
+    image = None
+    for path, suffix in suffix_of_path.items():
+        if suffix == "html":
+            content = _page(panels, path.stem).encode()
+        else:
+            # A figure of many panels takes seconds.
+            image = image or _figure(panels)
+            content = _as_image(image, suffix)
+        write_atomically(path, content)
+
+
+def _suffix(path: Path) -> str:
+    """Return the suffix of a path, which must be that of a figure."""
+    suffix = path.suffix.lstrip(".").lower()
     if suffix not in FIGURE_FORMATS:
         raise errors.unknown("figure format", suffix, FIGURE_FORMATS)
-    write_atomically(path, _content(panels, suffix, title=path.stem))
-
-
-def _content(panels: Sequence[Axes], suffix: str, title: str) -> bytes:
-    """Return the content of the file: a page, headed by `title`, or an image."""
-    if suffix == "html":
-        return _page(panels, title).encode()
-    return _image(panels, suffix)
+    return suffix
 
 
 def _page(panels: Sequence[Axes], title: str) -> str:
@@ -115,10 +123,10 @@ def _page(panels: Sequence[Axes], title: str) -> str:
     )
 
 
-def _image(panels: Sequence[Axes], suffix: str) -> bytes:
-    """Return the panels as a PNG, PDF or SVG image."""
+def _as_image(figure: Any, suffix: str) -> bytes:
+    """Return matplotlib's figure as a PNG, PDF or SVG image."""
     file = io.BytesIO()
-    _figure(panels).savefig(file, format=suffix, dpi=DOTS_PER_INCH)
+    figure.savefig(file, format=suffix, dpi=DOTS_PER_INCH)
     return file.getvalue()
 
 

@@ -8,6 +8,7 @@ import hashlib
 import io
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,16 @@ def _filled(template: str, content: dict[str, Any], *places: str | Path) -> Mark
         places: the folders, and the names of packages, in which the template and those
             that it imports are looked for.
     """
+    compiled = _environment(*places).get_template(template)
+    return Markup(compiled.render(content))
+
+
+@cache
+def _environment(*places: str | Path) -> jinja2.Environment:
+    """Return what reads, and keeps, the templates that lie in these places.
+
+    A template is compiled once, however many pages it is filled for.
+    """
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader([_loader(place) for place in places]),
         undefined=jinja2.StrictUndefined,
@@ -159,7 +170,7 @@ def _filled(template: str, content: dict[str, Any], *places: str | Path) -> Mark
     # The filter `tojson` escapes < and >, so that no text in it can end the script. Here
     # it is told to leave out spaces.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return Markup(environment.get_template(template).render(content))
+    return environment
 
 
 def _loader(place: str | Path) -> jinja2.BaseLoader:
