@@ -198,13 +198,6 @@ def _hardly_better_than_guessing(facts: Facts) -> Words:
     )
 
 
-def _other_images(facts: Facts) -> Words:
-    words = f"{OTHER_IMAGES}, {{shared:,}} of which are in every table"
-    if facts["relabelled"]:
-        words += " by idx, {relabelled:,} with other labels"
-    return f"{words}."
-
-
 def _budgets_differ(facts: Facts) -> Words:
     """Word budgets that differ; `rejudged` if counts can be judged at the smallest."""
     field = facts["field"]
@@ -218,10 +211,11 @@ def _budgets_differ(facts: Facts) -> Words:
 
 
 def _not_recorded(facts: Facts) -> Words:
+    """Word which settings of tables are not known, and what that costs."""
     missing = facts["missing"]
     words: list[str | Setting] = [
-        f"Nothing tells {' or '.join(missing)} of {{tables}}. Figures of tables that "
-        "differ in it cannot be compared; give "
+        f"Not known of {{tables}}: {', '.join(missing)}. Tables certified with other "
+        "settings cannot be compared; state "
     ]
     for name in missing:
         words += [Setting(name), ", "]
@@ -273,7 +267,7 @@ def _budget_unknown(facts: Facts) -> Words:
     names = " and ".join(facts["lacking"])
     return (
         f"{names} not known: the largest radii, up to {{largest}}, are not those of any "
-        "one usual budget; shown as logged, not re-bound"
+        "one usual budget; its radii are those that the log has"
     )
 
 
@@ -323,9 +317,6 @@ def _literal(text: str) -> str:
 WITHOUT_NOISE = (
     "without noise the model is right about {right} of {total} of these {inputs} "
     "({share:.1%})"
-)
-OTHER_IMAGES = (
-    "The tables are not about the same images: each row rests on all of its own"
 )
 # Setting of a budget -> how its values are printed, and what can raise ACR.
 BUDGETS = {"n": (",", "more samples"), "alpha": ("g", "a larger alpha")}
@@ -405,8 +396,13 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     "columns_held_fixed": (
         "Radii are about changes of the other columns alone; held fixed: {columns}."
     ),
-    "other_images": _other_images,
-    "other_sources": f"{OTHER_IMAGES}, and they are of different {{kind}} ({{sources}}).",
+    "other_images": (
+        "Each row is about all images of its table; {shared:,} images are in every table."
+    ),
+    "other_sources": (
+        "Each row is about all images of its table; the tables are of different {kind} "
+        "({sources})."
+    ),
     "missing_not_by_chance": (
         "{table} is right on {shared_share:.1%} of the shared images and on "
         "{other_share:.1%} of its others. Chance did not choose the missing "

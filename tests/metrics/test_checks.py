@@ -6,7 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from doctored import READ, Doctor, rows_of, write
+from doctored import (
+    READ,
+    Doctor,
+    a_little_noise_on_radii,
+    inflated,
+    inflated_and_clipped,
+    inflated_in_the_middle,
+    little_added,
+    rows_of,
+    write,
+)
 from randsmooth import bounds
 from randsmooth.certificates import (
     Certificates,
@@ -214,36 +224,107 @@ def test_labels_are_compared_with_the_data_set() -> None:
     assert check.kind == "labels_of_data" and check.facts["number"] == 1
 
 
-def certified_anew(log: Certificates) -> Certificates:
-    """A table of counts of the checkpoint of a log, from fresh noise: 90% of the samples."""
-    rng = np.random.default_rng(0)
-    n = 100_000
-    successes = bounds.successes_of_q(log.stated_q, n, 0.001)
-    fresh = rng.binomial(9 * n // 10, successes / n)
-    picked = np.where(log.predict >= 0, log.predict, (log.label + 1) % 10)
+def certified_anew(log: Certificates, n: int, rng: np.random.Generator) -> Certificates:
+    """A table of counts of the model of a log, from fresh noise.
+
+    The probability of the class that it names is taken to be the share of samples that
+    the log tells; of an abstention, it is little more than a half.
+    """
+    successes = bounds.successes_of_q(log.stated_q, 100_000, 0.001)
+    near_half = 0.5 + rng.uniform(0.0, 0.003, len(log))
+    p_a = np.where(log.predict >= 0, successes / 100_000, near_half)
+    named = np.where(log.predict >= 0, log.predict, log.label)
+    # The first 100 samples may pick the other class.
+    is_picked = rng.binomial(100, p_a) > 50
+    picked = np.where(is_picked, named, (named + 1) % 10)
+    hits = rng.binomial(n, np.where(is_picked, p_a, 1.0 - p_a))
+    rows = np.arange(len(log))
     counts = np.zeros((len(log), 10), np.int64)
-    counts[np.arange(len(log)), picked] = fresh
-    counts[np.arange(len(log)), (picked + 1) % 10] = 9 * n // 10 - fresh
+    counts[rows, picked] = hits
+    counts[rows, (picked + 1) % 10] = n - hits
     counts0 = np.zeros_like(counts)
-    counts0[np.arange(len(log)), picked] = 100
+    counts0[rows, picked] = 100
     return from_evidence(
-        Header(sigma=0.5, n0=100, n=9 * n // 10, alpha=0.001),
+        Header(sigma=0.5, n0=100, n=n, alpha=0.001),
         idx=log.idx,
         label=log.label,
         counts0=counts0,
         counts=counts,
-        seconds=np.ones(len(log)),
+        seconds=rng.uniform(3.0, 4.0, len(log)),
     ).renamed("anew")
 
 
-def test_only_a_log_is_said_to_come_from_a_released_one(logs: Path) -> None:
-    log = read(logs / "ours.tsv").assuming(sigma=0.5, n=100_000, alpha=0.001)
-    counted = certified_anew(log)
-    assert {found.equal for found in find_released(counted)} == {False}
-    assert failed(check_tables([counted])) == set()
+def as_log(counted: Certificates) -> Certificates:
+    """The log that would be written of a table of counts."""
+    radius = np.array([float(f"{radius:.3g}") for radius in counted.radius])
+    header = Header(sigma=0.5)
+    return replace(counted, header=header, radius=radius, counts0=None, counts=None)
 
-    logged = replace(counted, counts0=None, counts=None)
-    assert failed(check_tables([logged])) == {"from_released"}
+
+@pytest.mark.parametrize("name", ["gaussian", "ours"])
+def test_a_model_that_is_certified_anew_is_not_accused(name: str, logs: Path) -> None:
+    """Its radii are those of the released log but for the noise of sampling."""
+    log = read(logs / f"{name}.tsv").assuming(sigma=0.5, n=100_000, alpha=0.001)
+    rng = np.random.default_rng(0)
+    counted = certified_anew(log, 100_000, rng)
+    assert failed(check_tables([log, counted])) == set()
+    for n in (100_000, 100_000, 100_000, 90_000, 1_000_000):
+        logged = as_log(certified_anew(log, n, rng))
+        assert find_released(logged)
+        (check,) = check_released([logged])
+        assert (check.kind, check.state) == ("from_released", UNKNOWN)
+        assert check.facts["factor"] is None and check.facts["added"] is None
+    beside_original = check_tables([log, as_log(counted)])
+    assert failed(beside_original) == set()
+
+
+def test_equal_radii_of_chance_do_not_make_a_new_certification_a_changed_copy(
+    logs: Path,
+) -> None:
+    """Coarse radii of half the images may be equal, as those above 1 are printed."""
+    log = read(logs / "ours.tsv").assuming(sigma=0.5, n=100_000, alpha=0.001)
+    rng = np.random.default_rng(0)
+    moved = log.radius + np.where(log.radius < 1.0, rng.normal(0.0, 0.004, len(log)), 0)
+    radius = np.where(log.radius > 0.0, np.maximum(moved, 0.001), 0.0)
+    radius = np.array([float(f"{each:.3g}") for each in radius])
+    # It has the class of one image less.
+    predict = log.predict.copy()
+    lost = np.flatnonzero(log.correct & (log.radius < 0.05))[0]
+    predict[lost] = -1
+    radius[lost] = 0.0
+    anew = replace(log, radius=radius, predict=predict)
+    assert find_released(anew)[0].same_rows
+    (check,) = check_released([anew])
+    assert (check.kind, check.state) == ("from_released", UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("doctor", "factor", "added"),
+    [
+        (inflated, 1.02, None),
+        (inflated_and_clipped, 1.02, None),
+        (inflated_in_the_middle, 1.1, None),
+        (little_added, None, 0.01),
+        (a_little_noise_on_radii, None, None),
+    ],
+)
+def test_what_was_done_to_radii_is_told_by_those_that_are_compared(
+    doctor: Doctor,
+    factor: float | None,
+    added: float | None,
+    logs: Path,
+    tmp_path: Path,
+) -> None:
+    head, rows = rows_of(logs / "ours.tsv")
+    path = tmp_path / "copy.tsv"
+    write(path, head, doctor(rows, np.random.default_rng(0)))
+    (check,) = check_released([read(path).assuming(sigma=0.5)])
+    assert check.state == FAILED
+    assert check.facts["factor"] == pytest.approx(factor)
+    assert check.facts["added"] == pytest.approx(added)
+    assert check.facts["log"] == OURS
+    assert check.facts["repository"] == "eth-sri/acr-weakness"
+    assert check.facts["method"] == "amplify"
 
 
 def test_a_log_that_was_judged_again_is_still_the_released_one(logs: Path) -> None:

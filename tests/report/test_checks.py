@@ -8,13 +8,26 @@ import numpy as np
 import pytest
 
 from randsmooth.certificates import Certificates, read
-from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, WORDING, Check
+from randsmooth.certificates.logs.released import Totals
+from randsmooth.metrics.check_values import (
+    FAILED,
+    IN_ANOTHER_ORDER,
+    NO_DATA_SET_NAMED,
+    NOT_AT_HAND,
+    NOT_COMPARED,
+    PASSED,
+    UNKNOWN,
+    WORDING,
+    Check,
+    State,
+)
 from randsmooth.metrics.checks import check_tables
 from randsmooth.report import render
 from randsmooth.report.checks import (
     MOST_TABLES,
     SUMMED,
     TOPICS,
+    CheckBlock,
     check_lines,
     doubted_tables,
     failures_in_folder,
@@ -154,21 +167,104 @@ def test_many_tables_give_few_lines() -> None:
     lines = check_lines([*passed, *failed])
     assert [line.state for line in lines] == [FAILED, FAILED, PASSED]
     assert "7 tables" in lines[-1].sentence
-    facts = {"log": "released", "images": 500}
     unknown = [
-        Check("is_released", UNKNOWN, {"table": name, **facts}) for name in "abcdefg"
+        Check("sigma", UNKNOWN, {"table": name, "sigma": 0.5}) for name in "abcdefg"
     ]
     (line,) = check_lines(unknown)
     assert line.state == UNKNOWN and "7 tables" in line.sentence
 
 
+def released(table: str, kind: str = "is_released", state: State = PASSED) -> Check:
+    """The check of a table that is a released log, or an altered copy of one."""
+    totals = Totals(images=9, certified=9, right=9, radii=4.5, right_radii=4.5)
+    facts = {
+        "table": table,
+        "log": "owner/name/log.tsv",
+        "method": "method",
+        "repository": "owner/name",
+        "path": "log.tsv",
+        "images": 9,
+        "of_table": totals,
+        "of_log": totals,
+        "compared": 9,
+        "changed": 0,
+        "factor": None,
+        "added": None,
+    }
+    return Check(kind, state, facts)
+
+
+def test_each_of_a_few_released_logs_is_named_and_many_are_counted() -> None:
+    few = [released(name) for name in "abcdefgh"]
+    lines = check_lines(few)
+    assert [line.sentence for line in lines] == [str(check) for check in few]
+    (line,) = check_lines([*few, released("i")])
+    assert "9 tables" in line.sentence
+
+
+def test_labels_that_were_not_compared_have_a_line_for_each_reason() -> None:
+    reasons = [NOT_AT_HAND, NO_DATA_SET_NAMED, NOT_AT_HAND, IN_ANOTHER_ORDER]
+    checks = [
+        Check("labels_of_data", UNKNOWN, {"table": name, "reason": reason})
+        for name, reason in zip("abcd", reasons, strict=True)
+    ]
+    sentences = [line.sentence for line in check_lines(checks)]
+    for reason in set(reasons):
+        assert sum(NOT_COMPARED[reason] in sentence for sentence in sentences) == 1
+
+
+@pytest.mark.parametrize("kind", ["images", "labels", "classes_renamed", "order"])
+def test_a_pair_doubts_the_table_beside_a_released_log(kind: str) -> None:
+    check = Check(kind, FAILED, {"a": "x", "b": "y"})
+    names = ["x", "y"]
+    for reference in (0, 1, None):
+        # The one that is no released log, whoever is the baseline.
+        assert set(doubted_tables(names, reference, [check, released("y")])) == {"x"}
+        assert set(doubted_tables(names, reference, [check, released("x")])) == {"y"}
+        # The one that failed a check of its own.
+        own = released("y", "rearranged", FAILED)
+        assert set(doubted_tables(names, reference, [check, own])) == {"y"}
+    # Nothing is known of either, or as much of both.
+    both = [released("x"), released("y")]
+    for known in ([], both):
+        assert set(doubted_tables(names, 0, [check, *known])) == {"y"}
+        assert set(doubted_tables(names, 1, [check, *known])) == {"x"}
+    assert set(failures_in_folder([check, released("y")])) == {"x"}
+    assert set(failures_in_folder([check])) >= {"y"}
+
+
+def test_a_released_log_that_fails_a_check_of_its_own_is_not_sound() -> None:
+    labels = Check("labels", FAILED, {"a": "x", "b": "y"})
+    sigma = Check("sigma", FAILED, {"table": "y"})
+    assert set(doubted_tables(["x", "y"], 1, [labels, sigma, released("y")])) == {"y"}
+
+
+def test_of_a_copy_and_its_original_the_copy_is_doubted_as_a_baseline_too() -> None:
+    check = Check("copies", FAILED, {"a": "x", "b": "y", "original": "y"})
+    for reference in (0, 1, None):
+        assert set(doubted_tables(["x", "y"], reference, [check])) == {"x"}
+
+
+def test_what_follows_from_an_altered_copy_has_no_line_of_its_own() -> None:
+    labels = Check("labels", FAILED, {"a": "x", "b": "y", "number": 9, "shared": 9})
+    altered = released("y", "rearranged", FAILED)
+    checks = [labels, altered]
+    (line,) = check_lines(checks)
+    assert line.sentence.startswith(str(altered))
+    assert TOPICS["labels"] in line.sentence
+    block = CheckBlock(checks=checks, failed={})
+    assert [each["follows_from"] for each in block.content] == ["rearranged", None]
+    # Of two altered copies neither is known to be the cause.
+    other = released("x", "changed_released", FAILED)
+    assert len(check_lines([*checks, other])) == 3
+
+
 def test_failures_of_a_folder_are_told_table_by_table() -> None:
-    facts = {"log": "released", "images": 32, "factor": 2.0}
     checks = [
         Check("labels", FAILED, {"a": "x", "b": f"t{place}", "number": 9, "shared": 9})
         for place in range(12)
     ]
-    grave = Check("scaled_released", FAILED, {"table": "t5", **facts})
+    grave = released("t5", "scaled_released", FAILED)
     failures = failures_in_folder([*checks, grave])
     lines = lines_by_table(failures)
     # The gravest first, eight tables, and the number of the others.
@@ -206,6 +302,6 @@ def test_what_many_tables_may_pass_is_told_in_one_line() -> None:
         (kind, state)
         for kind, sentences in WORDING.items()
         for state, sentence in sentences.items()
-        if state != FAILED and "{" in str(sentence)
+        if state != FAILED and (callable(sentence) or "{" in sentence)
     }
     assert many <= SUMMED.keys()

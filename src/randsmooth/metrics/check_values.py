@@ -51,6 +51,116 @@ def _made_from(facts: Facts) -> str:
     return "{b} comes from {a}"
 
 
+def _labels_not_compared(facts: Facts) -> str:
+    """Word why the labels of a log were not compared with those of its data set."""
+    return f"labels of {{table}} were not compared: {NOT_COMPARED[facts['reason']]}"
+
+
+def budget_words(facts: Facts) -> str:
+    """Word whence n and alpha of a log are known, unless the log states them."""
+    if facts["origin"] == FROM_RADII:
+        return ", as its largest radii say"
+    if facts["origin"] == OF_ANOTHER_TABLE:
+        return ", taken from {budget_of}"
+    return ""
+
+
+def _radii_possible(facts: Facts) -> str:
+    """Word that no radius is too large."""
+    allowed = "n={n:,} and alpha={alpha:g} allow"
+    return f"no radius of {{table}} exceeds what {allowed}{budget_words(facts)}"
+
+
+def _radii_impossible(facts: Facts) -> str:
+    """Word how many radii are too large."""
+    return (
+        "{table}: {number:,} radii, up to {largest:.4g}, exceed {possible:.4g}, the most "
+        f"that n={{n:,}} and alpha={{alpha:g}}{budget_words(facts)} allow at "
+        "sigma={sigma:g}"
+    )
+
+
+def _altered(facts: Facts) -> str:
+    """Word from which released log a table was made, and what was changed in it."""
+    lead = f"{{table}}: altered copy of a released log ({SOURCE}: {{path}})"
+    return _with_changes(lead, facts)
+
+
+def _rearranged(facts: Facts) -> str:
+    """Word whose rows a table has under other numbers, and what else was changed."""
+    lead = f"{{table}}: rows of a released log ({SOURCE}: {{path}}) under other idx or labels"
+    return _with_changes(lead, facts)
+
+
+def _certified_anew(facts: Facts) -> str:
+    """Word a table whose radii are near those of a released log."""
+    lead = (
+        f"{{table}}: either the model of a released log ({SOURCE}) certified anew, or an "
+        "altered copy of that log"
+    )
+    return _with_changes(lead, facts)
+
+
+def _with_changes(lead: str, facts: Facts) -> str:
+    """Return words with what differs from a released log behind them, if anything."""
+    changes = [*_changes_of_radii(facts), *_changes_of_images(facts)]
+    return f"{lead}: {'; '.join(changes)}" if changes else lead
+
+
+def _changes_of_radii(facts: Facts) -> list[str]:
+    """Word what became of the radii that were compared."""
+    of_compared = "{changed} of {compared} compared"
+    if facts["factor"] is not None:
+        return [f"radii × {{factor:.4g}} ({of_compared})"]
+    if facts["added"] is not None:
+        return [f"radii {{added:+.4g}} ({of_compared})"]
+    if facts["changed"]:
+        return [f"other radii ({of_compared})"]
+    return []
+
+
+def _changes_of_images(facts: Facts) -> list[str]:
+    """Word how the totals of a table differ from those of a released log."""
+    of_table = facts["of_table"]
+    of_log = facts["of_log"]
+    missing = of_log.images - of_table.images
+    more_right = of_table.right - of_log.right
+    changes = []
+    if missing > 0:
+        right = f"{-more_right:,} of them" if more_right else "none of them"
+        changes.append(f"{missing:,} images missing, {right} right")
+    elif more_right > 0:
+        changes.append(f"{more_right:,} wrong images made right")
+    elif more_right < 0:
+        changes.append(f"{-more_right:,} right images made wrong")
+    if abs(of_table.acr - of_log.acr) >= SMALLEST_DIFFERENCE_OF_ACR:
+        changes.append("ACR {of_table.acr:.4f}, there {of_log.acr:.4f}")
+    return changes
+
+
+# Whose a released log is.
+SOURCE = "{method} of {repository}"
+
+# Smaller differences in ACR are not seen in its four decimals.
+SMALLEST_DIFFERENCE_OF_ACR = 5e-5
+
+# How n and alpha of a log are known.
+STATED = "stated"
+FROM_RADII = "from radii"
+OF_ANOTHER_TABLE = "of another table"
+
+# Why labels were not compared with those of a data set.
+NO_DATA_SET_NAMED = "no data set named"
+NOT_AT_HAND = "not at hand"
+IN_ANOTHER_ORDER = "in another order"
+NUMBERED_OTHERWISE = "numbered otherwise"
+NOT_COMPARED = {
+    NO_DATA_SET_NAMED: "nothing names the data set",
+    NOT_AT_HAND: "the data set is not on this machine",
+    IN_ANOTHER_ORDER: "the copy of the data set here has its images in another order",
+    NUMBERED_OTHERWISE: "the copy of the data set here numbers its classes differently",
+}
+
 # The sentence for each kind and state of a check: a template with the names of the facts,
 # or a function that makes one, where a fact decides about words.
 WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
@@ -62,7 +172,7 @@ WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
         UNKNOWN: "{table} does not say which image a row is about",
     },
     "images": {
-        PASSED: "all tables are about the same {number:,} images",
+        PASSED: "all tables have rows for the same {number:,} images (by idx)",
         FAILED: _images,
     },
     "subset": {
@@ -92,17 +202,11 @@ WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
         FAILED: (
             "{table}: {number:,} of {images:,} labels are not those of the data set"
         ),
-        UNKNOWN: "{table}: its labels were not compared with the data set, {reason}",
+        UNKNOWN: _labels_not_compared,
     },
     "radii": {
-        PASSED: (
-            "{table}: every radius is possible with n={n:,} and alpha={alpha:g}{origin}"
-        ),
-        FAILED: (
-            "{table}: {number:,} radii, up to {largest:.4g}, are beyond "
-            "{possible:.4g}, the most that n={n:,} and alpha={alpha:g}{origin} "
-            "certify at sigma={sigma:g}"
-        ),
+        PASSED: _radii_possible,
+        FAILED: _radii_impossible,
         UNKNOWN: (
             "{table}: it is unknown with which sigma, n and alpha it was certified"
         ),
@@ -125,8 +229,9 @@ WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
     },
     "repeated": {
         FAILED: (
-            "{table}: {number:,} rows repeat another to the radius and the time, such as "
-            "that of image {image} that of image {other}"
+            "{table}: {number:,} rows below the largest radius repeat another to the "
+            "radius and the time, such as image {image} and image {other}; rows at the "
+            "largest radius are not counted"
         ),
     },
     "copies": {
@@ -153,55 +258,28 @@ WORDING: dict[str, dict[State, str | Callable[[Facts], str]]] = {
         ),
     },
     "is_released": {
-        PASSED: (
-            "{table} is the released log {log}: {images} radii agree one by one, and of "
-            "all {of_table.images:,} images the number of right ones and the sum of radii"
-        ),
+        PASSED: f"{{table}}: released log ({SOURCE}), unaltered",
         UNKNOWN: (
-            "{table} agrees with the released log {log} on {images} images; the others "
-            "were not compared"
+            f"{{table}}: agrees with a released log ({SOURCE}) on {{images}} images; the "
+            "others were not compared"
         ),
     },
     "part_of_released": {
         UNKNOWN: (
-            "{table} agrees with {images} images of the released log {log}, and has "
-            "{of_table.images:,} of its {of_log.images:,}, evenly spaced; the others were "
-            "not compared"
-        ),
-    },
-    "scaled_released": {
-        FAILED: (
-            "{table} has the radii of the released log {log} times {factor:.4g}, as far "
-            "as {images} images tell"
+            "{table}: {of_table.images:,} of the {of_log.images:,} images of a released "
+            f"log ({SOURCE}), evenly spaced; compared were {{images}}"
         ),
     },
     "unnumbered_released": {
         UNKNOWN: (
-            "{table} has the number of right images and the sum of radii of the released "
-            "log {log}; its rows do not say their image"
+            f"{{table}}: the totals of a released log ({SOURCE}); its rows do not say "
+            "their image"
         ),
     },
-    "changed_released": {
-        FAILED: (
-            "{table} is a changed copy of the released log {log}: "
-            "{of_table.images:,} images (there {of_log.images:,}), "
-            "{of_table.right:,} right ({of_log.right:,}), "
-            "ACR {of_table.acr:.4f} ({of_log.acr:.4f})"
-        ),
-    },
-    "rearranged": {
-        FAILED: (
-            "{table} has the answers of the released log {log} with other idx or labels, "
-            "as the sums of radii tell: {of_table.images:,} images (there "
-            "{of_log.images:,}), {of_table.right:,} right ({of_log.right:,})"
-        ),
-    },
-    "from_released": {
-        FAILED: (
-            "{table} comes from the released log {log}: of {images} images it "
-            "certifies the same and orders them alike, with other radii"
-        ),
-    },
+    "scaled_released": {FAILED: _altered},
+    "changed_released": {FAILED: _altered},
+    "rearranged": {FAILED: _rearranged},
+    "from_released": {FAILED: _altered, UNKNOWN: _certified_anew},
 }
 
 
@@ -223,6 +301,11 @@ class Check:
     kind: str
     state: State
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> list[str]:
+        """Return the names of the tables that it is about: one, a pair, or none of them."""
+        return [self.facts[key] for key in ("table", "a", "b") if key in self.facts]
 
     def __str__(self) -> str:
         wording = WORDING[self.kind][self.state]

@@ -18,7 +18,19 @@ from numpy.typing import NDArray
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.certificates.logs.budgets import ROUNDED, Budget, possible_budgets
 from randsmooth.certificates.logs.ranks import rank_correlation
-from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check
+from randsmooth.metrics.check_values import (
+    FAILED,
+    FROM_RADII,
+    IN_ANOTHER_ORDER,
+    NO_DATA_SET_NAMED,
+    NOT_AT_HAND,
+    NUMBERED_OTHERWISE,
+    OF_ANOTHER_TABLE,
+    PASSED,
+    STATED,
+    UNKNOWN,
+    Check,
+)
 from randsmooth.metrics.copies import (
     FEWEST_OF_A_COPY,
     Pair,
@@ -67,14 +79,6 @@ NEIGHBOURS = 2
 
 # So many tables of a folder must have one budget for it to be that of another table.
 FEWEST_SIBLINGS = 2
-
-# Begins the words on n and alpha that are those of another table.
-OF_ANOTHER = ", as of "
-
-# Why labels were not compared with those of a data set.
-NOT_AT_HAND = "which is not here"
-IN_ANOTHER_ORDER = "whose images stand here in another order"
-NUMBERED_OTHERWISE = "whose classes are numbered differently here"
 
 
 def check_tables(
@@ -332,6 +336,8 @@ def _labels_beside_data(table: Certificates, true_labels: Ints | None) -> Check:
         true_labels: the label of each image of the data set; None where it is not here.
     """
     facts: dict[str, Any] = {"table": table.name}
+    if table.header.dataset is None:
+        return Check("labels_of_data", UNKNOWN, facts | {"reason": NO_DATA_SET_NAMED})
     if true_labels is None or not _lie_within(table.idx, len(true_labels)):
         return Check("labels_of_data", UNKNOWN, facts | {"reason": NOT_AT_HAND})
     labels_of_data = true_labels[table.idx]
@@ -385,15 +391,18 @@ def _check_radii(
         if not table.is_log or table.converted is not None:
             continue
         sigma = table.header.sigma
-        found = own_budget
-        if found is None:
+        told = own_budget
+        budget_of = table.name
+        if told is None:
             siblings = _siblings_with_budget(table, settled, own_budgets)
-            found = _budget_of_siblings(siblings, settled, own_budgets, fewest_siblings)
-            sigma = settled[siblings[0]].header.sigma if found else sigma
-        if sigma is None or found is None:
+            told = _budget_of_siblings(siblings, own_budgets, fewest_siblings)
+            if told is not None:
+                sigma = settled[siblings[0]].header.sigma
+                budget_of = settled[siblings[0]].name
+        if sigma is None or told is None:
             yield Check("radii", UNKNOWN, {"table": table.name})
             continue
-        (n, alpha), origin = found
+        (n, alpha), origin = told
         possible = sigma * Gaussian(1.0).largest_radius(n, alpha)
         beyond = table.radius > possible * (1.0 + ROUNDED)
         facts = {
@@ -405,22 +414,23 @@ def _check_radii(
             "alpha": alpha,
             "sigma": sigma,
             "origin": origin,
+            "budget_of": budget_of,
         }
         yield Check("radii", FAILED if beyond.any() else PASSED, facts)
 
 
 def _budget_of(table: Certificates) -> tuple[Budget, str] | None:
-    """Return n and alpha of a table, stated or told by its largest radii, and a word on it."""
+    """Return n and alpha of a table, and whether it states them or its largest radii do."""
     n = table.header.n
     alpha = table.header.alpha
     if n is not None and alpha is not None:
-        return (n, alpha), ""
+        return (n, alpha), STATED
     if table.header.sigma is None:
         return None
     budgets = possible_budgets(table.radius, table.header.sigma, n, alpha)
     if len(budgets) != 1:
         return None
-    return budgets[0], ", as its largest radii say"
+    return budgets[0], FROM_RADII
 
 
 def _with_implied_sigma(table: Certificates) -> Certificates:
@@ -456,23 +466,21 @@ def _siblings_with_budget(
 
 def _budget_of_siblings(
     siblings: Sequence[int],
-    tables: Sequence[Certificates],
     own_budgets: Sequence[tuple[Budget, str] | None],
     fewest: int,
 ) -> tuple[Budget, str] | None:
-    """Return the one n and alpha of some tables, and whose they are.
+    """Return the one n and alpha of some tables; None where they have several.
 
     Args:
         siblings: the places of these tables among all.
-        tables: all tables.
-        own_budgets: of each of these what `_budget_of` returns.
+        own_budgets: of all tables what `_budget_of` returns.
         fewest: the fewest tables that must tell the budget.
     """
     told = [own_budgets[place] for place in siblings]
-    budgets = {found[0] for found in told if found is not None}
+    budgets = {each[0] for each in told if each is not None}
     if len(siblings) < fewest or len(budgets) != 1:
         return None
-    return budgets.pop(), f"{OF_ANOTHER}{tables[siblings[0]].name},"
+    return budgets.pop(), OF_ANOTHER_TABLE
 
 
 def _check_sigmas(tables: Sequence[Certificates]) -> Iterator[Check]:

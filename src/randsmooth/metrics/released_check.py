@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.logs.budgets import FINE_DECIMALS, ROUNDED, USUAL_ALPHA
+from randsmooth.certificates.logs.budgets import FINE_DECIMALS, USUAL_ALPHA
 from randsmooth.certificates.logs.inferred import log_at_alpha
+from randsmooth.certificates.logs.paths import path_facts
 from randsmooth.certificates.logs.released import (
     SUM_TOLERANCE,
     ReleasedLog,
@@ -17,11 +20,14 @@ from randsmooth.certificates.logs.released import (
     find_rearranged,
     find_released,
 )
+from randsmooth.metrics.changes import (
+    PRINTED_DIGITS,
+    RadiiChange,
+    change_of_radii,
+    has_same_numbers,
+)
 from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check, State
 from randsmooth.metrics.pairing import is_evenly_spaced
-
-# A log prints its radii with so many significant digits.
-PRINTED_DIGITS = 3
 
 # The kinds of checks that find a table to be a released log, whole or in part.
 RELEASED_KINDS = frozenset({"is_released", "part_of_released"})
@@ -54,21 +60,43 @@ def check_released(tables: Sequence[Certificates]) -> list[Check]:
         agreement = _agreement(table) if table.is_log else None
         if agreement is None:
             continue
-        kind, state = _verdict(table, agreement)
-        facts = {
-            "table": table.name,
-            "log": agreement.log.name,
-            "images": agreement.log.images,
-            "of_table": agreement.of_table,
-            "of_log": agreement.log.totals,
-            "factor": _largest_share(table, agreement.log),
-        }
-        checks.append(Check(kind, state, facts))
+        change = change_of_radii(agreement.log)
+        kind, state = _verdict(table, agreement, change)
+        checks.append(Check(kind, state, _facts(table, agreement, change)))
     return checks
 
 
-def _verdict(table: Certificates, agreement: Agreement) -> tuple[str, State]:
-    """Return kind and state of the check of a table that agrees with a released log."""
+def _facts(
+    table: Certificates, agreement: Agreement, change: RadiiChange
+) -> dict[str, Any]:
+    """Return which log a table agrees with, and how the two differ."""
+    log = agreement.log
+    told = path_facts(Path(log.name))
+    return {
+        "table": table.name,
+        "log": log.name,
+        "method": told.method,
+        "repository": told.repository,
+        "path": log.name.removeprefix(f"{told.repository}/"),
+        "images": log.images,
+        "of_table": agreement.of_table,
+        "of_log": log.totals,
+        "compared": change.compared,
+        "changed": change.changed,
+        "factor": change.factor,
+        "added": change.added,
+    }
+
+
+def _verdict(
+    table: Certificates, agreement: Agreement, change: RadiiChange
+) -> tuple[str, State]:
+    """Return kind and state of the check of a table that agrees with a released log.
+
+    Who certifies the model of a log anew gets other radii by the noise of sampling, and
+    other numbers of right images. Such a table is not accused: one is whose radii are
+    those of the log after one operation; or all larger, with the same numbers.
+    """
     log = agreement.log
     if log.images == 0:
         # The totals alone agree.
@@ -76,34 +104,36 @@ def _verdict(table: Certificates, agreement: Agreement) -> tuple[str, State]:
             return "unnumbered_released", UNKNOWN
         return "rearranged", FAILED
     if log.same_rows:
-        return _verdict_of_same_rows(table, agreement)
+        return _verdict_of_same_rows(table, agreement, change)
     if table.converted is not None and log.equal:
         # Radii in another norm are those of the log, all scaled.
         return "is_released", UNKNOWN
-    if not log.equal:
+    if change.is_explained:
+        is_all_scaled = log.equal and change.factor is not None
+        return ("scaled_released" if is_all_scaled else "from_released"), FAILED
+    if change.one_sign and has_same_numbers(agreement.of_table, log.totals):
         return "from_released", FAILED
-    if abs(_largest_share(table, log) - 1.0) > ROUNDED:
-        return "scaled_released", FAILED
-    return "is_released", UNKNOWN
+    return "from_released", UNKNOWN
 
 
 def _verdict_of_same_rows(
-    table: Certificates, agreement: Agreement
+    table: Certificates, agreement: Agreement, change: RadiiChange
 ) -> tuple[str, State]:
     """Return kind and state, where most radii that were compared are those of the log."""
     images = agreement.of_table.images
     images_of_log = agreement.log.totals.images
     if agreement.same_totals:
         return "is_released", PASSED
-    if images == images_of_log:
-        return "changed_released", FAILED
     if images > images_of_log:
         # The released log may be the part.
         return "is_released", UNKNOWN
-    if is_evenly_spaced(table):
+    if images < images_of_log and is_evenly_spaced(table):
         return "part_of_released", UNKNOWN
-    # Images that are missing here and there may have been left out for what became of
-    # them.
+    if not (change.has_rows_of_log or change.is_explained):
+        # A new certification of the same model may have as many equal radii.
+        return "from_released", UNKNOWN
+    # Where images are missing here and there, they may have been left out for what became
+    # of them.
     return "changed_released", FAILED
 
 
@@ -178,12 +208,6 @@ def _as_printed(table: Certificates) -> Certificates:
 def _is_unnumbered(table: Certificates) -> bool:
     """Return whether rows do not say their image: they have numbers below 0 then."""
     return bool((table.idx < 0).any())
-
-
-def _largest_share(table: Certificates, log: ReleasedLog) -> float:
-    """Return by how much the largest radius of a table exceeds that of a released log."""
-    largest = float((table.radius * table.correct).max(initial=0.0))
-    return largest / log.largest
 
 
 def _was_judged_again(table: Certificates) -> bool:

@@ -17,8 +17,17 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import names_of, printable
-from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check, State
-from randsmooth.metrics.checks import OF_ANOTHER, check_folder
+from randsmooth.metrics.blame import Standing
+from randsmooth.metrics.check_values import (
+    FAILED,
+    NOT_COMPARED,
+    OF_ANOTHER_TABLE,
+    PASSED,
+    UNKNOWN,
+    Check,
+    State,
+)
+from randsmooth.metrics.checks import check_folder
 from randsmooth.metrics.copies import COPY_KINDS
 from randsmooth.notes import Note
 from randsmooth.progress import worded
@@ -45,7 +54,7 @@ ORDER: tuple[State, ...] = (FAILED, PASSED, UNKNOWN)
 
 # What failed, where a line has no room for the sentence; the gravest first.
 TOPICS = {
-    "changed_released": "a changed copy of a released log",
+    "changed_released": "an altered copy of a released log",
     "rearranged": "rearranged rows of a released log",
     "scaled_released": "scaled radii of a released log",
     "from_released": "radii derived from a released log",
@@ -82,7 +91,9 @@ ONE_TABLE_MORE = "1 more table failed a check"
 
 # The sentence of several checks of one kind and state.
 SUMMED: dict[tuple[str, State], str] = {
-    ("images", PASSED): "all tables of one data set are about the same images",
+    ("images", PASSED): (
+        "all tables of one data set have rows for the same images (by idx)"
+    ),
     ("subset", PASSED): (
         "{number} tables are about some of the images of another, evenly spaced"
     ),
@@ -92,12 +103,9 @@ SUMMED: dict[tuple[str, State], str] = {
     ("copies", PASSED): "no table is a copy of another",
     ("rows", UNKNOWN): "{tables} do not say which image a row is about",
     ("labels_of_data", PASSED): "labels of {tables} are those of the data set",
-    ("labels_of_data", UNKNOWN): (
-        "labels of {tables} were not compared with the data set, which is not here, or "
-        "whose images stand here in another order"
-    ),
+    ("labels_of_data", UNKNOWN): ("labels of {tables} were not compared: {reason}"),
     ("radii", PASSED): (
-        "every radius of {tables} is possible with its n and alpha{beside}"
+        "no radius of {tables} exceeds what its n and alpha allow{beside}"
     ),
     ("radii", UNKNOWN): (
         "it is unknown with which sigma, n and alpha {tables} were certified"
@@ -114,23 +122,31 @@ SUMMED: dict[tuple[str, State], str] = {
         "it cannot be told whether {number} pairs of tables find the same images of a "
         "class hard"
     ),
-    ("is_released", PASSED): (
-        "{tables} are released logs: up to {images} radii of each agree one by one, and of "
-        "all its images the number of right ones and the sum of radii"
-    ),
+    ("is_released", PASSED): "{tables} are released logs, unaltered",
     ("is_released", UNKNOWN): (
         "{tables} agree with released logs on up to {images} images each; the others were "
         "not compared"
     ),
     ("part_of_released", UNKNOWN): (
-        "{tables} agree with up to {images} images of released logs, and have a part of "
-        "their images, evenly spaced; the others were not compared"
+        "{tables} have a part of the images of released logs, evenly spaced; compared were "
+        "up to {images} of each"
     ),
     ("unnumbered_released", UNKNOWN): (
-        "{tables} have the numbers of right images and the sums of radii of released "
-        "logs; their rows do not say their image"
+        "{tables} have the totals of released logs; their rows do not say their image"
+    ),
+    ("from_released", UNKNOWN): (
+        "{tables} are either models of released logs certified anew, or altered copies of "
+        "these logs"
     ),
 }
+
+# What is told table by table, where at most MOST_TABLES are: which log each one is.
+NAMING_KINDS = frozenset(
+    {"is_released", "part_of_released", "unnumbered_released", "from_released"}
+)
+
+# Behind the sentence of a failure, what follows from it.
+CONSEQUENCES = "; from this follow: {topics}"
 
 
 @dataclass(frozen=True)
@@ -168,61 +184,127 @@ def worth_printing(tables: Sequence[Certificates], checks: Sequence[Check]) -> b
 
 
 def check_lines(checks: Sequence[Check]) -> list[CheckLine]:
-    """Return a line for each failure, and one for each kind that passed or is unknown."""
+    """Return a line for each failure, and one for each kind that passed or is unknown.
+
+    A failure that follows from another has no line of its own.
+    """
+    consequences = _consequences(checks)
+    following = {id(check) for group in consequences.values() for check in group}
     lines = []
     for state in ORDER:
-        of_state = [check for check in checks if check.state == state]
+        of_state = [
+            check
+            for check in checks
+            if check.state == state and id(check) not in following
+        ]
         # Checks of a kind may stand apart, and `groupby` gathers neighbours alone.
         kinds = list(dict.fromkeys(check.kind for check in of_state))
         if state == FAILED:
             kinds.sort(key=lambda kind: GRAVITY[kind])
-        of_state.sort(key=lambda check: kinds.index(check.kind))
-        for kind, group in groupby(of_state, key=lambda check: check.kind):
-            lines += _lines_of_kind(kind, state, list(group))
+        of_state.sort(key=lambda check: (kinds.index(check.kind), _reason_of(check)))
+        groups = groupby(of_state, key=lambda check: (check.kind, _reason_of(check)))
+        for (kind, _), group in groups:
+            lines += _lines_of_kind(kind, state, list(group), consequences)
     return lines
 
 
-def _lines_of_kind(kind: str, state: State, checks: list[Check]) -> list[CheckLine]:
+def _reason_of(check: Check) -> str:
+    """Return why a check cannot be told, where it says so: each reason has a line."""
+    return str(check.facts.get("reason", ""))
+
+
+def _consequences(checks: Sequence[Check]) -> dict[int, list[Check]]:
+    """Return the failures that follow from another, by the `id` of that."""
+    standing = Standing.of(checks)
+    consequences: dict[int, list[Check]] = {}
+    for check in checks:
+        cause = standing.cause_of(check)
+        if cause is not None:
+            consequences.setdefault(id(cause), []).append(check)
+    return consequences
+
+
+def _lines_of_kind(
+    kind: str,
+    state: State,
+    checks: list[Check],
+    consequences: Mapping[int, Sequence[Check]],
+) -> list[CheckLine]:
     """Return one line that sums up checks of a kind and state, or a line for each.
 
     SUMMED has no sentence for failures: the first MOST_FAILURES have lines of their own,
     and the last line gives the number of the rest.
+
+    Args:
+        kind: the kind of the checks.
+        state: their state.
+        checks: the checks.
+        consequences: the failures that follow from each check, by its `id`.
     """
     template = SUMMED.get((kind, state))
-    if len(checks) == 1 or template is None:
-        # The last failure itself is as short as "1 more failure".
-        is_one_more = len(checks) == MOST_FAILURES + 1
-        shown = checks if is_one_more else checks[:MOST_FAILURES]
-        lines = [CheckLine(state, str(check)) for check in shown]
-        if len(checks) > len(shown):
-            # Only failures come in such numbers: SUMMED sums up what others may.
-            more = MORE_FAILURES.format(
-                number=len(checks) - len(shown), topic=TOPICS[kind]
-            )
-            lines.append(CheckLine(state, more))
-        return lines
-    return [CheckLine(state, template.format_map(_sums(checks)))]
+    if template is not None and not _are_told_apart(kind, checks):
+        return [CheckLine(state, template.format_map(_sums(checks)))]
+    shown = checks
+    # The last failure itself is as short as "1 more failure".
+    if state == FAILED and len(checks) > MOST_FAILURES + 1:
+        shown = checks[:MOST_FAILURES]
+    lines = [
+        CheckLine(state, _with_consequences(check, consequences)) for check in shown
+    ]
+    if len(checks) > len(shown):
+        more = MORE_FAILURES.format(number=len(checks) - len(shown), topic=TOPICS[kind])
+        lines.append(CheckLine(state, more))
+    return lines
+
+
+def _are_told_apart(kind: str, checks: Sequence[Check]) -> bool:
+    """Return whether each check has a line, and not all of them one together."""
+    return len(checks) == 1 or (kind in NAMING_KINDS and len(checks) <= MOST_TABLES)
+
+
+def _with_consequences(
+    check: Check, consequences: Mapping[int, Sequence[Check]]
+) -> str:
+    """Return the sentence of a check, and the topics of failures that follow from it."""
+    following = consequences.get(id(check), [])
+    # One topic may follow beside several tables.
+    topics = dict.fromkeys(TOPICS[each.kind] for each in following)
+    if not topics:
+        return str(check)
+    return f"{check}{CONSEQUENCES.format(topics=', '.join(topics))}"
 
 
 def _sums(checks: Sequence[Check]) -> dict[str, Any]:
     """Return the facts that the sentences of SUMMED tell: each tells some of them."""
     # Checks of pairs have no "table", and only those of the order have a correlation.
     names = [check.facts["table"] for check in checks if "table" in check.facts]
-    has_others_budget = any(
-        check.facts.get("origin", "").startswith(OF_ANOTHER) for check in checks
-    )
     correlations = [check.facts.get("correlation", 0.0) for check in checks]
     return {
         "number": len(checks),
-        "beside": ", or those of a table beside it" if has_others_budget else "",
+        "beside": _borrowed_budgets(checks),
+        # Checks of one line have one reason.
+        "reason": NOT_COMPARED.get(_reason_of(checks[0]), ""),
         # The names of a few of many tell nothing.
-        "tables": names_of(names)
-        if len(names) <= MOST_NAMED
-        else f"{len(names):,} tables",
+        "tables": _named(names),
         "images": max(check.facts.get("images", 0) for check in checks),
         "least": min(correlations),
         "most": max(correlations),
     }
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the names of a few tables, and the number of many."""
+    return names_of(names) if len(names) <= MOST_NAMED else f"{len(names):,} tables"
+
+
+def _borrowed_budgets(checks: Sequence[Check]) -> str:
+    """Word of which tables n and alpha are not known, and are taken from another."""
+    borrowers = [
+        check.facts["table"]
+        for check in checks
+        if check.facts.get("origin") == OF_ANOTHER_TABLE
+    ]
+    return f" (for {_named(borrowers)}, those of another table)" if borrowers else ""
 
 
 def lines_by_table(
@@ -269,9 +351,10 @@ def doubted_tables(
 ) -> dict[str, str]:
     """Return the reason why each table that failed a check is not judged.
 
-    A failed check of a table doubts the table. One of a pair doubts the table that is
-    judged against the baseline. Where there is none, it doubts both, or of a copy and
-    its known original the copy. A pair that is not judged doubts nobody.
+    A failed check of a table doubts the table. One of a pair doubts the one that it
+    suspects (see `Standing.suspects`). Where it suspects both, it doubts the table that is
+    judged against the baseline, or both if there is none. A pair that is not judged doubts
+    nobody.
 
     Args:
         names: the names of the tables.
@@ -282,17 +365,18 @@ def doubted_tables(
         The reasons by the names of the tables.
     """
     reference = None if baseline is None else names[baseline]
+    standing = Standing.of(checks)
     return reasons(
-        failures_of_tables(checks, lambda check: _judged_of(check, reference))
+        failures_of_tables(checks, lambda check: _judged_of(check, standing, reference))
     )
 
 
 def failures_in_folder(checks: Sequence[Check]) -> dict[str, list[Check]]:
     """Return the failed checks that doubt each table of a folder, by its name.
 
-    A failed check of a pair doubts its second table. Of a copy and its original it is the
-    copy, and both where it is not known which is which. Where images were exchanged, it
-    is the one that more such checks are about, or both.
+    A failed check of a pair doubts the one that it suspects (see `Standing.suspects`).
+    Where it suspects both, it doubts the second; of copies both; and where images were
+    exchanged the one that more such checks are about, or both.
 
     Args:
         checks: the result of `check_folder`.
@@ -301,9 +385,10 @@ def failures_in_folder(checks: Sequence[Check]) -> dict[str, list[Check]]:
         name
         for check in checks
         if check.state == FAILED and check.kind == "order"
-        for name in _names_in(check)
+        for name in check.tables
     )
-    return failures_of_tables(checks, lambda check: _unusual_of(check, times))
+    standing = Standing.of(checks)
+    return failures_of_tables(checks, lambda check: _unusual_of(check, standing, times))
 
 
 def failures_of_tables(
@@ -334,45 +419,40 @@ def reasons(failures: Mapping[str, Sequence[Check]]) -> dict[str, str]:
     return reason_of_table
 
 
-def _names_in(check: Check) -> list[str]:
-    """Return the names of the tables that a check is about: one, or a pair."""
-    if "table" in check.facts:
-        return [check.facts["table"]]
-    return [check.facts["a"], check.facts["b"]]
-
-
-def _judged_of(check: Check, reference: str | None) -> list[str]:
-    """Return the tables that a check doubts, where others are judged against one."""
-    names = _names_in(check)
-    if len(names) == 1:
-        return names
-    if reference is None:
-        return _without_original(check)
-    if reference not in names:
-        return []
-    return [name for name in names if name != reference]
-
-
-def _without_original(check: Check) -> list[str]:
-    """Return the tables of a check but the one that others were made from, if known."""
-    original = check.facts.get("original")
-    return [name for name in _names_in(check) if name != original]
-
-
-def _unusual_of(check: Check, times: Mapping[str, int]) -> list[str]:
-    """Return the tables of a folder that a check doubts.
+def _judged_of(check: Check, standing: Standing, reference: str | None) -> list[str]:
+    """Return the tables that a failed check doubts, where others are judged against one.
 
     Args:
-        check: a failed check.
+        check: the failed check.
+        standing: what is known of each table.
+        reference: the name of the baseline; None if there is none.
+    """
+    is_of_pair = len(check.tables) > 1
+    if is_of_pair and reference is not None and reference not in check.tables:
+        return []
+    suspects = standing.suspects(check)
+    if len(suspects) == 1:
+        return suspects
+    return [name for name in suspects if name != reference]
+
+
+def _unusual_of(
+    check: Check, standing: Standing, times: Mapping[str, int]
+) -> list[str]:
+    """Return the tables of a folder that a failed check doubts.
+
+    Args:
+        check: the failed check.
+        standing: what is known of each table.
         times: how many failed checks of the order of images are about each table.
     """
-    names = _names_in(check)
-    if check.kind in COPY_KINDS:
-        return _without_original(check)
+    suspects = standing.suspects(check)
+    if len(suspects) == 1 or check.kind in COPY_KINDS:
+        return suspects
     if check.kind != "order":
-        return names[-1:]
-    most = max(times[name] for name in names)
-    return [name for name in names if times[name] == most]
+        return suspects[-1:]
+    most = max(times[name] for name in suspects)
+    return [name for name in suspects if times[name] == most]
 
 
 @dataclass(frozen=True)
@@ -426,9 +506,11 @@ class CheckBlock:
         failed = [check for check in self.checks if check.state == FAILED]
         if not self.in_folder and len(failed) <= MOST_TABLES:
             return check_lines(self.checks)
-        failures = failures_of_tables(failed, _names_in)
+        standing = Standing.of(self.checks)
+        failures = failures_of_tables(failed, standing.suspects)
         if self.in_folder:
-            failures = failures_in_folder(failed)
+            # Checks that passed say which tables are released logs.
+            failures = failures_in_folder(self.checks)
         others = [check for check in self.checks if check.state != FAILED]
         return [*lines_by_table(failures), *check_lines(others)]
 
@@ -449,8 +531,17 @@ class CheckBlock:
 
     @property
     def content(self) -> list[dict[str, Any]]:
-        """Return the checks for programs: kind, state, facts and sentence of each."""
-        return [{**asdict(check), "sentence": str(check)} for check in self.checks]
+        """Return the checks for programs: kind, state, facts and sentence of each.
+
+        `follows_from` is the kind of the failure that a failure follows from, if any.
+        """
+        standing = Standing.of(self.checks)
+        content = []
+        for check in self.checks:
+            cause = standing.cause_of(check)
+            follows_from = {"follows_from": cause.kind if cause else None}
+            content.append(asdict(check) | follows_from | {"sentence": str(check)})
+        return content
 
     def text(self, width: int) -> list[str]:
         """Lay out the block for a terminal of so many columns, an empty line below."""

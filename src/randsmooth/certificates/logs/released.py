@@ -10,7 +10,7 @@ copy. The logs are of six repositories, all that are listed in docs/field.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -135,6 +135,8 @@ class ReleasedLog:
         images: how many images were compared; 0 where the totals alone agree.
         totals: the totals of the released log.
         largest: its largest radius.
+        radii: (M,) its radii for the images that were compared, 0 where it is not right.
+        radii_of_table: (M,) those of the table.
     """
 
     name: str
@@ -143,6 +145,8 @@ class ReleasedLog:
     images: int
     totals: Totals
     largest: float
+    radii: NDArray[np.float64] = field(compare=False)
+    radii_of_table: NDArray[np.float64] = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -228,6 +232,8 @@ def find_rearranged(table: Certificates) -> list[ReleasedLog]:
             images=0,
             totals=totals,
             largest=float(largest),
+            radii=np.zeros(0),
+            radii_of_table=np.zeros(0),
         )
         for sketches in _read_sketches()
         for name, totals, largest in zip(
@@ -305,6 +311,8 @@ def _matches(
                 images=len(own_radii),
                 totals=totals,
                 largest=float(sketches.largest[row]),
+                radii=others[row] * sketches.largest[row] / LARGEST_LEVEL,
+                radii_of_table=own_radii,
             )
 
 
