@@ -1,6 +1,7 @@
 """One sigma for each image of MNIST: three experts, a smoothed router, and their routed table.
 
     python benchmarks/routing_mnist.py --out runs/routing-mnist --results results/routing-mnist
+    python docs/_figures/pictures.py routed-curves
 
 Started again, it goes on where it was. The experts are trained on every third training image. The router learns from
 other training images, which the experts have not seen: its labels are the experts that certify them furthest.
@@ -9,11 +10,6 @@ other training images, which the experts have not seen: its labels are the exper
 import argparse
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -27,7 +23,6 @@ from randsmooth.rules import make_rule
 
 SIGMAS = (0.25, 0.5, 1.0)
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
-FINE = np.arange(0, 121) * 0.02
 ALPHA, N0 = 0.001, 100
 # Samples of the training images that label the router's.
 LABEL_N0, LABEL_N = 5, 60
@@ -165,39 +160,6 @@ def router_costs(
     return costs
 
 
-def curve(table: Certificates) -> np.ndarray:
-    right = table.radius[table.correct]
-    return np.array([(right >= r).sum() / len(table) * 100.0 for r in FINE])
-
-
-def draw(path: Path, singles: dict[str, Certificates], routed: Certificates) -> None:
-    """Draw the curve of the routed table beside each single sigma and their envelope."""
-    curves = {name: curve(table) for name, table in singles.items()}
-    figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
-    for (name, values), shade in zip(
-        curves.items(), ("0.65", "0.45", "0.25"), strict=True
-    ):
-        axes.plot(FINE, values, color=shade, lw=1.2, label=name)
-    envelope = np.max(list(curves.values()), axis=0)
-    axes.plot(
-        FINE,
-        envelope,
-        color="C1",
-        lw=1.2,
-        ls=":",
-        label="best sigma at each radius (no classifier)",
-    )
-    axes.plot(FINE, curve(routed), color="C0", lw=2.2, label="routed")
-    axes.set(
-        xlabel="L2 radius (pixels in [0, 1])",
-        ylabel="certified accuracy (%)",
-        ylim=(0, 100),
-        xlim=(0, FINE[-1]),
-    )
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=160)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("runs/routing-mnist"))
@@ -277,11 +239,11 @@ def main() -> None:
     single = N0 + options.n
     frame["samples of one sigma"] = (frame["samples"] / single).round(2)
     frame.to_csv(options.results / "table.csv", index=False)
-    printed = frame.round(1).astype(str).to_numpy().tolist()
+    rounded = frame.round({name: 1 for name in frame.columns if name.startswith("at ")})
+    printed = rounded.astype(str).to_numpy().tolist()
     figures = [False, False, *[True] * (len(frame.columns) - 2)]
     lines = pipes([list(frame.columns), *printed], figures)
     (options.results / "table.md").write_text("\n".join(lines) + "\n")
-    draw(options.results / "routing.png", singles, routed)
     facts = {
         "router_labels": np.bincount(told.label, minlength=len(SIGMAS)).tolist(),
         "left_out": len(told.left_out),

@@ -5,6 +5,7 @@
 samples-by-rule: how many samples an image takes under each rule, by its p_A. The rules themselves are asked when to
     look and when to stop; the answers of an image are drawn by its p_A. Under a minute.
 sigma-curves: one method trained at three sigmas, from the certificates in results/mnist-methods.
+routed-curves: a routed classifier beside its experts and their envelope, from results/routing-mnist.
 sigma-strip: a digit under noise of the usual sigmas.
 abstains-votes: images and the votes of their samples, one for each way to abstain; model, images and settings are those
     of docs/troubles.md.
@@ -127,6 +128,51 @@ def sigma_curves() -> Figure:
     return figure
 
 
+def routed_curves() -> Figure:
+    """Certified accuracy of the routed table, its experts, and the best expert at each radius."""
+    figure, axes = chart()
+    folder = RESULTS / "routing-mnist"
+    experts = [
+        rs.read(folder / f"sigma-{sigma}.parquet") for sigma in ("0.25", "0.5", "1")
+    ]
+    for table, colour in zip(experts, PALETTE[1:], strict=False):
+        radii, shares = rs.metrics.accuracy_curve(table)
+        name = f"sigma {table.header.sigma:g}"
+        axes.step(
+            [*radii, radii[-1]],
+            [*(100 * shares), 0.0],
+            where="pre",
+            color=colour,
+            label=name,
+        )
+    envelope = rs.metrics.envelope(experts)
+    axes.step(
+        envelope.radii,
+        100 * envelope.share,
+        where="pre",
+        color="#808080",
+        linestyle=":",
+        label="best of these at each radius: no classifier",
+    )
+    radii, shares = rs.metrics.accuracy_curve(rs.read(folder / "routed.parquet"))
+    axes.step(
+        radii,
+        100 * shares,
+        where="pre",
+        color=PALETTE[0],
+        linewidth=2.4,
+        label="routed",
+    )
+    axes.set(
+        xlabel="L2 radius",
+        ylabel="certified accuracy (%)",
+        xlim=(0.0, 2.4),
+        ylim=(0.0, 100.0),
+    )
+    axes.legend(loc="upper right", fontsize=8.5)
+    return figure
+
+
 def sigma_strip() -> Figure:
     digit, sigmas = load_digits().images[0] / 16, (0.0, 0.12, 0.25, 0.5, 1.0)
     figure, axes = plt.subplots(
@@ -213,6 +259,7 @@ def what_n_buys() -> Figure:
 PICTURES = {
     "samples-by-rule": samples_by_rule,
     "sigma-curves": sigma_curves,
+    "routed-curves": routed_curves,
     "sigma-strip": sigma_strip,
     "abstains-votes": abstains_votes,
     "what-n-buys": what_n_buys,

@@ -79,7 +79,8 @@ def route(
             used.
         experts: the tables of the experts, or their files, in the order of the router's
             classes. They may be about some of the images, such as those that an expert
-            gets, and may be published logs.
+            gets, and may be published logs. Which images a table has must not depend on
+            the samples that bound its certificates: leave none out for its result.
         alpha: probability that a certificate is wrong. Tables of rule fixed, and logs
             with a known budget, are judged anew at this level. Others keep the alpha
             that they were made at, and the header's alpha is the largest of all.
