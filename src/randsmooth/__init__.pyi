@@ -17,6 +17,7 @@ from . import rules as rules
 from . import testing as testing
 from . import training as training
 from .app import assess as assess
+from .app import card as card
 from .app import explain as explain
 from .certificates import ABSTAIN as ABSTAIN
 from .certificates import Certificates as Certificates

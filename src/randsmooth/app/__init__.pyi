@@ -5,6 +5,9 @@ from .assessing import assess as assess
 from .assessment import Assessment as Assessment
 from .assessment import Candidate as Candidate
 from .assessment_page import write_assessment as write_assessment
+from .certified_card import benchmark_results as benchmark_results
+from .certified_card import card as card
+from .certified_card import repeating as repeating
 from .explaining import explain as explain
 from .hosting import serve as serve
 from .image_certificate import Attempt as Attempt

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-import jinja2
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from randsmooth import cards
 from randsmooth.atomic import make_folder, naming, sync_folder, write_atomically
 from randsmooth.contents import check_no_placeholder
 from randsmooth.documents import parse_json, read_file, shown
@@ -30,7 +30,6 @@ from randsmooth.errors import (
     WrongFile,
     WrongModel,
 )
-from randsmooth.escape import fact_text, markdown
 from randsmooth.models.device import pick_device
 from randsmooth.models.hub_files import model_folder
 from randsmooth.models.places import CONFIG, check_place, shipped
@@ -39,7 +38,6 @@ from randsmooth.noise import noise_from
 from randsmooth.urls import fetched, is_url
 
 WEIGHTS = "model.safetensors"
-CARD = "README.md"
 # A file beside the model whose training is not finished.
 CHECKPOINT_OF_TRAINING = "checkpoint.pt"
 
@@ -48,6 +46,22 @@ WEIGHTS_HASH_KEY = "weights"
 DIGEST_KEY = "digest"
 # An argument that only one kind of model has -> this kind.
 KIND_WITH_ARGUMENT = {"classes": "classifier", "channels": "denoiser"}
+
+# Kind of a model -> the front matter of its card, which the Hugging Face hub reads.
+FRONT_MATTER: dict[str, dict[str, Any]] = {
+    "classifier": {
+        "library_name": "randsmooth",
+        "license": "apache-2.0",
+        "pipeline_tag": "image-classification",
+        "tags": ["randomized-smoothing", "certified-robustness"],
+    },
+    "denoiser": {
+        "library_name": "randsmooth",
+        "license": "apache-2.0",
+        "pipeline_tag": "image-to-image",
+        "tags": ["randomized-smoothing", "certified-robustness", "denoising"],
+    },
+}
 
 # What other libraries write: the file of diffusers' pipelines, and keys in a
 # config.json of transformers and of timm.
@@ -303,7 +317,7 @@ def _files_of(model: StoredModel) -> dict[str, bytes]:
     # The configuration comes last: without it nothing loads.
     return {
         WEIGHTS: weights,
-        CARD: card(model).encode(),
+        cards.CARD: card(model).encode(),
         CONFIG: config_text.encode(),
     }
 
@@ -313,10 +327,6 @@ def card(model: StoredModel) -> str:
 
     Names in it are escaped, so that they stay text in Markdown.
     """
-    loader = jinja2.PackageLoader("randsmooth.models", "cards")
-    templates = jinja2.Environment(loader=loader, autoescape=False)
-    templates.filters["cell"] = lambda value: markdown(fact_text(value))
-
     provenance = model.provenance
     # Training records the noise unless it is Gaussian of one sigma. An entry that is no
     # noise here, of a package that is not installed or the user's own, stays among the
@@ -336,7 +346,10 @@ def card(model: StoredModel) -> str:
         "noise": noise,
         "provenance": printed_provenance,
     }
-    return templates.get_template(f"{model.kind}.md.j2").render(model.config | facts)
+    body = cards.filled(
+        "randsmooth.models", "cards", f"{model.kind}.md.j2", model.config | facts
+    )
+    return cards.Card(FRONT_MATTER[model.kind], body).text
 
 
 def read(folder: Path | str) -> FolderContent:

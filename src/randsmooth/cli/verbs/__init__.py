@@ -130,6 +130,11 @@ VERBS = (
         "Make an int8 model of a base classifier, which is faster on CPUs.",
         "quantise",
     ),
+    Verb(
+        "card",
+        "Write a model card with certificates, as the Hugging Face hub shows it.",
+        "card",
+    ),
     Verb("verify", "Check files by their digests, and describe them.", "verify"),
     Verb(
         "methods",

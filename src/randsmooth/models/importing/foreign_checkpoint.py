@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from randsmooth import data
 from randsmooth.atomic import claimed
+from randsmooth.cards import CARD
 from randsmooth.data import DatasetSpec
 from randsmooth.errors import (
     OUT,
@@ -24,7 +25,7 @@ from randsmooth.errors import (
 )
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
-from randsmooth.models.folder import CARD, WEIGHTS, filled, save
+from randsmooth.models.folder import WEIGHTS, filled, save
 from randsmooth.models.importing.foreign_weights import (
     ForeignCheckpoint,
     arch_of,
