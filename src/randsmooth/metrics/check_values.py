@@ -93,12 +93,16 @@ def _rearranged(facts: Facts) -> str:
 
 
 def _certified_anew(facts: Facts) -> str:
-    """Word a table whose radii are near those of a released log."""
+    """Word a table whose radii are near those of a released log.
+
+    That images were made right or wrong would accuse an honest certification.
+    """
     lead = (
         f"{{table}}: either the model of a released log ({SOURCE}) certified anew, or an "
         "altered copy of that log"
     )
-    return _with_changes(lead, facts)
+    right = "{of_table.right:,} images right, there {of_log.right:,}"
+    return f"{lead}: {'; '.join([*_changes_of_radii(facts), right])}"
 
 
 def _with_changes(lead: str, facts: Facts) -> str:
