@@ -275,12 +275,14 @@ class CertificationSettings(HowToCertify, UnderNoise):
         # The noise of the model is checked once it is known.
         if self.noise is None:
             return
+        # Deviations become a sigma for each feature, which no grid of pixels has.
         if isinstance(self.noise, Deviations) or not self.noise.rounds_exactly:
             raise BadValue(
                 f"sound certification is of Gaussian noise alone; got {self.noise.text}",
                 field="sound",
                 value=True,
             )
+        # A wider noise than any for pixels was meant for pixels up to 255.
         self.noise.check_for_pixels()
 
     @property

@@ -323,6 +323,8 @@ class Engine:
             zip(images, copies_of_images, strict=True)
         ):
             stream = Stream(self.seed, "try out").at(number)
+            # Not rounded, even where it will be: whether rows stand alone does not depend
+            # on that.
             self.noise.draw(copies, image.to(self.device), stream)
         logits = check_repeats(self.backend, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]

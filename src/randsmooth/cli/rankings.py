@@ -56,8 +56,6 @@ def ranking_lines(records: Sequence[dict[str, Any]]) -> Iterator[str]:
     Args:
         records: the records of the leaderboard, those of one setting together.
     """
-    if not records:
-        return
     blocks = [
         list(block)
         for _, block in groupby(records, key=lambda record: record["setting"])

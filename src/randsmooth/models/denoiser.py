@@ -108,6 +108,7 @@ class Denoiser(StoredModel):
         self.channels = channels
         self.network = DnCNN(channels=channels, depth=depth, width=width)
         self.config = {"arch": self.arch, "channels": channels}
+        # `StoredModel` copies it.
         self.provenance = {} if provenance is None else provenance
 
     @property

@@ -87,7 +87,7 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         *note_on_crosses(scale),
         metrics.NO_ONE_CLASSIFIER,
     ]
-    # Whoever reads the files needs these sentences as much as whoever reads the terminal.
+    # The terminal prints them as notes, and files have them as footnotes.
     sentences = ["; ".join(meanings), *notes]
     data = {of_method.method: _data_of(radii, of_method) for of_method in curves}
     return Output(
@@ -99,6 +99,7 @@ def section_7(evidence: Sequence[RowEvidence], scale: Scale) -> Output:
         panels={ONLY_PART: panels},
         notes=sentences,
         footnotes=sentences,
+        # For LaTeX, whose table floats without footnotes.
         legend=f"in brackets the sigma; {LEGEND_OF_LINES}",
     )
 
