@@ -83,7 +83,8 @@ def spelling_in_notes(settings: type[Settings]) -> Spell:
 
     def spell_in_note(setting: Setting) -> str:
         """Return a setting as an option."""
-        if setting.name in settings.model_fields:
+        # A setting that another one holds is spelt by `spell` in any case.
+        if setting.of is not None or setting.name in settings.model_fields:
             return spell(setting)
         return _with_value(option_named(setting.name), setting.value)
 

@@ -159,6 +159,7 @@ class Backend(ABC):
 
     def _takes_only_one(self, noisy: Tensor) -> bool:
         """Return whether a model that failed on `noisy` takes its first image alone."""
+        # A backend whose batches are not padded is asked nothing that is not counted.
         if self.answered or not self.padded or len(noisy) == 1:
             return False
         try:

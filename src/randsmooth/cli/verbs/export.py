@@ -106,8 +106,8 @@ def _check_is_table(settings: Export) -> None:
     is_folder = isinstance(settings.file, Path) and settings.file.is_dir()
     if is_folder or settings.model_arg or settings.dataset:
         raise WrongFile(
-            f"{settings.file} is not a table of certificates; to write a model, "
-            "give --onnx FILE.onnx"
+            f"a model is written with --onnx FILE.onnx; {settings.file} without it is "
+            "to be a table of certificates, which takes neither --dataset nor --model-arg"
         )
 
 

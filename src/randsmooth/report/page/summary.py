@@ -29,7 +29,8 @@ def sentences(sheet: Sheet) -> list[str | Note]:
     how certified accuracy compares with the baseline.
     """
     labelled = [row for row, table in enumerate(sheet.tables) if table.labelled]
-    # A single table needs labels for its figures. Of more, two need them to be compared.
+    # A single table needs labels for its figures. Of more, two need them to be compared:
+    # else the tables below the sentences say all that is known of the labelled one.
     if len(labelled) < min(2, len(sheet.tables)):
         return [*_unlabelled_sentences(sheet)]
     if len(sheet.tables) == 1:
