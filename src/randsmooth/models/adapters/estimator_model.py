@@ -96,7 +96,7 @@ class EstimatorModel(PythonModel):
             self.unreadable = (
                 f"the estimator {self.name} cannot be pickled, so it cannot be compared"
             )
-            # No identity: where `unreadable` says why, no run is held against the hash.
+            # It stands for no model: `unreadable` makes the user give a name instead.
             digest = hashlib.sha256(self.name.encode()).hexdigest()
         self._hash = digest
 
