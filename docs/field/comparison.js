@@ -24,7 +24,7 @@ const comparison = (function () {
     return one.place < other.place ? pairs : pairs.map(([low, high]) => [-high, -low]);
   }
   const percent = (share) => (share === null ? "–" : (100 * share + 1e-9).toFixed(1));
-  const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+  const signed = (value, digits) => `${value < 0 ? "−" : "+"}${(Math.abs(value) + 1e-9).toFixed(digits)}`;
 
   function pairedShare(one, other, place, pair, data) { // difference in points with its interval, as text
     const [a, b] = [one, other].map((line) => line.p_a_at[place]);

@@ -24,3 +24,18 @@ def half_up(number: float, decimals: int) -> str:
         '64.7'
     """
     return f"{number + ROUNDING:.{decimals}f}"
+
+
+def signed(number: float, decimals: int) -> str:
+    """Print a number with its sign, unless it prints as 0; halves go away from 0.
+
+    A number and its opposite print alike but for the sign.
+
+    Example:
+        >>> signed(2.35, decimals=1), signed(-2.35, decimals=1), signed(-0.01, decimals=1)
+        ('+2.4', '-2.4', '0.0')
+    """
+    figure = half_up(abs(number), decimals)
+    if float(figure) == 0.0:
+        return figure
+    return f"{'-' if number < 0.0 else '+'}{figure}"

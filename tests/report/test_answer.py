@@ -62,11 +62,42 @@ def test_its_figures_are_those_of_metrics(tables: list[Certificates]) -> None:
     assert build_sheet(tables, at=0.3, baseline="better").answer.kind == "behind"
 
 
+def test_a_difference_is_judged_at_this_radius_alone(
+    tables: list[Certificates],
+) -> None:
+    sheet = build_sheet(tables, at=0.3)
+    judged = sheet.answer.judged
+    assert judged is not None and (judged.radius, judged.pairs) == (0.3, 1)
+    pair = metrics.pair(tables[1], tables[0])
+    point = metrics.compare([pair], [0.3])[0].at(0.3)
+    assert point is not None
+    alone = metrics.fresh_difference(point.only_a, point.only_b, 900)
+    difference = sheet.answer.rows[1].difference
+    assert difference is not None
+    assert (difference.low, difference.high) == pytest.approx((alone.low, alone.high))
+    # The evidence keeps the band over all radii, which is wider.
+    (band,) = (point for point in build_sheet(tables, [0.3]).compared.against[0].points)
+    assert band is not None and band.difference.low < difference.low
+
+
+def test_several_tables_are_allowed_for(tables: list[Certificates]) -> None:
+    alone = build_sheet(tables, at=0.3).answer.rows[1].difference
+    copies = [tables[1].rows(np.arange(0, 900)).renamed(name) for name in "xyz"]
+    third = build_sheet([*tables, *copies[:1]], at=0.3, anyway=True).answer
+    assert third.judged is not None and third.judged.pairs == 2
+    wider = third.rows[1].difference
+    assert alone is not None and wider is not None
+    assert wider.low < alone.low < alone.high < wider.high
+
+
 def test_json_has_the_answer(tables: list[Certificates]) -> None:
     content = json.loads(render(tables, at=0.3, format="json"))["answer"]
     assert content["at"]["radius"] == 0.3
     assert [row["name"] for row in content["rows"]] == ["gaussian", "better"]
     assert content["rows"][1]["difference"]["low"] > 0.0
+    judged = content["judged_together"]
+    assert (judged["radius"], judged["pairs"], judged["level"]) == (0.3, 1, 0.95)
+    assert judged["critical"] == pytest.approx(1.96, abs=1e-3)
 
 
 def kinds_of_sheets(make: Make, log: Make) -> dict[str, Sheet]:

@@ -14,7 +14,7 @@ ROOM = Path(randsmooth.__file__).parent
 LEAST_OF_TEXT = 4.5
 LEAST_OF_MARKS = 3.0
 GROUNDS = ("ground", "panel")
-TEXT = ("ink", "soft", "grey", "accent", "warn-ink")
+TEXT = ("ink", "soft", "grey", "alarm", "accent", "warn-ink")
 MARKS = ("warn",)
 
 Palette = dict[str, tuple[int, ...]]

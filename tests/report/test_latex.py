@@ -11,6 +11,7 @@ import pytest
 
 from randsmooth.certificates import Certificates
 from randsmooth.report import render
+from randsmooth.report.formats.latex import DAGGER, STAR
 from randsmooth.report.latex_table import Span, floating_table
 from report.conftest import Make
 
@@ -41,7 +42,7 @@ def test_it_has_the_radii_asked_for_and_few_without(
 ) -> None:
     _, head, *rows = cells_of(render(tables, radii=RADII, format="latex"))
     assert head == ["Method", "0", "0.5", "1", r"$p_A \geq 0.9$", "ACR"]
-    assert [row[0] for row in rows] == ["gaussian", "macer", r"cat\_rs"]
+    assert [row[0] for row in rows] == [f"gaussian{STAR}", "macer", r"cat\_rs"]
     _, usual, *_ = cells_of(render(tables, format="latex"))
     assert 2 <= len(usual) - 3 <= 5
 
@@ -60,6 +61,23 @@ def test_remarks_are_no_part_of_it(make: Make) -> None:
     assert remark not in render(tables, format="latex")
 
 
+def test_it_has_a_label_and_marks_the_baseline_and_failed_checks(
+    make: Make, tables: list[Certificates]
+) -> None:
+    text = render(tables, radii=RADII, format="latex")
+    assert len(re.findall(r"\\label\{tab:[a-z0-9.:-]+\}", text)) == 1
+    _, _, *rows = cells_of(text)
+    assert [STAR in row[0] for row in rows] == [True, False, False]
+    assert DAGGER not in text
+
+    repeated = tables[1].rows(np.append(np.arange(len(tables[1])), [5, 5]))
+    text = render([tables[0], repeated, tables[2]], radii=RADII, format="latex")
+    _, _, *rows = cells_of(text)
+    assert [DAGGER in row[0] for row in rows] == [False, True, False]
+    (caption,) = (line for line in text.splitlines() if line.startswith(r"\caption"))
+    assert DAGGER in caption
+
+
 def environment_of(lines: Sequence[str]) -> str:
     (begin,) = (line for line in lines if line.startswith(r"\begin{table"))
     return str(re.findall(r"\{(.*?)\}", begin)[0])
@@ -71,7 +89,9 @@ def test_a_wide_table_spans_both_columns_and_a_wider_one_is_cut() -> None:
         row = ["consistency", *("64.7" for _ in range(columns))]
         span = Span("Accuracy", first=1, columns=columns)
         figures = [False, *(True for _ in range(columns))]
-        return floating_table([head, row], figures, "A table.", span)
+        return floating_table(
+            [head, row], figures, "A table.", span, label="tab:a-table"
+        )
 
     assert environment_of(of(5)) == "table"
     assert environment_of(of(12)) == "table*"

@@ -10,7 +10,8 @@ import pytest
 from scipy.special import ndtr
 
 from randsmooth import metrics
-from randsmooth.report import comparison_page
+from randsmooth.report import comparison_page, page_content, what_acr_hides
+from randsmooth.report.page.panels.accuracy_curves import slider_stops
 from report.browser import opened
 from report.conftest import Make
 from report.reading import Read
@@ -98,6 +99,46 @@ def test_the_curve_meets_the_table_and_has_few_points(log: Make) -> None:
     assert len(large.source) - len(large.scripts[1]) < 150_000
 
 
+def test_findings_and_the_first_curves_are_open_and_passed_checks_folded(
+    make: Make,
+) -> None:
+    tables = [make("gaussian"), make("b", seed=1)]
+    page = comparison_page(tables, at=0.3)
+    panels = re.findall(r'<details class="panel" id="panel-([\w-]+)"( open)?', page)
+    opened_first = [slug for slug, is_open in panels if is_open]
+    assert opened_first == ["findings", "accuracy-curves"]
+    assert 'class="alarm"' not in page
+    assert page.index('class="quiet"') < page.index('<li class="passed"')
+
+    repeated = tables[1].rows(np.append(np.arange(len(tables[1])), [5, 5]))
+    failed = comparison_page([tables[0], repeated], at=0.3)
+    alarm = failed.index('class="alarm"')
+    assert alarm < failed.index('<li class="failed"') < failed.index('class="quiet"')
+
+
+def test_the_slider_starts_at_the_radius_of_the_answer(make: Make) -> None:
+    tables = [make("gaussian"), make("b", seed=1)]
+    stops = Read(comparison_page(tables, at=0.3)).data["panels"]["accuracy_curves"]
+    assert stops["radii"][stops["start"]] == stops["named"] == 0.3
+    assert stops["radii"] == sorted(stops["radii"])
+    share = metrics.certified_accuracy(tables[0], 0.3).value
+    assert stops["accuracy"][0][stops["start"]] == pytest.approx(1000 * share, abs=0.5)
+
+
+def test_a_share_is_printed_alike_everywhere(log: Make) -> None:
+    # 100 * 0.6465 is a little less than 64.65 as a float.
+    first = log([0.5] * 6465 + [-1.0] * 3535, "first")
+    second = log([1.0] * 6000 + [-1.0] * 4000, "second")
+    content = page_content([first, second], at=0.3)
+    stops = slider_stops([first], farthest=0.5)
+    assert content.sheet.answer.cells[0][1].startswith("64.7")
+    assert content.sheet.accuracy[0].figures[0] == "64.7"
+    assert stops["accuracy"][0][0] == 647
+    assert content.radius_chart.lines[0].figures[0] == "64.7"
+    # The second certifies fewer images, and these farther.
+    assert "64.7%" in what_acr_hides(second, first)
+
+
 def accuracy_rows(page: str) -> str:
     """The rows of the table of certified accuracy and ACR."""
     panel = page.split('id="panel-accuracy-table"')[1]
@@ -173,7 +214,7 @@ def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
     assert "data set digits" in text
     assert "samples to bound p_A, n 500 1000" in text
     assert "model: learning rate not recorded 0.3" in text and "ab" * 32 in text
-    assert "Not recorded in any of the files: split;" in text
+    assert "Not recorded in any of the files split;" in text
 
 
 def test_ten_methods_that_do_not_differ_have_no_figure_in_bold(make: Make) -> None:

@@ -1,9 +1,10 @@
 """The sentence about ACR: each case it can meet, and no claim that chance could make."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from models.refusing import problem_of
 from randsmooth import metrics
@@ -11,6 +12,7 @@ from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.errors import NotComparable
 from randsmooth.noise import Deviations, Noise
 from randsmooth.report import what_acr_hides
+from randsmooth.report.findings import FindingKind, acr_finding
 from randsmooth.report.page.summary import sentences
 from randsmooth.report.sheet import build_sheet
 from report.conftest import Make
@@ -44,100 +46,76 @@ SWAPPED = [
     0.6,
     0.6,
 ]  # far radii change hands, which drowns the near ones that are lost
-CASES: dict[str, tuple[Any, ...]] = {
-    "higher, crosses": (
-        [0.1, 0.2, 0.999, 0.999],
-        PLAIN,
-        "higher",
-        "below",
-        "above it",
-        "ACR hides that fewer images",
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two tables by their p_A, and the finding about them."""
+
+    first: list[float]
+    second: list[float]
+    kind: FindingKind
+    acr_shown: int
+    below: bool
+    above: bool
+    hides_fewer: bool | None = None
+
+
+CASES = {
+    "higher, crosses": Case(
+        [0.1, 0.2, 0.999, 0.999], PLAIN, FindingKind.HIDDEN, 1, True, True, True
     ),
-    "lower, crosses": (
-        [0.62, 0.62, 0.62, 0.62],
-        PLAIN,
-        "lower",
-        "below",
-        "above it",
-        "ACR hides that more images",
+    "lower, crosses": Case(
+        [0.62, 0.62, 0.62, 0.62], PLAIN, FindingKind.HIDDEN, -1, True, True, False
     ),
-    "higher, above": (
-        [0.4, 0.7, 0.8, 0.9],
-        PLAIN,
-        "higher",
-        "above",
-        "nowhere shown below it",
-        "bears ACR out",
+    "higher, above": Case(
+        [0.4, 0.7, 0.8, 0.9], PLAIN, FindingKind.CONFIRMED, 1, False, True
     ),
-    "lower, below": (
-        [0.2, 0.4, 0.6, 0.7],
-        PLAIN,
-        "lower",
-        "below",
-        "nowhere shown above it",
-        "bears ACR out",
+    "lower, below": Case(
+        [0.2, 0.4, 0.6, 0.7], PLAIN, FindingKind.CONFIRMED, -1, True, False
     ),
-    "unsure, below": (
-        SWAPPED,
-        MIXED,
-        "cannot be told with 400 images",
-        "below",
-        "nowhere shown above it",
-        "ACR hides that fewer",
-    ),
-    "unsure, above": (
-        MIXED,
-        SWAPPED,
-        "cannot be told with 400 images",
-        "above",
-        "nowhere shown below it",
-        "ACR hides that more",
-    ),
-    "same, same": (
-        PLAIN,
-        PLAIN,
-        "have the same ACR",
-        "the same from",
-        "do not tell",
-        "apart",
-    ),
-    "same, where it counts": (
-        [0.1, 0.6, 0.7, 0.8],
-        PLAIN,
-        "have the same ACR",
-        "the same from",
-        "do not tell",
+    "unsure, below": Case(SWAPPED, MIXED, FindingKind.HIDDEN, 0, True, False, True),
+    "unsure, above": Case(MIXED, SWAPPED, FindingKind.HIDDEN, 0, False, True, False),
+    "same, same": Case(PLAIN, PLAIN, FindingKind.UNDECIDED, 0, False, False),
+    "same, where it counts": Case(
+        [0.1, 0.6, 0.7, 0.8], PLAIN, FindingKind.UNDECIDED, 0, False, False
     ),
 }
 
 
-def test_each_case_is_said() -> None:
-    for case, (first, second, *parts) in CASES.items():
-        sentence = what_acr_hides(of_p_a("Amplify", first), of_p_a("Gaussian", second))
-        assert all(part in sentence for part in parts), (case, sentence)
-        assert (
-            sentence.endswith(".")
-            and ". " not in sentence
-            and "\n" not in sentence
-            and sentence[0].isupper()
+def test_each_case_is_found_and_told_in_one_sentence() -> None:
+    for name, case in CASES.items():
+        finding = acr_finding(
+            of_p_a("Amplify", case.first), of_p_a("Gaussian", case.second)
         )
+        assert (finding.kind, finding.acr_shown) == (case.kind, case.acr_shown), name
+        leads = (finding.below is not None, finding.above is not None)
+        assert leads == (case.below, case.above), name
+        fewer = None if finding.hidden is None else finding.hidden.fewer
+        assert fewer == case.hides_fewer, name
+        assert bool(finding.crossings) == (case.below and case.above), name
+
+        sentence = str(finding)
+        assert sentence.endswith(".") and sentence[0].isupper(), name
+        assert ". " not in sentence and "\n" not in sentence, name
 
 
 def test_the_figures_are_right() -> None:
-    amplify, gaussian = (
-        of_p_a("Amplify", [0.1, 0.2, 0.999, 0.999]),
-        of_p_a("Gaussian", PLAIN),
-    )
-    sentence = what_acr_hides(amplify, gaussian)
+    amplify = of_p_a("Amplify", [0.1, 0.2, 0.999, 0.999])
+    gaussian = of_p_a("Gaussian", PLAIN)
+    finding = acr_finding(amplify, gaussian)
     # Gaussian has 3 of 4 parts at r = 0, then 2 of 4 as Amplify has throughout, then 1, then none
-    # As the verdict prints them.
-    low, high, _ = metrics.verdict(amplify, gaussian).crossings[0].rounded
-    assert f"below Gaussian's from r = 0 to {low:g} by up to 25.0 points" in sentence
-    assert (
-        f"above it from r = {high:g} to " in sentence
-        and "by up to 50.0 points" in sentence
-    )
-    assert "certified at r = 0 under Amplify (50.0% against 75.0%)" in sentence
+    low, high, radius = metrics.verdict(amplify, gaussian).crossings[0].rounded
+    assert finding.below is not None and finding.above is not None
+    assert (finding.below.low, finding.below.high) == (0.0, low)
+    assert finding.below.most == pytest.approx(25.0)
+    assert finding.above.low == high
+    assert finding.above.most == pytest.approx(50.0)
+    assert finding.hidden is not None and finding.hidden.radius == 0.0
+    assert (finding.hidden.first, finding.hidden.second) == (0.5, 0.75)
+    assert finding.crossings == (radius,)
+    for printed in (f"{low:g}", f"{high:g}", f"{radius:g}", "50.0%", "75.0%"):
+        assert printed in str(finding)
 
 
 def test_a_name_keeps_its_case_and_radii_their_unit() -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from randsmooth.documents import parse_json, read_file
 from randsmooth.escape import names_of, printable
 from randsmooth.metrics import Estimate
+from randsmooth.number_text import half_up
 from randsmooth.progress import terminal_width
-from randsmooth.report.layouts import aligned, widest, wrapped
+from randsmooth.report.layouts import GAP_BETWEEN_WORDS, aligned, widest, wrapped
 from randsmooth.report.printed import (
     average_radius,
     percent,
@@ -35,8 +36,8 @@ DOUBTED = "✗"
 
 # The sentence below a ranking with differences.
 DIFFERENCE_LEGEND = (
-    "Difference: to the Gaussian table of the setting, in points, on the same images; the "
-    "95% intervals of differences hold at once for all tables and radii."
+    "Difference ({}): to the Gaussian table of the setting, in points, on the same images. "
+    "The intervals hold at a radius that was chosen before the tables were seen."
 )
 
 
@@ -130,8 +131,10 @@ def _table_lines(records: Sequence[dict[str, Any]], width: int) -> Iterator[str]
 
 def _remark_lines(block: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
     """Yield what a reader must know of the differences, and of the first of several."""
-    if any(record["difference"] is not None for record in block):
-        yield from wrapped(DIFFERENCE_LEGEND, width)
+    compared = [record for record in block if record["difference"] is not None]
+    if compared:
+        words = compared[0]["differences_judged"]["words"]
+        yield from wrapped(DIFFERENCE_LEGEND.format(words), width)
     ranked = [record for record in block if record["rank"] is not None]
     if len(ranked) > 1 and ranked[0]["ranked_by_if_chosen"] is not None:
         yield from wrapped(_remark_on_first(ranked), width)
@@ -148,12 +151,12 @@ def figure_lines(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
 
     Example:
         >>> rows = [["at 0", "ACR"], ["15.0", "0.067"]]
+        >>> figure_lines(rows, width=11)
+        [['at 0    ACR'], ['15.0  0.067']]
         >>> figure_lines(rows, width=10)
-        [['at 0   ACR'], ['15.0 0.067']]
-        >>> figure_lines(rows, width=9)
         [[], ['at 0 15.0', 'ACR  0.067']]
     """
-    lines = aligned(rows, [True for _ in rows[0]])
+    lines = aligned(rows, [True for _ in rows[0]], gap=GAP_BETWEEN_WORDS)
     if widest(lines) <= width:
         return [[line] for line in lines]
     head, *body = rows
@@ -199,7 +202,9 @@ def _remark_on_first(records: Sequence[dict[str, Any]]) -> str:
     allows for this.
     """
     if_chosen = records[0]["ranked_by_if_chosen"]
-    limits = f"{if_chosen['low']:.1%} to {if_chosen['high']:.1%} (95%)"
+    low = half_up(100.0 * if_chosen["low"], decimals=1)
+    high = half_up(100.0 * if_chosen["high"], decimals=1)
+    limits = f"{low}% to {high}% (95%)"
     return (
         f"The first of {len(records)} was chosen by these images and looks too good; "
         f"allowing for that, its certified accuracy is {limits}."

@@ -33,6 +33,8 @@ from .intervals import share_interval as share_interval
 from .measured import MeasuredAccuracy as MeasuredAccuracy
 from .measured import measured_accuracy as measured_accuracy
 from .measured import sampled_accuracy as sampled_accuracy
+from .one_radius import JudgedAtRadius as JudgedAtRadius
+from .one_radius import judged_at as judged_at
 from .pairing import acr_difference as acr_difference
 from .pairing import differing_source as differing_source
 from .pairing import fresh_difference as fresh_difference

@@ -32,10 +32,11 @@ class Point:
     """The difference in certified accuracy at one radius.
 
     Attributes:
-        difference: the difference, with the ends of the band at this radius.
+        difference: the difference, with the ends of its interval: those of the band at
+            this radius, or of this radius alone (see `judged_at`).
         only_a, only_b: the number of images that only the one or only the other table
             certifies.
-        shown: -1 if the band lies below 0, 1 if it lies above, 0 if it contains 0.
+        shown: -1 if the interval lies below 0, 1 if it lies above, 0 if it contains 0.
 
     Example:
         >>> from randsmooth.certificates import from_radii

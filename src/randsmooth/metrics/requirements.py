@@ -23,6 +23,7 @@ from randsmooth.metrics.estimate import Estimate, require_images
 from randsmooth.metrics.intervals import paired_shares
 from randsmooth.metrics.pairing import pair
 from randsmooth.metrics.radii import asked_radii, can_certify, check_radius, farthest
+from randsmooth.number_text import half_up, signed
 
 Outcome = Literal["shown", "refuted", "not enough images"]
 
@@ -474,11 +475,11 @@ def how_many_decide(checked: CheckedConditions) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100.0 * share:.1f}%"
+    return f"{half_up(100.0 * share, decimals=1)}%"
 
 
 def _points(share: float) -> str:
-    return f"{100.0 * share:+.1f} points"
+    return f"{signed(100.0 * share, decimals=1)} points"
 
 
 def _critical(level: float) -> float:

@@ -11,7 +11,7 @@ import pandas as pd
 from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.escape import latex, markdown, printable, to_csv
 from randsmooth.report import Axes, Line, draw
-from randsmooth.report.latex_table import Span, floating_table
+from randsmooth.report.latex_table import Span, floating_table, label_of
 from randsmooth.report.layouts import aligned, pipes
 
 # The name of the only part of an output, which its files do not bear.
@@ -177,7 +177,9 @@ def to_latex(frame: pd.DataFrame, caption: str) -> str:
     rows = _cells(frame, latex)
     rows[0] = [head[:1].upper() + head[1:] for head in rows[0]]
     sentence = f"{caption[:1].upper()}{caption[1:]}."
-    lines = floating_table(rows, _number_columns(frame), latex(sentence), span)
+    lines = floating_table(
+        rows, _number_columns(frame), latex(sentence), span, label=label_of(caption)
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -11,9 +11,10 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Setting, Spell, spelt
 from randsmooth.escape import printable
-from randsmooth.metrics import Comparison, Estimate
+from randsmooth.metrics import Estimate, JudgedAtRadius, Point
 from randsmooth.metrics.implied_sigmas import known_sigma
 from randsmooth.report.baseline import BaselineComparisons
+from randsmooth.report.headings import ANSWER_HEADING
 from randsmooth.report.printed import (
     average_radius,
     percent,
@@ -92,8 +93,9 @@ class AnswerRow:
             known, or where the table can certify no image so far.
         baseline_accuracy: that of the baseline on the same images, where these are not
             all of the baseline's; else None.
-        difference: the paired difference to the baseline, with the ends of the band that
-            holds for all tables and radii at once; None where it is not judged.
+        difference: the paired difference to the baseline, with the ends of its interval
+            at this radius alone, which allows for the number of tables that are judged;
+            None where it is not judged.
         shown: 1 or -1 where the table is shown to be above or below the baseline.
         is_baseline: whether the table is the baseline.
         share_beside: the share of images with p_A of at least LEVEL_BESIDE.
@@ -125,12 +127,14 @@ class Answer:
         facts: the facts that the sentence tells, by name.
         at: the radius of the answer; None where none was named and none follows.
         rows: a row for each table, in the order of the sheet.
+        judged: what the intervals of the differences hold for; None without a radius.
     """
 
     kind: str
     facts: Mapping[str, Any]
     at: RankingRadius | None
     rows: list[AnswerRow]
+    judged: JudgedAtRadius | None
 
     def words(self, spell: Spell = str) -> str:
         """Return the sentence, in which `spell` writes the settings."""
@@ -142,6 +146,14 @@ class Answer:
 
     def __str__(self) -> str:
         return self.words()
+
+    @property
+    def heading(self) -> str:
+        """Return the heading of the answer, with what the differences hold for."""
+        if self.judged is None or self.judged.pairs == 0:
+            return ANSWER_HEADING
+        subject = "difference" if self.judged.pairs == 1 else "differences"
+        return f"{ANSWER_HEADING} ({subject}: {self.judged.words})"
 
     @property
     def head(self) -> list[str]:
@@ -170,8 +182,9 @@ class Answer:
         sentence = "In % of the images, with 95% intervals"
         if any(row.difference is not None for row in self.rows):
             sentence += (
-                "; differences to the baseline are in points, on the same images, and "
-                "hold at once for all methods and radii"
+                "; differences to the baseline are in points, on the same images. Their "
+                "intervals hold at a radius that was chosen before the tables were seen; "
+                "the evidence judges all radii together"
             )
         return f"{sentence}."
 
@@ -196,6 +209,9 @@ class Answer:
             "kind": self.kind,
             "sentence": str(self),
             "at": None if self.at is None else _radius_facts(self.at),
+            "judged_together": None
+            if self.judged is None
+            else judged_facts(self.judged),
             "rows": [_row_facts(row) for row in self.rows],
         }
 
@@ -207,6 +223,17 @@ def _radius_facts(at: RankingRadius) -> dict[str, Any]:
         "named": at.is_named,
         "one_sigma": at.is_sigma,
         "least_p_A": at.least_p_a,
+    }
+
+
+def judged_facts(judged: JudgedAtRadius) -> dict[str, Any]:
+    """Return what the intervals of differences at one radius hold for, for programs."""
+    return {
+        "words": judged.words,
+        "level": metrics.LEVEL,
+        "radius": judged.radius,
+        "pairs": judged.pairs,
+        "critical": judged.critical,
     }
 
 
@@ -283,13 +310,29 @@ def answer(
             answer.
         doubted: why tables are not judged, by their names.
     """
-    comparisons = {one.row: one.comparison for one in compared.against}
+    judged = None
+    points: Sequence[Point | None] = [None for _ in compared.against]
+    if at is not None:
+        # The comparisons judge all radii together, and the answer is about one.
+        comparisons = [one.comparison for one in compared.against]
+        judged = metrics.judged_at(comparisons, at.radius)
+        points = judged.points
+    rows_compared = [one.row for one in compared.against]
+    point_of_row = dict(zip(rows_compared, points, strict=True))
     rows = [
-        _answer_row(tables, row, title, baseline, at, comparisons.get(row))
+        _answer_row(
+            tables,
+            row,
+            title,
+            baseline,
+            at,
+            point=point_of_row.get(row),
+            is_compared=row in point_of_row,
+        )
         for row, title in enumerate(titles)
     ]
     kind, facts = _sentence(rows, at, doubted)
-    return Answer(kind, facts, at, rows)
+    return Answer(kind, facts, at, rows, judged)
 
 
 def _answer_row(
@@ -298,7 +341,9 @@ def _answer_row(
     title: str,
     baseline: int | None,
     at: RankingRadius | None,
-    comparison: Comparison | None,
+    *,
+    point: Point | None,
+    is_compared: bool,
 ) -> AnswerRow:
     """Measure one table: on the images of the comparison, where there is one.
 
@@ -308,19 +353,17 @@ def _answer_row(
         title: its name, with the settings in which the tables differ.
         baseline: the row of the baseline; None if there is none.
         at: the radius of the answer.
-        comparison: the comparison with the baseline; None for the baseline itself, and
-            for a table that is not compared.
+        point: the difference to the baseline at this radius; None where it is not
+            judged.
+        is_compared: whether the table is compared with the baseline, at any radius.
     """
     table = tables[row]
     measured = table
     # The baseline on the same images, where its own row has figures of more.
     reference = None
-    if comparison is not None and baseline is not None:
+    if is_compared and baseline is not None:
         measured, shared = metrics.pair(table, tables[baseline])
         reference = shared if len(shared) < len(tables[baseline]) else None
-    point = None
-    if comparison is not None and at is not None:
-        point = comparison.at(at.radius)
     share_beside = None
     if metrics.knows_p_a(measured):
         share_beside = metrics.p_a(measured).share(LEVEL_BESIDE)

@@ -167,6 +167,8 @@ class Line:
             shows and hides lines; None outside of such a page.
         images: (M,) the number of images behind each bar; empty for other kinds.
         hover: Plotly's template of the text under the pointer; empty for the usual one.
+        figures: (M,) y as printed, which the template has as %{text}; empty where it
+            has none.
 
     Raises:
         Problem: another kind.
@@ -188,6 +190,7 @@ class Line:
     row: int | None = None
     images: Sequence[int] = ()
     hover: str = ""
+    figures: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(LineKind):

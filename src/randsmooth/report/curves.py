@@ -16,6 +16,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.budgets import ROUNDED
 from randsmooth.errors import Problem, WrongTable
 from randsmooth.noise import NORMS, Gaussian
+from randsmooth.number_text import half_up
 from randsmooth.report.baseline import find_baseline
 from randsmooth.report.charts import Axes, Line, Look, looks
 from randsmooth.report.figures import draw
@@ -179,7 +180,8 @@ def _line(row: int, table: Certificates, x: Floats, shares: Floats, look: Look) 
         high=100.0 * high,
         look=look,
         row=row,
-        hover="%{y:.1f}%",
+        hover="%{text}%",
+        figures=[half_up(100.0 * share, decimals=1) for share in shares[known]],
     )
 
 

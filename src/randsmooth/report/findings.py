@@ -16,6 +16,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import NotComparable
 from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference, Verdict
+from randsmooth.number_text import half_up
 
 # Both ACRs are printed with three decimals, and with up to seven where fewer would
 # print two different figures alike.
@@ -32,16 +33,23 @@ ACR_IS_UNDECIDED = (
 
 # How the first table's curve lies to that of the second; `below` and `above` are the
 # radii, in words.
-BELOW_AND_ABOVE = "below {others} {below} and above it {above}"
 ONLY_BELOW = "below {others} {below} and nowhere shown above it"
 ONLY_ABOVE = "above {others} {above} and nowhere shown below it"
 
-# What ACR hides: the shares that both tables certify at one radius. `count` is "fewer" or
-# "more", `where` the radius in words, `name` the first table.
+# What ACR hides: the radii at which one table certifies fewer or more images (`count`)
+# than ACR suggests, and the shares at one of them. `name` is the first table, and `lead`
+# and `where` are radii in words.
 HIDDEN = (
-    "ACR hides that {count} images are certified {where} under {name} "
-    "({share:.1f}% against {other_share:.1f}%)"
+    "ACR hides that {count} images are certified {lead} under {name} "
+    "({share}% against {other_share}% {where})"
 )
+# The clause on radii at which the curve agrees with the order of the two ACRs.
+SO_IS_THE_CURVE = ", and so is its certified accuracy {lead}"
+# The clause on the radii with the contrary of what ACR hides.
+CONTRARY = ", and {count} {lead}"
+NO_CONTRARY = ", and nowhere shown that {count} are"
+# The estimated radii at which the lead changes.
+CROSSINGS = "; the curves cross near {radii}"
 
 
 class FindingKind(Enum):
@@ -109,6 +117,7 @@ class Finding:
         below, above: the radii at which the first table's curve is shown to lie below
             and above the second's; None where that is nowhere shown.
         hidden: the fact that ACR alone would not tell; None if it hides nothing.
+        crossings: the estimated radii at which the lead changes, as printed.
         differs: whether the curves differ at any radius, be it by chance.
         farthest: the last radius of the comparison.
         images: the number of images that were compared.
@@ -131,6 +140,7 @@ class Finding:
     below: Lead | None
     above: Lead | None
     hidden: HiddenDifference | None
+    crossings: tuple[float, ...]
     differs: bool
     farthest: float
     images: int
@@ -149,9 +159,11 @@ class Finding:
 
     def __str__(self) -> str:
         """Return one sentence: the ACRs, the curves, and what follows for ACR."""
-        link = "yet" if self.hidden is not None else "and"
-        sentence = f"{_acr_clause(self)}, {link} {_curve_clause(self)}"
-        sentence += f": {_conclusion(self)}"
+        if self.hidden is None:
+            sentence = f"{_acr_clause(self)}, and {_curve_clause(self)}"
+            sentence += f": {_conclusion(self.kind)}"
+        else:
+            sentence = _hidden_sentence(self, self.hidden)
         if self.limit:
             sentence += f"; compared {self.limit}"
         return f"{sentence}."
@@ -209,6 +221,7 @@ def acr_finding(
         below=below,
         above=above,
         hidden=hidden,
+        crossings=tuple(crossing.rounded[2] for crossing in verdict.crossings),
         differs=bool(curve.value.any()),
         farthest=float(curve.radii[-1]),
         images=comparison.images,
@@ -323,12 +336,13 @@ def _curve_clause(finding: Finding) -> str:
 
 
 def _comparison_words(finding: Finding) -> str:
-    """Return the words behind "certified accuracy is", on the first table's curve."""
+    """Return the words behind "certified accuracy is", on the first table's curve.
+
+    Where ACR hides nothing, the curve is shown on one side of the other at most.
+    """
     others = _possessive(finding.second)
     below = _lead_words(finding.below)
     above = _lead_words(finding.above)
-    if below and above:
-        return BELOW_AND_ABOVE.format(others=others, below=below, above=above)
     if below:
         return ONLY_BELOW.format(others=others, below=below)
     if above:
@@ -341,44 +355,71 @@ def _comparison_words(finding: Finding) -> str:
     return f"the same {all_radii}"
 
 
-def _conclusion(finding: Finding) -> str:
-    """Return the conclusion for a reader who would look at ACR alone."""
-    if finding.hidden is not None:
-        return _hidden_words(finding.hidden, finding.first)
-    if finding.kind is FindingKind.CONFIRMED:
+def _conclusion(kind: FindingKind) -> str:
+    """Return the conclusion for a reader who would look at ACR alone.
+
+    Args:
+        kind: the kind of a finding in which ACR hides nothing.
+    """
+    if kind is FindingKind.CONFIRMED:
         return "here the curve bears ACR out"
-    if finding.kind is FindingKind.NOTHING_HIDDEN:
+    if kind is FindingKind.NOTHING_HIDDEN:
         return "the curve shows nothing that ACR hides"
     return "these images do not tell the two apart"
 
 
-def _hidden_words(hidden: HiddenDifference, name: str) -> str:
-    """Return the clause on what ACR hides.
-
-    Args:
-        name: the name of the first table.
-    """
-    return HIDDEN.format(
+def _hidden_sentence(finding: Finding, hidden: HiddenDifference) -> str:
+    """Return the sentence of a finding in which ACR hides a difference."""
+    lead = finding.below if hidden.fewer else finding.above
+    # For the type checker: where ACR hides something, the curve is shown to differ.
+    assert lead is not None
+    contrary_lead = finding.above if hidden.fewer else finding.below
+    sentence = _acr_clause(finding)
+    if finding.acr_shown and contrary_lead is not None:
+        sentence += SO_IS_THE_CURVE.format(lead=_lead_words(contrary_lead))
+    sentence += "; " + HIDDEN.format(
         count="fewer" if hidden.fewer else "more",
+        lead=_radii_of_lead(lead),
+        name=finding.first,
+        share=_percent(hidden.first),
+        other_share=_percent(hidden.second),
         where=_radii_words(hidden.radius, hidden.radius),
-        name=name,
-        share=100.0 * hidden.first,
-        other_share=100.0 * hidden.second,
     )
+
+    contrary = "more" if hidden.fewer else "fewer"
+    if contrary_lead is None:
+        sentence += NO_CONTRARY.format(count=contrary)
+    elif not finding.acr_shown:
+        sentence += CONTRARY.format(count=contrary, lead=_lead_words(contrary_lead))
+    if finding.crossings:
+        radii = " and ".join(f"{radius:g}" for radius in finding.crossings)
+        sentence += CROSSINGS.format(radii=radii)
+    return sentence
+
+
+def _percent(share: float) -> str:
+    """Print a share in percent, as the tables of a report do."""
+    return half_up(100.0 * share, decimals=1)
 
 
 def _lead_words(lead: Lead | None) -> str:
     """Return "from r = 0 to 0.31 by up to 9.1 points"; an empty text without a lead."""
     if lead is None:
         return ""
+    most = half_up(lead.most, decimals=1)
+    return f"{_radii_of_lead(lead)} by up to {most} points"
+
+
+def _radii_of_lead(lead: Lead) -> str:
+    """Return the radii of a lead in words, and whether nothing is shown at some."""
     gaps = " (with gaps)" if lead.gaps else ""
-    return f"{_radii_words(lead.low, lead.high)}{gaps} by up to {lead.most:.1f} points"
+    return f"{_radii_words(lead.low, lead.high)}{gaps}"
 
 
 def _radii_words(low: float, high: float) -> str:
     """Return "from r = 0 to 0.31", or "at r = 0.31" where both ends are equal."""
     # A stretch prints its radii, and never its sign, `ahead`. That there are gaps is
-    # told by `_lead_words`, in brackets.
+    # told by `_radii_of_lead`, in brackets.
     return str(metrics.Stretch(low, high, ahead=True, gaps=False))
 
 

@@ -23,6 +23,8 @@ WIDTH_OF_LETTER = {" ": 0.33, **dict.fromkeys(".,:;'|!()[]-/ijlt", 0.33)}
 WIDTH_OF_OTHERS = 0.52
 WIDTH_OF_CAPITALS = 0.74
 BOLD = 1.15
+# What a label does not hold, as some packages give it a meaning.
+UNSAFE_IN_LABELS = re.compile(r"[^A-Za-z0-9.]+")
 COMMAND = re.compile(r"\\[a-zA-Z]+|[{}\\]")
 
 
@@ -46,11 +48,24 @@ class Span:
         return range(self.first, self.first + self.columns)
 
 
+def label_of(*words: str) -> str:
+    """Return a name by which a paper refers to a table, of what the table is about.
+
+    Example:
+        >>> label_of("certified", "cifar10", "sigma 0.5")
+        'tab:certified-cifar10-sigma-0.5'
+    """
+    parts = [UNSAFE_IN_LABELS.sub("-", word).strip("-") for word in words]
+    return f"tab:{'-'.join(filter(None, parts)).lower()}"
+
+
 def floating_table(
     rows: Sequence[Sequence[str]],
     figures: Sequence[bool],
     caption: str,
     span: Span | None = None,
+    *,
+    label: str,
 ) -> list[str]:
     r"""Return the lines of a `table` or a `table*` that needs booktabs alone.
 
@@ -59,15 +74,19 @@ def floating_table(
         figures: for each column, whether it holds figures, which stand to the right.
         caption: the escaped caption.
         span: a heading above some of the columns.
+        label: the name by which a paper refers to the table: letters, digits, ".", ":"
+            and "-" alone (see `label_of`).
 
     Example:
-        >>> lines = floating_table([["Method", "0"], ["macer", "64.7"]], [False, True], "A log.")
+        >>> rows = [["Method", "0"], ["macer", "64.7"]]
+        >>> lines = floating_table(rows, [False, True], "A log.", label="tab:a-log")
         >>> print("\n".join(lines))
         % needs \usepackage{booktabs}
         \begin{table}[tb]
         \centering
         \small
         \caption{A log.}
+        \label{tab:a-log}
         \smallskip
         \setlength{\tabcolsep}{4pt}
         \begin{tabular}{@{}lr@{}}
@@ -88,6 +107,7 @@ def floating_table(
         r"\centering",
         size,
         rf"\caption{{{caption}}}",
+        rf"\label{{{label}}}",
         r"\smallskip",
         rf"\setlength{{\tabcolsep}}{{{GAP / 2:g}pt}}",
     ]

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 # The letters before a line that belongs to the line above.
 INDENT = "  "
 
+# Spaces between two columns: heads of several words, such as "at 0", need more than one.
+GAP = 1
+GAP_BETWEEN_WORDS = 2
+
 # Marks a place in a long word where a line may end: a space that no sentence holds.
 BREAK = "\x0b"
 
@@ -44,7 +48,10 @@ def wrapped(sentence: str, width: int, indent: str = "") -> list[str]:
 
 
 def fitted(
-    rows: Sequence[Sequence[str]], width: int, figures: Sequence[bool] = ()
+    rows: Sequence[Sequence[str]],
+    width: int,
+    figures: Sequence[bool] = (),
+    gap: int = GAP,
 ) -> list[str]:
     """Return rows as aligned lines, of at most `width` letters if possible.
 
@@ -55,7 +62,7 @@ def fitted(
     Args:
         rows: the cells of each row; the first row is the head.
         width: the most letters of a line.
-        figures: as in `aligned`.
+        figures, gap: as in `aligned`.
 
     Example:
         >>> rows = [["name", "share"], ["a-long-name", "50.0"]]
@@ -64,11 +71,11 @@ def fitted(
         >>> fitted(rows, 12, [False, True])
         ['  share', 'a-long-name', '   50.0']
     """
-    lines = aligned(rows, figures)
+    lines = aligned(rows, figures, gap)
     if widest(lines) <= width:
         return lines
     head, *body = rows
-    below_names = aligned([row[1:] for row in rows], figures[1:])
+    below_names = aligned([row[1:] for row in rows], figures[1:], gap)
     if widest(below_names) + len(INDENT) <= width:
         lines = [INDENT + below_names[0]]
         for row, cells in zip(body, below_names[1:], strict=True):
@@ -78,7 +85,7 @@ def fitted(
     for row in body:
         head_and_cell = [*zip(head[1:], row[1:], strict=True)]
         lines.append(row[0])
-        lines += [INDENT + line for line in aligned(head_and_cell)]
+        lines += [INDENT + line for line in aligned(head_and_cell, gap=gap)]
     return lines
 
 
@@ -87,13 +94,16 @@ def widest(lines: Sequence[str]) -> int:
     return max(map(len, lines), default=0)
 
 
-def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list[str]:
+def aligned(
+    rows: Sequence[Sequence[str]], figures: Sequence[bool] = (), gap: int = GAP
+) -> list[str]:
     """Return each row as a line, the cells of each column padded to one width.
 
     Args:
         rows: the cells of each row; all rows have the same number of cells.
         figures: for each column, whether it holds figures, which are aligned to the
             right. Columns beyond its end are aligned to the left.
+        gap: the number of spaces between two columns.
     """
     padded = []
     for place, column in enumerate(zip(*rows, strict=True)):
@@ -101,7 +111,8 @@ def aligned(rows: Sequence[Sequence[str]], figures: Sequence[bool] = ()) -> list
         is_figures = place < len(figures) and figures[place]
         pad = str.rjust if is_figures else str.ljust
         padded.append([pad(cell, width) for cell in column])
-    return [" ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+    between = " " * gap
+    return [between.join(cells).rstrip() for cells in zip(*padded, strict=True)]
 
 
 def pipes(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> list[str]:

@@ -22,6 +22,7 @@ from randsmooth.escape import (
 from randsmooth.metrics import Comparison, Estimate
 from randsmooth.noise import NORMS, Norm
 from randsmooth.report import web
+from randsmooth.report.answer import judged_facts
 from randsmooth.report.charts import PROBABILITY_TICKS, at_quantiles, looks
 from randsmooth.report.checks import CheckBlock
 from randsmooth.report.curves import LEAST_P_A
@@ -442,6 +443,7 @@ def _record(
         "ranked_by": _ranked_by(row, setting),
         "ranked_by_if_chosen": _if_chosen(row, len(setting.ranked_rows)),
         "difference": row.difference and asdict(row.difference),
+        "differences_judged": row.judged and judged_facts(row.judged),
         "p_A": [
             {"at_least": level, **asdict(share)} for level, share in entry.p_a.items()
         ],

@@ -271,6 +271,8 @@ def _middle(line: Line, look: Look, precision: Precision) -> Plot:
     }
     if line.hover:
         drawn["hovertemplate"] = line.hover
+    if line.figures:
+        drawn["text"] = list(line.figures)
     if line.kind == "points":
         symbol = "x" if line.dashed else SYMBOLS_OF_POINTS[look.dash]
         drawn["marker"] = {"color": look.colour, "symbol": symbol, "size": 8}

@@ -2,7 +2,7 @@
 
 from randsmooth.metrics import Estimate
 from randsmooth.noise import NORMS
-from randsmooth.number_text import half_up
+from randsmooth.number_text import half_up, signed
 
 # Printed in place of a figure that a table does not give.
 UNKNOWN_FIGURE = "–"
@@ -74,12 +74,14 @@ def points(difference: Estimate) -> str:
         >>> points(Estimate(0.034, 0.02, 0.048, 100)), points(Estimate(-0.0001, -0.1, 0.1, 9))
         ('+3.4', '0.0')
     """
-    return _signed(100.0 * difference.value)
+    return signed(100.0 * difference.value, decimals=1)
 
 
 def points_ends(difference: Estimate) -> tuple[str, str]:
     """Print both ends of the interval of a difference in percentage points."""
-    return _signed(100.0 * difference.low), _signed(100.0 * difference.high)
+    low = signed(100.0 * difference.low, decimals=1)
+    high = signed(100.0 * difference.high, decimals=1)
+    return low, high
 
 
 def points_with_ends(difference: Estimate | None) -> str:
@@ -92,10 +94,3 @@ def points_with_ends(difference: Estimate | None) -> str:
     if difference is None:
         return UNKNOWN_FIGURE
     return f"{points(difference)} ({' to '.join(points_ends(difference))})"
-
-
-def _signed(value: float) -> str:
-    """Print a number with one decimal, and with a sign unless it prints as 0."""
-    # Not `half_up`: a difference and its opposite shall print alike.
-    printed = f"{value:+.1f}"
-    return "0.0" if printed in ("+0.0", "-0.0") else printed

@@ -11,7 +11,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.folder_names import folders_apart
 from randsmooth.errors import NotFound
 from randsmooth.escape import NOT_RECORDED, fact_text, printable, shortened
-from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
+from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate, JudgedAtRadius
 from randsmooth.noise import NORMS
 from randsmooth.report.answer import answer_radius
 from randsmooth.report.baseline import find_gaussian, paired_with
@@ -73,8 +73,10 @@ class BoardRow:
         at_radii: the accuracies at the radii in full.
         against: the comparison of this table with the setting's Gaussian table; None
             where there is no such table.
-        difference: the difference in the figure that ranks to that of this table, as
-            `against` has it; None where it is not known.
+        difference: the difference of the figure that ranks to that of the setting's
+            Gaussian table, judged at this radius alone; None where it is not known.
+        judged: what the intervals of the setting's differences hold for; None where
+            nothing is compared at a radius.
         doubted: why the table is not ranked, as a check failed; empty where none did.
     """
 
@@ -85,6 +87,7 @@ class BoardRow:
     at_radii: list[Estimate | None]
     against: Comparison | None
     difference: Estimate | None = None
+    judged: JudgedAtRadius | None = None
     doubted: str = ""
 
     @property
@@ -338,6 +341,13 @@ def _rows_of_compared(
     if ranked_at is not None:
         compared_at.append(ranked_at.radius)
     against = _against_gaussian(tables, compared_at)
+    judged = None
+    differences: dict[int, Estimate] = {}
+    if against and ranked_at is not None:
+        judged = metrics.judged_at(list(against.values()), ranked_at.radius)
+        for place, point in zip(against, judged.points, strict=True):
+            if point is not None:
+                differences[place] = point.difference
     rows = [
         BoardRow(
             name=names[place],
@@ -346,23 +356,14 @@ def _rows_of_compared(
             ranked_by=ranked_by[place],
             at_radii=at_radii[place],
             against=against.get(place),
-            difference=_difference(against.get(place), ranked_at),
+            difference=differences.get(place),
+            judged=judged,
         )
         for place, entry in enumerate(entries)
     ]
     if ranked_at is None:
         return sorted(rows, key=lambda row: row.entry.file)
     return sorted(rows, key=lambda row: row.rank, reverse=True)
-
-
-def _difference(
-    against: Comparison | None, ranked_at: RankingRadius | None
-) -> Estimate | None:
-    """Return the difference of a comparison at the radius that ranks."""
-    if against is None or ranked_at is None:
-        return None
-    point = against.at(ranked_at.radius)
-    return None if point is None else point.difference
 
 
 def _accuracies(entry: Entry, radii: Sequence[float]) -> list[Estimate | None]:

@@ -4,11 +4,17 @@ from collections.abc import Sequence
 
 from randsmooth import escape
 from randsmooth.metrics import Estimate
+from randsmooth.number_text import half_up
 from randsmooth.report.formats.legends import figure_sides
-from randsmooth.report.latex_table import Span, floating_table
+from randsmooth.report.latex_table import Span, floating_table, label_of
 from randsmooth.report.printed import UNKNOWN_FIGURE
 from randsmooth.report.ranking_radius import LEVEL_BESIDE
 from randsmooth.report.sheet import Sheet, SheetColumn
+
+# Marks the baseline: a word would widen the table.
+STAR = "$^*$"
+# Marks a table that failed a check.
+DAGGER = r"$^\dagger$"
 
 
 def to_latex(sheet: Sheet) -> str:
@@ -16,7 +22,8 @@ def to_latex(sheet: Sheet) -> str:
 
     It has certified accuracy at the radii of the sheet, the share of images with p_A of
     at least LEVEL_BESIDE, and ACR. Figures that are shown to be above the baseline are
-    in \textbf, those below it in \textit. The remarks of the sheet are left out.
+    in \textbf, those below it in \textit. A table that failed a check has a dagger, and
+    the caption says what failed. The remarks of the sheet are left out.
     """
     shares = _shares_of_p_a(sheet)
     images = _images(sheet)
@@ -38,7 +45,7 @@ def to_latex(sheet: Sheet) -> str:
         # The unjudged columns, whose signs come last, are left out here.
         acr_shown, *signs = sheet.shown[row]
         shown = signs[: len(sheet.accuracy)]
-        cells = [escape.latex(title)]
+        cells = [_row_name(sheet, row, title)]
         if images:
             cells.append(images[row])
         for column, above in zip(sheet.accuracy, shown, strict=True):
@@ -48,8 +55,33 @@ def to_latex(sheet: Sheet) -> str:
             cells.append(_marked(shares.figures[row], above=0))
         cells.append(_marked(sheet.acr.figures[row], acr_shown))
         rows.append(cells)
-    lines = floating_table([titles, *rows], figure_sides(titles), _caption(sheet), span)
+    lines = floating_table(
+        [titles, *rows],
+        figure_sides(titles),
+        _caption(sheet),
+        span,
+        label=_label(sheet),
+    )
     return "\n".join(lines) + "\n"
+
+
+def _row_name(sheet: Sheet, row: int, title: str) -> str:
+    """Return the name of a row, marked if it is the baseline or failed a check."""
+    name = escape.latex(title)
+    if sheet.tables[row].name in sheet.check_block.failed:
+        name += DAGGER
+    if row == sheet.baseline and sheet.compared.against:
+        name += STAR
+    return name
+
+
+def _label(sheet: Sheet) -> str:
+    """Return a label that tells apart the tables of several data sets and noises."""
+    datasets = {table.header.dataset or "" for table in sheet.tables}
+    noises = {table.header.noise_title for table in sheet.tables}
+    # What differs from row to row is no name of the table.
+    shared = [words.pop() for words in (datasets, noises) if len(words) == 1]
+    return label_of("certified", *shared)
 
 
 def _images(sheet: Sheet) -> list[str]:
@@ -67,13 +99,29 @@ def _shares_of_p_a(sheet: Sheet) -> SheetColumn | None:
 def _caption(sheet: Sheet) -> str:
     """Return the sentences on the figures of the table, their intervals and marks."""
     sentences = [_what_is_shown(sheet), *_how_sure(sheet)]
-    if any(any(signs) for signs in sheet.shown):
+    if sheet.compared.against:
         baseline = escape.latex(sheet.tables[sheet.baseline or 0].name)
+        unjudged = ""
+        if _shares_of_p_a(sheet) is not None:
+            unjudged = " $p_A$ is not judged."
         sentences.append(
-            rf"Bold: shown to be above {baseline}; \textit{{italic}}: shown to be below "
-            r"it; all at once with 95\% confidence."
+            rf"\textbf{{Bold}}: shown to be above {baseline}{STAR}, the baseline; "
+            r"\textit{italic}: shown to be below it; all radii at once with 95\% "
+            f"confidence.{unjudged}"
         )
+    sentences += _failures(sheet)
     return " ".join(sentences)
+
+
+def _failures(sheet: Sheet) -> list[str]:
+    """Return a sentence for each table that failed a check."""
+    failed = sheet.check_block.failed
+    if failed and sheet.anyway:
+        return [f"{DAGGER}: failed a check, and judged all the same."]
+    return [
+        f"{DAGGER}{escape.latex(name)}: {escape.latex(reason)}."
+        for name, reason in failed.items()
+    ]
 
 
 def _what_is_shown(sheet: Sheet) -> str:
@@ -101,7 +149,7 @@ def _how_sure(sheet: Sheet) -> list[str]:
         return []
     decimals = len(sheet.acr.figures[0].partition(".")[2])
     return [
-        rf"95\% intervals reach at most {100.0 * points:.1f} points, "
+        rf"95\% intervals reach at most {half_up(100.0 * points, decimals=1)} points, "
         f"of ACR {radius:.{decimals}f}, to either side."
     ]
 

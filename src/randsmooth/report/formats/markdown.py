@@ -7,7 +7,7 @@ from randsmooth.report.answer import (
 )
 from randsmooth.report.checks import HEADING as CHECKS_HEADING
 from randsmooth.report.formats.legends import figure_sides, legend, marked_rows
-from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
+from randsmooth.report.headings import EVIDENCE_HEADING
 from randsmooth.report.layouts import pipes
 from randsmooth.report.remarks import in_print
 from randsmooth.report.sheet import Sheet
@@ -48,7 +48,7 @@ def _answer_lines(answer: Answer) -> list[str]:
     head = [*map(escape.markdown, answer.head)]
     below = " ".join([answer.legend, *answer.limits])
     return [
-        f"{ANSWER_HEADING}:",
+        f"{escape.markdown(answer.heading)}:",
         "",
         escape.markdown(in_print(answer)),
         "",

@@ -11,8 +11,15 @@ from randsmooth.report.formats.legends import (
     P_A_LEGEND,
     without_p_a_sentences,
 )
-from randsmooth.report.headings import ANSWER_HEADING, EVIDENCE_HEADING
-from randsmooth.report.layouts import INDENT, aligned, fitted, widest, wrapped
+from randsmooth.report.headings import EVIDENCE_HEADING
+from randsmooth.report.layouts import (
+    GAP_BETWEEN_WORDS,
+    INDENT,
+    aligned,
+    fitted,
+    widest,
+    wrapped,
+)
 from randsmooth.report.sheet import Sheet, SheetColumn
 
 LEGEND = "ACR and certified accuracy (%) at each {}; 95% intervals below the figures."
@@ -74,10 +81,10 @@ def _blocks_before_evidence(sheet: Sheet, width: int) -> list[str]:
 
 def answer_lines(answer: Answer, width: int) -> list[str]:
     """Return the block of the answer: its sentence, and its narrow table."""
-    lines = [f"{ANSWER_HEADING}:", *wrapped(worded(answer), width), ""]
+    lines = [*wrapped(f"{answer.heading}:", width), *wrapped(worded(answer), width), ""]
     rows = [answer.head, *answer.cells]
     holds_figures = [False, *(True for _ in answer.head[1:])]
-    lines += fitted(rows, width, holds_figures)
+    lines += fitted(rows, width, holds_figures, gap=GAP_BETWEEN_WORDS)
     lines.append("")
     for sentence in (answer.legend, *answer.limits):
         lines += wrapped(printable(sentence), width)

@@ -18,7 +18,7 @@ from randsmooth.report import curves, web
 from randsmooth.report.baseline import paired_with
 from randsmooth.report.headings import EVIDENCE_HEADING
 from randsmooth.report.page.panel import PageContent, PanelView, Pictures
-from randsmooth.report.page.panels.registry import FIRST, LAST, PANELS
+from randsmooth.report.page.panels.registry import FIRST, LAST, OPEN, PANELS
 from randsmooth.report.page.summary import sentences
 from randsmooth.report.plotly_charts import plot
 from randsmooth.report.remarks import held_columns, sure_of
@@ -43,7 +43,7 @@ def comparison_page(
     """Return the report on `tables` as HTML with everything inlined.
 
     First come the checks, then the answer, then the evidence: the panels in their order,
-    folded, below a list of contents.
+    below a list of contents. The findings and the first curves are unfolded.
 
     Args:
         title: the title of the page; None for the usual one.
@@ -294,4 +294,5 @@ def _folded(name: str, view: PanelView, markup: Markup) -> dict[str, Any]:
         "slug": name.replace("_", "-"),
         "title": view.title or words.capitalize(),
         "markup": markup,
+        "is_open": name in OPEN,
     }

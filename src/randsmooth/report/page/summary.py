@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Problem
+from randsmooth.metrics import Comparison
 from randsmooth.noise import NORMS
 from randsmooth.notes import Note
 from randsmooth.report.findings import acr_finding
@@ -208,15 +209,29 @@ def _verdict_sentences(sheet: Sheet) -> Iterator[str | Note]:
     names_of_verdict = gathered(
         (str(compared.comparison), sheet.tables[compared.row].name)
         for compared in sheet.compared.against
+        if not _is_told_by_finding(sheet, compared.comparison)
     )
     clauses = [
         f"{', '.join(names)}: {verdict}" for verdict, names in names_of_verdict.items()
     ]
     if clauses:
-        yield f"By certified accuracy against {reference}, {'; '.join(clauses)}."
+        yield (
+            f"By certified accuracy against {reference}, all radii judged together, "
+            f"{'; '.join(clauses)}."
+        )
     yield from _unit_sentence(sheet)
     for name, reason in sheet.compared.refused.items():
         yield f"{name} is not compared with {reference} image by image: {reason}."
+
+
+def _is_told_by_finding(sheet: Sheet, comparison: Comparison) -> bool:
+    """Return whether the sentence on what ACR hides tells the verdict already.
+
+    Of two tables whose curves cross it names the same radii.
+    """
+    verdict = comparison.verdict
+    crosses = verdict is not None and verdict.outcome == metrics.CROSSES
+    return crosses and comparison.acr is not None and len(sheet.tables) == 2
 
 
 def _unit_sentence(sheet: Sheet) -> Iterator[str]:

@@ -37,7 +37,7 @@
   function words(title, curve, stops) { // what a chart shows, for who does not see it
     const told = ([line]) => titleOf(line) + ": " + stops.flatMap(([x, text]) => {
       const share = charts.read(curve(line), x);
-      return share === null ? [] : [`${(100 * share).toFixed(1)}% at ${text}`];
+      return share === null ? [] : [`${(100 * share + 1e-9).toFixed(1)}% at ${text}`];
     }).join(", ");
     return `${title}. ${drawn.map(told).join("; ")}.`;
   }

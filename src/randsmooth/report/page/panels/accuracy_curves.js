@@ -15,7 +15,8 @@
     mark("radius", radius);
     mark("p_a", stops.p_a_at[at]);
     const figures = stops.names.map((name, row) => [name, stops.accuracy[row][at]]).filter((_, row) => report.shown(row));
-    const where = `radius ${radius.toFixed(stops.digits)}` + (p === null ? "" : ` (p_A ${p.toFixed(3)})`);
+    const printed = radius === stops.named ? String(radius) : radius.toFixed(stops.digits);
+    const where = `radius ${printed}` + (p === null ? "" : ` (p_A ${p.toFixed(3)})`);
     output.textContent = `${where}: ` + figures.map(([name, v]) => `\u2068${name}\u2069 ${(v / 10).toFixed(1)}%`).join(", ");
     slider.setAttribute("aria-valuetext", where);
   }
@@ -35,7 +36,7 @@
     plot.on("plotly_unhover", () => { if (report.isDrawn(other)) Plotly.Fx.unhover(other); });
   }
   slider.max = String(stops.radii.length - 1);
-  slider.value = String(Math.round(stops.radii.length / 4));
+  slider.value = String(stops.start);
   slider.addEventListener("input", slide);
   follow("radius", "p_a");
   follow("p_a", "radius");

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.noise import NORMS
+from randsmooth.number_text import half_up
 from randsmooth.report.charts import at_quantiles
 from randsmooth.report.page.panel import PageContent, PanelView
 
 # The number of steps of the slider, from radius 0 to the farthest one.
 SLIDER_STEPS = 160
+# Where no radius was named, the slider starts at this part of its way.
+START_OF_UNNAMED = 4
 # Decimals of the radius of a stop. There are more where all radii are up to SMALL_RADIUS,
 # as in L-infinity.
 STOP_DECIMALS = 4
@@ -36,10 +39,11 @@ def view(content: PageContent) -> PanelView | None:
     p_a_of = ""
     if any(sheet.settings) and settled is not None:
         p_a_of = settled.name
+    named = None if sheet.at is None else sheet.at.radius
     return PanelView(
         {"p_a_of": p_a_of},
         {"radius": content.radius_chart},
-        slider_stops(tables, farthest),
+        slider_stops(tables, farthest, named),
         title="Certified accuracy by radius",
     )
 
@@ -49,11 +53,21 @@ def _first_settled(tables: Sequence[Certificates]) -> Certificates | None:
     return next((table for table in tables if table.header.settled), None)
 
 
-def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, Any]:
+def slider_stops(
+    tables: Sequence[Certificates], farthest: float, named: float | None = None
+) -> dict[str, Any]:
     """Return what the slider shows at each of its M radii up to `farthest`.
 
+    Args:
+        tables: the certificates, which have labels.
+        farthest: the last radius of the curves.
+        named: the radius of the answer, at which the slider starts; None where there is
+            none.
+
     Returns:
-        "radii": (M,) the radii. "digits": the decimals that are printed of a radius.
+        "radii": (M,) the radii, `named` among them where the curves reach it. "start":
+        the place of the radius at which the slider starts. "named": that radius in full.
+        "digits": the decimals that are printed of a radius.
         "p_a": (M,) the smallest share of noisy copies that certifies the radius, under
         the noise, n and alpha of the first table that has all three; None where no table
         has them, and at a radius that no share certifies. "accuracy": for each table
@@ -68,12 +82,18 @@ def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, A
     if NORMS[tables[0].norm].whole:
         radii = np.arange(0.0, np.ceil(farthest))
         printed_decimals = 0
+    start = len(radii) // START_OF_UNNAMED
+    if named is not None and named <= farthest:
+        radii = np.union1d(radii, [named])
+        start = int(np.searchsorted(radii, named))
     settled = _first_settled(tables)
     p_a: list[float | None] = [None for _ in radii]
     if settled is not None:
         p_a = _least_p_a(settled, radii)
     return {
         "radii": radii.tolist(),
+        "start": start,
+        "named": named,
         "digits": printed_decimals,
         "p_a": p_a,
         "p_a_at": [_place_of(share) for share in p_a],
@@ -92,7 +112,7 @@ def _place_of(p_a: float | None) -> float | None:
 def _accuracies(table: Certificates, radii: NDArray[np.float64]) -> list[int]:
     """Return certified accuracy at each radius, in tenths of a percent."""
     shares = metrics.certified_shares(table, radii)
-    return [round(1000.0 * float(share)) for share in shares]
+    return [int(half_up(1000.0 * float(share), decimals=0)) for share in shares]
 
 
 def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from randsmooth import metrics
 from randsmooth.metrics import Difference, Waterfall
+from randsmooth.number_text import signed
 from randsmooth.report.charts import Axes, Line
 from randsmooth.report.curves import radius_title
 from randsmooth.report.page.panel import PageContent, PanelView
@@ -37,6 +38,8 @@ def view(content: PageContent) -> PanelView | None:
         "together": str(content.sheet.compared.scope),
         "charts": charts,
         "acr_decimals": acr_decimals(reference.norm),
+        # The printer of differences, as everywhere.
+        "signed_number": signed,
     }
     drawn = {name: chart for name, chart in charts.items() if chart is not None}
     return PanelView(printed, drawn, title=f"Against {reference.name}")
@@ -74,7 +77,8 @@ def _difference_line(content: PageContent, row: int, curve: Difference) -> Line:
         high=np.round(100.0 * curve.high[::step], 2),
         row=row,
         look=content.looks[row],
-        hover="%{y:+.1f}",
+        hover="%{text}",
+        figures=[signed(100.0 * value, decimals=1) for value in curve.value[::step]],
     )
 
 

@@ -9,6 +9,7 @@ def view(content: PageContent) -> PanelView:
     answer = content.sheet.answer
     return PanelView(
         {
+            "heading": answer.heading,
             "sentence": in_print(answer),
             "head": answer.head,
             "rows": list(zip(answer.rows, answer.cells, strict=True)),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from randsmooth.errors import Problem
 from randsmooth.metrics import NO_ONE_CLASSIFIER
+from randsmooth.number_text import half_up
 from randsmooth.report.charts import looks
 from randsmooth.report.curves import envelope_axes, group_by_method, page_axes
 from randsmooth.report.page.panel import PageContent, PanelView
@@ -32,7 +33,8 @@ def view(content: PageContent) -> PanelView | None:
     lines = []
     names = []
     for line, look in zip(shares.lines, looks(list(groups)), strict=True):
-        lines.append(replace(line, look=look, hover="%{y:.1f}%"))
+        figures = [half_up(float(share), decimals=1) for share in line.y]
+        lines.append(replace(line, look=look, hover="%{text}%", figures=figures))
         names.append((look, line.name, len(groups[line.name])))
     return PanelView(
         {"names": names, "warning": NO_ONE_CLASSIFIER},

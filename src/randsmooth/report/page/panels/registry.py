@@ -18,6 +18,9 @@ from randsmooth.report.page.panels import (
     provenance,
 )
 
+# Panels that are unfolded when the page opens.
+OPEN = ("findings", "accuracy_curves")
+
 # The first two stand above the evidence, in the order of which the others follow. Those
 # of other packages come after ours, and provenance stands last.
 FIRST = ("checks", "answer")
@@ -30,9 +33,9 @@ PANELS: Registry[Panel] = Registry(
         "checks": checks,
         "answer": answer,
         "findings": findings,
+        "accuracy_curves": accuracy_curves,
         "accuracy_table": accuracy_table,
         "p_a_shares": p_a_shares,
-        "accuracy_curves": accuracy_curves,
         "envelopes": envelopes,
         "against_baseline": against_baseline,
         "given_up": given_up,
