@@ -1,27 +1,38 @@
 """Differences at one radius: as McNemar's test has them, and claims that err in 5% of all reports at most."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special, stats
 
-from metrics.test_comparison import exchangeable, of_radii
+from metrics.test_comparison import of_radii
 from randsmooth import metrics
-from randsmooth.metrics import Comparison, JudgedAtRadius, Point
+from randsmooth.metrics import (
+    Comparison,
+    Difference,
+    JudgedAtRadius,
+    Point,
+    Scope,
+)
 
 RADIUS = 0.25
-# The intervals at one radius need the counts of a comparison, and not its band.
-FEWEST_DRAWS = 2
+NO_SCOPE = Scope(pairs=1, figures=1, critical=0.0, draws=0)
 
 
 def compared(only_a: int, only_b: int, images: int) -> Comparison:
-    """A comparison in which so many images are certified by one table alone."""
-    a = np.full(images, 0.5)
-    b = np.full(images, 0.5)
-    b[:only_a] = -0.5
-    a[only_a : only_a + only_b] = -0.5
-    pair = of_radii(a, "a"), of_radii(b, "b")
-    (comparison,) = metrics.compare([pair], [RADIUS], draws=FEWEST_DRAWS)
-    return comparison
+    """A comparison at one radius, of which only the counts matter."""
+    nothing = np.zeros(1)
+    curve = Difference(
+        radii=np.array([RADIUS]),
+        value=np.array([(only_a - only_b) / images]),
+        low=nothing,
+        high=nothing,
+        only_a=np.array([only_a]),
+        only_b=np.array([only_b]),
+        whole=False,
+    )
+    return Comparison("a", "b", images, "l2", None, curve, None, None, NO_SCOPE)
 
 
 def point_of(judged: JudgedAtRadius, place: int = 0) -> Point:
@@ -54,7 +65,7 @@ def test_one_difference_has_mcnemars_interval_whatever_the_other_radii() -> None
 def test_it_claims_what_mcnemars_test_finds_at_the_level_of_a_table() -> None:
     images = 60
     seen = set()
-    for only_a in (0, 5, 6, 8, 9, 11):
+    for only_a in range(14):
         for only_b in range(3):
             comparison = compared(only_a, only_b, images)
             for tables in (1, 2, 6):
@@ -68,49 +79,68 @@ def test_it_claims_what_mcnemars_test_finds_at_the_level_of_a_table() -> None:
 
 def test_a_table_without_this_radius_is_not_counted() -> None:
     comparison = compared(9, 0, 60)
-    elsewhere = metrics.compare(
-        [(of_radii(np.full(60, 0.5)), of_radii(np.full(60, 0.4)))], draws=FEWEST_DRAWS
-    )
-    judged = metrics.judged_at([comparison, *elsewhere], 0.2503)
-    assert judged.points == [None, None] and judged.pairs == 0
+    elsewhere = replace(comparison, curve=None)
+    judged = metrics.judged_at([comparison, elsewhere], RADIUS)
+    assert (judged.pairs, judged.points[1]) == (1, None)
     judged = metrics.judged_at([comparison, comparison], RADIUS)
+    assert judged.pairs == 2
     assert judged.critical == pytest.approx(-special.ndtri(0.0125))
+    assert metrics.judged_at([elsewhere], RADIUS).pairs == 0
 
 
 def test_one_claim_errs_in_five_percent_at_most() -> None:
     """Enumerated: of d images that differ, each is as likely won as lost."""
-    for differing in (6, 20):
+    for differing in (5, 6, 20, 60):
         chances = stats.binom.pmf(np.arange(differing + 1), differing, 0.5)
-        found = [
-            point_of(
-                metrics.judged_at([compared(won, differing - won, 100)], RADIUS)
-            ).shown
-            != 0
-            for won in range(differing + 1)
-        ]
+        found = []
+        for won in range(differing + 1):
+            comparison = compared(won, differing - won, 500)
+            judged = metrics.judged_at([comparison], RADIUS)
+            found.append(point_of(judged).shown != 0)
         assert chances[found].sum() <= 0.05, differing
 
 
-def claim_rates(methods: int, runs: int) -> tuple[float, float]:
-    """How often anything is claimed of equal methods: together, and each by itself (the control)."""
+def equal_methods(methods: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """The images that only a method, or only the baseline, certifies, of 500.
+
+    All are equally good. What an image has in common for them makes their differences
+    dependent.
+    """
+    hard = rng.normal(0.3, 1.0, 500)
+    certified = hard + 0.6 * rng.normal(size=(methods + 1, 500)) > 0.0
+    only_method = certified[1:] & ~certified[0]
+    only_baseline = certified[0] & ~certified[1:]
+    won = only_method.sum(axis=1).tolist()
+    lost = only_baseline.sum(axis=1).tolist()
+    return list(zip(won, lost, strict=True))
+
+
+def test_equal_methods_are_seldom_told_apart_at_a_radius() -> None:
+    """Nine methods, judged together; and each by itself, which is the control."""
     rng = np.random.default_rng(1)
+    runs = 250
     together = 0
     control = 0
     for _ in range(runs):
-        baseline, *others = exchangeable(rng, methods + 1)
-        comparisons = metrics.compare(
-            [(other, baseline) for other in others], [0.5], draws=FEWEST_DRAWS
-        )
-        judged = metrics.judged_at(comparisons, 0.5)
-        together += any(point and point.shown for point in judged.points)
-        alone = [metrics.judged_at([one], 0.5) for one in comparisons]
-        control += any(point_of(one).shown for one in alone)
-    return together / runs, control / runs
+        counts = equal_methods(9, rng)
+        p_value = min(metrics.mcnemar(won, lost) for won, lost in counts)
+        control += p_value <= 0.05
+        # Others are decided already: McNemar's test finds nothing at all.
+        if p_value <= 0.05:
+            judged = metrics.judged_at([compared(*one, 500) for one in counts], RADIUS)
+            together += any(point and point.shown for point in judged.points)
+    assert together / runs <= 0.05 < control / runs
 
 
-@pytest.mark.slow
-def test_equal_methods_are_seldom_told_apart_at_a_radius() -> None:
-    one, _ = claim_rates(methods=1, runs=800)
-    assert one <= 0.05
-    nine, control = claim_rates(methods=9, runs=300)
-    assert nine <= 0.05 < control
+def test_its_interval_covers_a_difference_that_is_there() -> None:
+    """Methods that certify 3% more, and of which a tenth of the images differ."""
+    rng = np.random.default_rng(2)
+    held = 0
+    runs = 100
+    for _ in range(runs):
+        counts = rng.multinomial(500, [0.065, 0.035, 0.9], size=3)
+        comparisons = [compared(int(a), int(b), 500) for a, b, _ in counts]
+        judged = metrics.judged_at(comparisons, RADIUS)
+        differences = [point_of(judged, place).difference for place in range(3)]
+        held += all(one.low <= 0.03 <= one.high for one in differences)
+    assert held >= 0.95 * runs - 3.0 * np.sqrt(0.05 * 0.95 * runs)

@@ -21,6 +21,7 @@ from randsmooth.errors import WrongTable
 from randsmooth.metrics import NearerEnd
 from randsmooth.noise import Gaussian
 from randsmooth.notes import Note
+from randsmooth.number_text import signed
 from randsmooth.report import comparison_page, page_content, render
 from randsmooth.report.baseline import AgainstBaseline
 from randsmooth.report.curves import budget_curve, radius_grid
@@ -92,10 +93,10 @@ def test_every_method_is_paired_with_the_baseline(
                 for end in (at.difference.value, at.difference.low, at.difference.high)
             )
             assert cell.split() == [
-                f"{value:+.1f}",
-                f"{low:+.1f}",
+                signed(value, decimals=1),
+                signed(low, decimals=1),
                 "to",
-                f"{high:+.1f}",
+                signed(high, decimals=1),
             ]
         gain = metrics.acr(table).value - metrics.acr(tables[0]).value
         assert row[1].split()[0] == f"{gain:+.3f}"

@@ -32,7 +32,7 @@ class JudgedAtRadius:
         >>> from randsmooth.certificates import from_radii
         >>> from randsmooth.metrics import compare
         >>> a = from_radii([0.5] * 9 + [0.0], name="a")
-        >>> b = from_radii([0.0] * 10, name="b")
+        >>> b = from_radii([0.0] * 9 + [0.5], name="b")
         >>> judged = judged_at(compare([(a, b)], [0.25]), 0.25)
         >>> judged.pairs, round(judged.critical, 2), judged.points[0].shown
         (1, 1.96, 1)
@@ -68,7 +68,7 @@ def judged_at(comparisons: Sequence[Comparison], radius: float) -> JudgedAtRadiu
         >>> from randsmooth.certificates import from_radii
         >>> from randsmooth.metrics import compare
         >>> a = from_radii([0.5] * 9 + [0.0], name="a")
-        >>> b = from_radii([0.0] * 10, name="b")
+        >>> b = from_radii([0.0] * 9 + [0.5], name="b")
         >>> judged = judged_at(compare([(a, b), (b, b)], [0.25]), 0.25)
         >>> judged.pairs, round(judged.critical, 2), [point.shown for point in judged.points]
         (2, 2.24, [1, 0])
