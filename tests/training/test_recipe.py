@@ -294,6 +294,7 @@ def test_the_command_line_has_an_option_for_every_setting_and_run_yaml_repeats_t
         "logger",
         "out",
         "format",
+        "expert",
     }
     own |= {"resume", "accept_changes", "overwrite"}
     assert Train.model_fields.keys() == TrainingOptions.__optional_keys__ | own

@@ -254,6 +254,13 @@ def benchmark_results(table: Certificates, benchmark: str, at: float) -> str:
 
     Raises:
         Problem: `benchmark` is not of that form, or the table has no labels.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8], sigma=0.5, n=1000, alpha=0.001)
+        >>> text = benchmark_results(table, "user/digits:robust", at=0.25)
+        >>> yaml.safe_load(text)[0]["value"]
+        0.66667
     """
     dataset, _, task = benchmark.partition(":")
     if dataset.count("/") != 1 or not all([*dataset.split("/"), task]):

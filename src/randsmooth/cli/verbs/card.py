@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from randsmooth import app, certificates
-from randsmooth.app.certified_card import RESULTS_FOLDER
 from randsmooth.atomic import make_folder, write_atomically
-from randsmooth.cards import CARD
 from randsmooth.certificates import Certificates
 from randsmooth.cli.certificate_files import Radii, load
 from randsmooth.cli.options import Answered
@@ -97,6 +95,9 @@ def _out(settings: Card, folder: Path | None) -> Path:
     """Return the file of the card."""
     if settings.out is not None:
         return settings.out
+    # What writes cards loads Jinja and SciPy, which `--help` does without.
+    from randsmooth.cards import CARD
+
     return settings.run.with_suffix(".md") if folder is None else folder / CARD
 
 
@@ -163,6 +164,9 @@ def _benchmark_results(
     """Return file -> content of the results of a benchmark, one file for each table."""
     if settings.benchmark is None or settings.at is None:
         return {}
+    # See `_out`.
+    from randsmooth.app.certified_card import RESULTS_FOLDER
+
     folder = out.parent / RESULTS_FOLDER
     return {
         folder / f"{Path(table.name).name}.yaml": app.benchmark_results(
