@@ -239,7 +239,7 @@ def test_markdown_shows_it() -> None:
 
 COMMANDS = {
     *("begin", "end", "centering", "small", "footnotesize", "scriptsize"),
-    *("caption", "setlength", "tabcolsep", "smallskip"),
+    *("caption", "label", "setlength", "tabcolsep", "smallskip"),
     *("toprule", "midrule", "cmidrule", "bottomrule", "multicolumn"),
     *("textbf", "textit"),
     *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater"),
