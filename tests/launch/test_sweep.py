@@ -138,7 +138,7 @@ def test_ctrl_c_ends_the_steps(tmp_path: Path) -> None:
     assert process.returncode == 130 and "the same command goes on" in said, said
     assert not running("-m randsmooth", out.parent.parent)
     shown = sweep(tmp_path, "status", out).stdout
-    assert "to be gone on with" in shown and "running" not in shown
+    assert "waiting" in shown and "running" not in shown
 
 
 def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
