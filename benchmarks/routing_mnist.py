@@ -38,6 +38,10 @@ def train(
     **changed: float,
 ) -> Path:
     """Train what is left of a model, and return its folder."""
+    # A router has no preset of its own: it is trained as an expert is.
+    how = {}
+    if data != "mnist":
+        how = {"preset": "cat-rs/gaussian/prose", "anywhere": True}
     rs.train(
         data,
         method="gaussian",
@@ -49,11 +53,7 @@ def train(
         out=folder,
         resume=folder.exists(),
         progress=console,
-        **(
-            {}
-            if data == "mnist"
-            else {"preset": "cat-rs/gaussian/prose", "anywhere": True}
-        ),
+        **how,
     )
     return folder
 
@@ -63,9 +63,8 @@ def unseen(number: int) -> tuple[tuple[int, ...], str]:
     # The experts take the images 0, 3, 6, ...
     others = [index for index in range(TRAINING_IMAGES) if index % 3 == 1]
     kept = np.linspace(0, len(others) - 1, number).astype(int)
-    return tuple(
-        others[k] for k in kept
-    ), f"{number} images that no expert was trained on"
+    words = f"{number} images that no expert was trained on"
+    return tuple(others[k] for k in kept), words
 
 
 def experts_of(options: argparse.Namespace) -> list[Path]:
@@ -196,23 +195,25 @@ def main() -> None:
         "alpha": ALPHA,
         "take": options.images,
         "backend": options.backend,
-        "out": None,
     }
-    tables: dict[str, Certificates] = {}
-    for name, model, facts in (
-        ("router", router, {"unlabelled": True}),
-        *(
-            (f"sigma {s:g}", expert, {})
-            for s, expert in zip(SIGMAS, experts, strict=True)
-        ),
-    ):
-        file = options.results / f"{name.replace(' ', '-')}.parquet"
-        keywords = {**how, **facts, "out": file}
-        tables[name] = rs.certify(
-            model, "mnist", resume=True, progress=console, **keywords
-        )
+    models = {"router": router}
+    for sigma, expert in zip(SIGMAS, experts, strict=True):
+        models[f"sigma {sigma:g}"] = expert
     files = {
-        name: options.results / f"{name.replace(' ', '-')}.parquet" for name in tables
+        name: options.results / f"{name.replace(' ', '-')}.parquet" for name in models
+    }
+    tables: dict[str, Certificates] = {
+        name: rs.certify(
+            model,
+            "mnist",
+            # The labels of the data are no classes of the router.
+            unlabelled=name == "router",
+            out=files[name],
+            resume=True,
+            progress=console,
+            **how,
+        )
+        for name, model in models.items()
     }
     singles = {name: table for name, table in tables.items() if name != "router"}
 

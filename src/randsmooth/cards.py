@@ -17,6 +17,9 @@ from randsmooth.escape import fact_text, markdown
 # The file that the hub shows as the card of a model.
 CARD = "README.md"
 
+# What all our cards are found by on the hub.
+TAGS = ["randomized-smoothing", "certified-robustness"]
+
 # The front matter of a card, between two lines of three hyphens.
 FRONT = re.compile(
     r"\A---[ \t]*\r?\n(?P<front>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE

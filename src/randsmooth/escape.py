@@ -11,7 +11,9 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
+
+T = TypeVar("T")
 
 # The most characters of a name in a table or a sentence; names of files are rarely longer.
 LONGEST = 120
@@ -79,6 +81,18 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
 
 
+def few_of(things: Sequence[T], most: int) -> Sequence[T]:
+    """Return the first things of many, and all where one more is left at most.
+
+    "And 1 more" would be as long as that one itself.
+
+    Example:
+        >>> few_of("abcd", most=3), few_of("abcde", most=3)
+        ('abcd', 'abc')
+    """
+    return things if len(things) <= most + 1 else things[:most]
+
+
 def names_of(names: Sequence[object], most: int = MOST_NAMES) -> str:
     """Return the names in a list; of many the first ones, and the number of the others.
 
@@ -86,8 +100,7 @@ def names_of(names: Sequence[object], most: int = MOST_NAMES) -> str:
         >>> names_of(["a", "b", "c", "d"]), names_of(["a", "b", "c", "d", "e"])
         ('a, b, c, d', 'a, b, c and 2 more')
     """
-    # "and 1 more" would be as long as the name.
-    shown = names if len(names) <= most + 1 else names[:most]
+    shown = few_of(names, most)
     listed = ", ".join(map(str, shown))
     others = len(names) - len(shown)
     return f"{listed} and {others:,} more" if others else listed

@@ -359,7 +359,7 @@ def delivered(
         return
 
     url = str(out).rstrip("/")
-    check_url(url, resume=resume, overwrite=overwrite)
+    _check_writable(url, exists=kind is not None and not (resume or overwrite))
     local = unsent_path(url)
     with claimed(local, output=without_credentials(url), kind="sending"):
         if resume and kind is not None and not _is_begun(local):
@@ -434,13 +434,19 @@ def _discard_others(url: str, names: set[str]) -> None:
 
 
 def check_url(url: str, *, resume: bool, overwrite: bool) -> None:
+    """Raise Problem where `delivered` would refuse to write to a URL."""
+    is_there = kind_at(url) is not None
+    _check_writable(url, exists=is_there and not (resume or overwrite))
+
+
+def _check_writable(url: str, exists: bool) -> None:
     """Write a few bytes beside `url` and remove them.
 
     Raises:
-        OutputExists: something is there, and neither flag is given.
+        OutputExists: something `exists` there.
         Unreachable: to write is refused.
     """
-    if kind_at(url) is not None and not (resume or overwrite):
+    if exists:
         raise OutputExists(
             f"{without_credentials(url)} exists",
             fix=GO_ON_OR_BEGIN_ANEW,

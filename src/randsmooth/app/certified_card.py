@@ -39,9 +39,6 @@ from randsmooth.report.printed import (
 # The name of the section in a card that is there already.
 SECTION = "certificates of randsmooth"
 
-# Tags of a card that has no front matter yet; the hub searches by them.
-TAGS = ["randomized-smoothing", "certified-robustness"]
-
 # The task of the hub for images, and for rows of features.
 TASKS = {"images": "image-classification", "rows": "tabular-classification"}
 # The field of a card that names its task.
@@ -233,7 +230,7 @@ def card(
     front = {
         "library_name": "randsmooth",
         PIPELINE: TASKS[certified[0].inputs],
-        "tags": TAGS,
+        "tags": cards.TAGS,
         **before.front,
     }
     front["model-index"] = [{"name": name, "results": _results(certified, front)}]
@@ -271,7 +268,8 @@ def benchmark_results(table: Certificates, benchmark: str, at: float) -> str:
         )
     (certified,) = _certified([table], [at], None)
     share = metrics.certified_accuracy(certified.table, at)
-    low, high = round(share.low, DECIMALS), round(share.high, DECIMALS)
+    low = round(share.low, DECIMALS)
+    high = round(share.high, DECIMALS)
     settings = _settings_of_metric(certified)
     listed = ", ".join(f"{name} {value}" for name, value in settings.items())
     note = (

@@ -98,12 +98,7 @@ def check_columns(
     # What has no length, or is no matrix, is refused by its own check below.
     N = len(idx) if np.ndim(idx) else 0
     K = max(1, counts.shape[1]) if np.ndim(counts) == 2 else 1
-    check_arrays(
-        {name: COLUMNS[name] for name in ARRAYS},
-        columns,
-        N,
-        K,
-    )
+    check_arrays({name: COLUMNS[name] for name in ARRAYS}, columns, N, K)
 
     for path in paths or ():
         _check_array("path", path, COLUMNS["path"].dtype, (len(path),))

@@ -35,6 +35,11 @@ UNOPENED = (
 )
 
 
+def as_table(source: Place | Certificates) -> Certificates:
+    """Return a table as it is, or read it from its file or URL."""
+    return source if isinstance(source, Certificates) else read(source)
+
+
 def read(place: Place) -> Certificates:
     """Read a certificate table, named after its file.
 

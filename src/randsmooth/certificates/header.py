@@ -450,6 +450,13 @@ class Header(RunFacts, UnderNoise):
         return sigma_of(self.noise)
 
     @property
+    def refusal_name(self) -> str | None:
+        """The name of the class of declined answers; None where no answer may decline."""
+        if self.refusal is None or not self.classes:
+            return None
+        return self.classes[self.refusal]
+
+    @property
     def selected(self) -> int:
         """The sum of an image's counts0: n0, or the 1 that marks its class.
 

@@ -1,8 +1,6 @@
 """Certificate tables as Parquet: evidence, header, digests, and columns for people.
 
-Only columns of the expected names, types and sizes are read. The digests guard against
-accidents: a flipped bit, a lost block, files mixed up. Whoever forges counts can forge
-them as well.
+`parquet_file` has what such files have in common, also those of routed tables.
 """
 
 from itertools import pairwise

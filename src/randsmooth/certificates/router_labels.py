@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from randsmooth.certificates.evidence import Floats, Ints
-from randsmooth.certificates.files import read
+from randsmooth.certificates.files import as_table
+from randsmooth.certificates.routes import check_experts
 from randsmooth.certificates.table import Certificates
-from randsmooth.errors import BadValue, WrongTable
+from randsmooth.errors import WrongTable
 from randsmooth.urls import Place
 
 
@@ -62,28 +63,10 @@ def router_labels(experts: Sequence[Place | Certificates]) -> RouterLabels:
         >>> router_labels([small, large]).label.tolist()
         [1, 0]
     """
-    tables = [
-        expert if isinstance(expert, Certificates) else read(expert)
-        for expert in experts
-    ]
-    if len(tables) < 2:
-        raise BadValue(
-            f"a router chooses among two experts or more; got {len(tables)}",
-            field="experts",
-        )
+    check_experts(len(experts))
+    tables = [as_table(expert) for expert in experts]
     ordered = [table.rows(np.argsort(table.idx)) for table in tables]
-    first = ordered[0]
-    for table in ordered:
-        same_images = np.array_equal(table.idx, first.idx)
-        if not table.labelled or not same_images:
-            raise WrongTable(
-                f"{table.name or 'a table'} has other images than "
-                f"{first.name or 'the first'}, or none of their labels: certify the same "
-                "training images with each expert"
-            )
-        if not np.array_equal(table.label, first.label):
-            raise WrongTable("the tables state different labels of the same images")
-
+    _check_same_images(ordered)
     radius = np.stack([table.radius * table.correct for table in ordered], axis=1)
     share = np.stack([_share_of_label(table) for table in ordered], axis=1)
     certified = radius.max(axis=1) > 0.0
@@ -95,7 +78,23 @@ def router_labels(experts: Sequence[Place | Certificates]) -> RouterLabels:
                 f"{table.name or f'expert {k}'} is the best expert for no image",
                 fix="leave it out",
             )
-    return RouterLabels(first.idx[known], label[known], first.idx[~known])
+    idx = ordered[0].idx
+    return RouterLabels(idx[known], label[known], idx[~known])
+
+
+def _check_same_images(tables: Sequence[Certificates]) -> None:
+    """Raise WrongTable unless all tables, in one order, have the same labelled images."""
+    first = tables[0]
+    for table in tables:
+        same_images = np.array_equal(table.idx, first.idx)
+        if not table.labelled or not same_images:
+            raise WrongTable(
+                f"{table.name or 'a table'} has other images than "
+                f"{first.name or 'the first'}, or none of their labels: certify the same "
+                "training images with each expert"
+            )
+        if not np.array_equal(table.label, first.label):
+            raise WrongTable("the tables state different labels of the same images")
 
 
 def _share_of_label(table: Certificates) -> Floats:

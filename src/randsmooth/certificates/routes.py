@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates.evidence import Column, Floats, Ints, refuse
-from randsmooth.errors import WrongTable
+from randsmooth.errors import BadValue, WrongTable
+
+# A router chooses among so many experts at least.
+FEWEST_EXPERTS = 2
 
 # What a routed table keeps of each row. `predict` is not derived from counts here: they
 # lie in the tables of router and experts.
@@ -23,6 +26,15 @@ ROUTED_COLUMNS = {
     "expert_radius": Column(dtype=np.float64),
     "spent": Column(),
 }
+
+
+def check_experts(number: int) -> None:
+    """Raise BadValue for a number of experts among which there is nothing to choose."""
+    if number < FEWEST_EXPERTS:
+        raise BadValue(
+            f"a router chooses among two experts or more; got {number}",
+            field="experts",
+        )
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,9 @@ from randsmooth.certificates.evidence import (
 from randsmooth.certificates.files import read
 from randsmooth.certificates.header import Header, guarantee_of
 from randsmooth.certificates.logs.inferred import infer, log_at_alpha
-from randsmooth.certificates.routes import Routes
+from randsmooth.certificates.routes import Routes, check_experts
 from randsmooth.certificates.table import Certificates, from_routes
-from randsmooth.errors import BadValue, MissingValue, WrongTable
+from randsmooth.errors import MissingValue, WrongTable
 from randsmooth.noise import NORMS
 from randsmooth.rules import ANY_CLASS
 from randsmooth.urls import Place, fetched
@@ -179,23 +179,9 @@ def _opened(source: Place | Certificates) -> tuple[Certificates, str | None]:
 
 def _check_tables(router: Certificates, experts: Sequence[Certificates]) -> None:
     """Raise Problem unless these tables can be those of a router and its experts."""
-    if len(experts) < 2:
-        raise BadValue(
-            f"a router chooses among two experts or more; got {len(experts)}",
-            field="experts",
-        )
+    check_experts(len(experts))
     for table in (router, *experts):
-        if table.routes is not None or table.converted is not None:
-            raise WrongTable(
-                f"{table.name or 'a table'} is routed, or in another norm than its "
-                "noise's: route the tables that were certified"
-            )
-        if table.header.bound == ANY_CLASS:
-            raise WrongTable(
-                f"{table.name or 'a table'} picks its class by the samples that bound "
-                "it, so that alpha would not hold for the routed certificate",
-                fix="certify with n0 of at least 1",
-            )
+        _check_part(table)
     norms = {table.norm for table in (router, *experts)}
     if len(norms) > 1:
         listed = " and ".join(sorted(NORMS[norm].label for norm in norms))
@@ -204,17 +190,37 @@ def _check_tables(router: Certificates, experts: Sequence[Certificates]) -> None
             "of radii in one norm"
         )
     for table in (router, *experts):
-        noise = table.header.noise
-        if NORMS[table.norm].own_units or (noise is not None and noise.held_columns):
-            raise WrongTable(
-                f"{table.name or 'a table'} has radii in units of its own noise, or "
-                "holds columns fixed: radii of several noises do not compare there"
-            )
+        _check_comparable(table)
     _check_router_counts(router, len(experts))
     for fact in ("classes", "refusal"):
         _check_same(fact, experts)
     for fact in ("dataset", "split"):
         _check_same(fact, (router, *experts))
+
+
+def _check_part(table: Certificates) -> None:
+    """Raise Problem for a table that cannot be that of a router or an expert."""
+    if table.routes is not None or table.converted is not None:
+        raise WrongTable(
+            f"{table.name or 'a table'} is routed, or in another norm than its noise's: "
+            "route the tables that were certified"
+        )
+    if table.header.bound == ANY_CLASS:
+        raise WrongTable(
+            f"{table.name or 'a table'} picks its class by the samples that bound it, so "
+            "that alpha would not hold for the routed certificate",
+            fix="certify with n0 of at least 1",
+        )
+
+
+def _check_comparable(table: Certificates) -> None:
+    """Raise Problem where radii have units that those of another noise do not have."""
+    noise = table.header.noise
+    if NORMS[table.norm].own_units or (noise is not None and noise.held_columns):
+        raise WrongTable(
+            f"{table.name or 'a table'} has radii in units of its own noise, or holds "
+            "columns fixed: radii of several noises do not compare there"
+        )
 
 
 def _check_router_counts(router: Certificates, K: int) -> None:
@@ -239,9 +245,9 @@ def _check_router_counts(router: Certificates, K: int) -> None:
 
 def _check_same(fact: str, tables: Sequence[Certificates]) -> None:
     """Raise Problem where the headers of tables contradict each other in a fact."""
-    stated = {
-        value for table in tables if (value := getattr(table.header, fact)) is not None
-    }
+    values = {getattr(table.header, fact) for table in tables}
+    # A header that does not say it contradicts none.
+    stated = values - {None}
     if len(stated) > 1:
         listed = " and ".join(map(str, sorted(stated, key=str)[:2]))
         raise WrongTable(f"the tables have different {fact}: {listed}")

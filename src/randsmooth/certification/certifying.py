@@ -127,23 +127,26 @@ def certify(
         )
     if isinstance(model, Routed):
         of_settings = {} if settings is None else dict(settings)
-        given = {
+        # What is None in settings was left open.
+        stated = {
             name: value for name, value in of_settings.items() if value is not None
+        }
+        of_run = {
+            "workers": workers,
+            "progress": progress,
+            "shard": shard,
+            "only": only,
+            "command": command,
         }
         return certify_routed(
             model,
             dataset,
             certify,
             out=out,
-            workers=workers,
             resume=resume,
             overwrite=overwrite,
-            progress=progress,
-            shard=shard,
-            only=only,
-            command=command,
             router_rule=router_rule,
-            **{**given, **options},
+            options={**stated, **options, **of_run},
         )
     if router_rule is not None:
         raise BadValue(

@@ -141,7 +141,7 @@ def known_of_model(model: object, name: str) -> Any:
     return value if all(type(side) is int for side in value) else None
 
 
-def _with_refusal(name: str | None) -> str:
+def _refusal_words(name: str | None) -> str:
     """Return the words on the class of declined answers; empty where there is none."""
     return "" if name is None else f", {shown(repr(name))} among them"
 
@@ -174,7 +174,7 @@ def class_names(
         if width != spec.num_classes:
             raise WrongModel(
                 f"the model gives {width} logits; {spec.name} has {spec.num_classes} "
-                f"classes{_with_refusal(refusal)}"
+                f"classes{_refusal_words(refusal)}"
             )
         return spec.classes
     labels = images.labels_at(torch.tensor(indices))

@@ -388,7 +388,7 @@ def _spec_of(
         resize=None if are_open else header.resize,
         crop=None if are_open else header.crop,
         num_classes=_classes_to_tell(header),
-        refusal=_refusal_named(header),
+        refusal=header.refusal_name,
         **options,
     )
 
@@ -405,13 +405,6 @@ def _classes_to_tell(header: Header) -> int | None:
         return number
     # Another than the last class is one of the data, which tell how many there are.
     return number - 1 if header.refusal == number - 1 else None
-
-
-def _refusal_named(header: Header) -> str | None:
-    """Return the name of the class of declined answers; None where there is none."""
-    if header.refusal is None or not header.classes:
-        return None
-    return header.classes[header.refusal]
 
 
 def _number_of_class(table: Certificates, name: str | None) -> int | None:

@@ -20,6 +20,7 @@ from randsmooth.certificates import (
     Header,
     Routes,
 )
+from randsmooth.certificates.routes import check_experts
 from randsmooth.certification.opening import load_model, trained_noise
 from randsmooth.certification.smoothed import Certified, SmoothedClassifier
 from randsmooth.errors import BadValue
@@ -92,11 +93,7 @@ class Routed:
     def __init__(
         self, router: SmoothedClassifier, experts: Sequence[SmoothedClassifier]
     ) -> None:
-        if len(experts) < 2:
-            raise BadValue(
-                f"a router chooses among two experts or more; got {len(experts)}",
-                field="experts",
-            )
+        check_experts(len(experts))
         for part in (router, *experts):
             if not isinstance(part, SmoothedClassifier):
                 raise BadValue(

@@ -10,6 +10,7 @@ from typing import Any
 from randsmooth import certificates
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates
+from randsmooth.certificates.files import as_table
 from randsmooth.certification.opening import dataset_of
 from randsmooth.certification.routed import Routed
 from randsmooth.certification.smoothed import SmoothedClassifier
@@ -40,9 +41,8 @@ def certify_routed(
     out: Place | None,
     resume: bool,
     overwrite: bool,
-    router_rule: str | None = None,
-    alpha: float | None = None,
-    **options: Any,
+    router_rule: str | None,
+    options: Mapping[str, Any],
 ) -> Certificates:
     """Certify a routed classifier in stages, and return the routed table.
 
@@ -57,8 +57,8 @@ def certify_routed(
         out: the file of the routed table; None: all stages stay in memory.
         resume, overwrite: go on with an interrupted run, or discard what is there.
         router_rule: the rule of the router; None: that of the experts.
-        alpha: see `CertificationSettings`; None: that of the router.
-        options: all further keywords of `certification.certify`.
+        options: all further keywords of `certification.certify`. Without an alpha, it is
+            that of the router.
 
     Raises:
         Problem: a noise is given, or a shard; or a stage raises it.
@@ -67,7 +67,9 @@ def certify_routed(
     if dataset is None:
         # The router may have been trained on other labels of the same data.
         dataset = dataset_of(None, provenance_of(routed.experts[0].model))
-    alpha = routed.router.settings.alpha if alpha is None else alpha
+    alpha = options.get("alpha")
+    if alpha is None:
+        alpha = routed.router.settings.alpha
     stages = _Stages(
         certify_one, dataset, out, overwrite, options={**options, "alpha": alpha}
     )
@@ -134,7 +136,7 @@ class _Stages:
         if router_rule is not None:
             of_router["rule"] = router_rule
         router = self.certify("router", routed.router, of_router)
-        router_table = _read(router)
+        router_table = as_table(router)
         gets = certificates.images_of_experts(router_table)
         experts = []
         for k, expert in enumerate(routed.experts):
@@ -193,8 +195,3 @@ def _check_new(out: Path, K: int) -> None:
 def _settings_of(part: SmoothedClassifier) -> dict[str, Any]:
     """Return the settings of a part, with its noise, as keywords."""
     return {name: value for name, value in part.settings if value is not None}
-
-
-def _read(table: Place | Certificates) -> Certificates:
-    """Return a table, or the one in a file."""
-    return table if isinstance(table, Certificates) else certificates.read(table)

@@ -10,7 +10,6 @@ from randsmooth.certificates.logs.released import (
     AT_THE_END,
     LARGEST_LEVEL,
     ReleasedLog,
-    Totals,
 )
 from randsmooth.metrics.intervals import Floats
 
@@ -81,7 +80,9 @@ def change_of_radii(log: ReleasedLog) -> RadiiChange:
     error = _printed_error(after) + log.largest / LARGEST_LEVEL
     changed = np.abs(after - before) > error
     chance = _chance_of_equal(before, int((~changed).sum()), log.largest)
-    before, after, error = before[changed], after[changed], error[changed]
+    before = before[changed]
+    after = after[changed]
+    error = error[changed]
     factor = None
     added = None
     one_sign = False
@@ -99,11 +100,6 @@ def change_of_radii(log: ReleasedLog) -> RadiiChange:
         one_sign=one_sign,
         chance=chance,
     )
-
-
-def has_same_numbers(a: Totals, b: Totals) -> bool:
-    """Return whether as many images are there, certified and right."""
-    return (a.images, a.certified, a.right) == (b.images, b.certified, b.right)
 
 
 def _chance_of_equal(radii: Floats, equal: int, largest: float) -> float:

@@ -62,38 +62,48 @@ def check_repeated(tables: Sequence[Certificates]) -> Iterator[Check]:
     are certified to the end, of which many have one radius, are left out.
     """
     for table in tables:
-        tells = np.flatnonzero(is_telling(table.radius))
-        if not table.is_log or len(tells) < FEWEST_REPEATED:
+        # Counts of another table would be copied for nothing.
+        if not table.is_log:
             continue
-        _, group, uses = np.unique(
-            table.seconds[tells], return_inverse=True, return_counts=True
-        )
+        told = table.rows(np.flatnonzero(is_telling(table.radius)))
+        if len(told) < FEWEST_REPEATED:
+            continue
+        _, uses = np.unique(told.seconds, return_counts=True)
         # Most logs end here, and are not sorted by all their columns.
-        if (uses[group] > 1).sum() < FEWEST_REPEATED:
+        if uses[uses > 1].sum() < FEWEST_REPEATED:
             continue
-        answers = np.stack([table.label, table.predict, table.radius], axis=1)[tells]
-        rows = np.column_stack([answers, table.seconds[tells]])
-        _, first, group = np.unique(
-            rows, axis=0, return_index=True, return_inverse=True
-        )
-        first_of_row = first[group.reshape(-1)]
-        repeated = np.flatnonzero(first_of_row != np.arange(len(tells)))
-        pairs = len(tells) * (len(tells) - 1) / 2.0
-        share_by_chance = _share_of_equal_pairs(answers) * _share_of_equal_pairs(
-            table.seconds[tells]
-        )
-        if len(repeated) < max(
-            FEWEST_REPEATED, TIMES_OF_CHANCE * pairs * share_by_chance
-        ):
+        repeated, originals = _repeated_rows(told)
+        if len(repeated) < max(FEWEST_REPEATED, _most_by_chance(told)):
             continue
-        place = int(repeated[0])
         facts = {
             "table": table.name,
             "number": len(repeated),
-            "image": int(table.idx[tells[place]]),
-            "other": int(table.idx[tells[first_of_row[place]]]),
+            "image": int(told.idx[repeated[0]]),
+            "other": int(told.idx[originals[0]]),
         }
         yield Check("repeated", FAILED, facts)
+
+
+def _repeated_rows(table: Certificates) -> tuple[Ints, Ints]:
+    """Return the rows that repeat an earlier one, and which one each repeats."""
+    rows = np.column_stack([_answers_of(table), table.seconds])
+    _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    first_of_row = first[group.reshape(-1)]
+    repeated = np.flatnonzero(first_of_row != np.arange(len(table)))
+    return np.asarray(repeated), np.asarray(first_of_row[repeated])
+
+
+def _most_by_chance(table: Certificates) -> float:
+    """Return how many repeated rows equal times beside equal answers explain, by far."""
+    pairs = len(table) * (len(table) - 1) / 2.0
+    of_answers = _share_of_equal_pairs(_answers_of(table))
+    of_times = _share_of_equal_pairs(table.seconds)
+    return TIMES_OF_CHANCE * pairs * of_answers * of_times
+
+
+def _answers_of(table: Certificates) -> Floats:
+    """Return (N, 3) the label, the class and the radius of each row."""
+    return np.stack([table.label, table.predict, table.radius], axis=1)
 
 
 def _share_of_equal_pairs(rows: NDArray[np.float64]) -> float:

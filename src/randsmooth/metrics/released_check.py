@@ -24,7 +24,6 @@ from randsmooth.metrics.changes import (
     PRINTED_DIGITS,
     RadiiChange,
     change_of_radii,
-    has_same_numbers,
 )
 from randsmooth.metrics.check_values import FAILED, PASSED, UNKNOWN, Check, State
 from randsmooth.metrics.pairing import is_evenly_spaced
@@ -111,7 +110,7 @@ def _verdict(
     if change.is_explained:
         is_all_scaled = log.equal and change.factor is not None
         return ("scaled_released" if is_all_scaled else "from_released"), FAILED
-    if change.one_sign and has_same_numbers(agreement.of_table, log.totals):
+    if change.one_sign and agreement.of_table.same_numbers(log.totals):
         return "from_released", FAILED
     return "from_released", UNKNOWN
 

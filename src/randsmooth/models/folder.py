@@ -53,13 +53,13 @@ FRONT_MATTER: dict[str, dict[str, Any]] = {
         "library_name": "randsmooth",
         "license": "apache-2.0",
         "pipeline_tag": "image-classification",
-        "tags": ["randomized-smoothing", "certified-robustness"],
+        "tags": cards.TAGS,
     },
     "denoiser": {
         "library_name": "randsmooth",
         "license": "apache-2.0",
         "pipeline_tag": "image-to-image",
-        "tags": ["randomized-smoothing", "certified-robustness", "denoising"],
+        "tags": [*cards.TAGS, "denoising"],
     },
 }
 

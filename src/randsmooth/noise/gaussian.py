@@ -182,14 +182,9 @@ class Gaussian(Noise):
 
         # (N, k): in column t - 1, the sum of the t smallest.
         p_s = np.minimum(np.cumsum(np.sort(rivals, axis=1), axis=1), q)
-        a = -special.ndtri(q)
-        b = special.ndtri(p_s)
-
-        # For t = 1 there is a closed form.
-        z_of_one = (a - b[:, :1]) / 2.0
-        z_of_more = _crossing(a, b[:, 1:], np.arange(2.0, rivals.shape[1] + 1.0))
-        z = np.max(np.concatenate((z_of_one, z_of_more), axis=1), axis=1)
-        return np.asarray(self.sigma * np.maximum(0.0, z))
+        a = np.broadcast_to(-special.ndtri(q), p_s.shape)
+        t = np.arange(1.0, rivals.shape[1] + 1.0)
+        return self.sigma * _largest_crossing(a, special.ndtri(p_s), t)
 
     def set_radius(self, q: ArrayLike, p_other: ArrayLike) -> Floats:
         """Return the radius within which the smoothed class stays in a set of classes.
@@ -225,12 +220,7 @@ class Gaussian(Noise):
         t = np.arange(1.0, q.shape[1] + 1.0)
         a = -special.ndtri(q)
         b = np.broadcast_to(special.ndtri(np.minimum(p_other, q[:, -1:])), q.shape)
-
-        # For t = 1 there is a closed form.
-        z_of_one = (a[:, :1] - b[:, :1]) / 2.0
-        z_of_more = _crossing(a[:, 1:], b[:, 1:], 1.0 / t[1:])
-        z = np.max(np.concatenate((z_of_one, z_of_more), axis=1), axis=1)
-        return np.asarray(self.sigma * np.maximum(0.0, z))
+        return self.sigma * _largest_crossing(a, b, 1.0 / t)
 
 
 def _check_probabilities(p: Floats) -> None:
@@ -241,11 +231,25 @@ def _check_probabilities(p: Floats) -> None:
         )
 
 
+def _largest_crossing(a: Floats, b: Floats, t: Floats) -> Floats:
+    """Return (N,) the largest of the crossings of a row, from below; 0 for none.
+
+    Args:
+        a, b: (N, k)
+        t: (k,) above 0, the first of which is 1.
+    """
+    # For t = 1 there is a closed form.
+    z_of_one = (a[:, :1] - b[:, :1]) / 2.0
+    z_of_more = _crossing(a[:, 1:], b[:, 1:], t[1:])
+    z = np.max(np.concatenate((z_of_one, z_of_more), axis=1), axis=1)
+    return np.asarray(np.maximum(0.0, z))
+
+
 def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
     """Return the largest z >= 0 with Phi(a - z) >= Phi(b + z) / t, from below.
 
     Args:
-        a: (N, 1) or (N, k)
+        a: (N, k)
         b: (N, k)
         t: (k,) above 0
 

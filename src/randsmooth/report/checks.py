@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
-from randsmooth.escape import names_of, printable
+from randsmooth.escape import few_of, names_of, printable
 from randsmooth.metrics.blame import Standing
 from randsmooth.metrics.check_values import (
     FAILED,
@@ -244,10 +244,7 @@ def _lines_of_kind(
     template = SUMMED.get((kind, state))
     if template is not None and not _are_told_apart(kind, checks):
         return [CheckLine(state, template.format_map(_sums(checks)))]
-    shown = checks
-    # The last failure itself is as short as "1 more failure".
-    if state == FAILED and len(checks) > MOST_FAILURES + 1:
-        shown = checks[:MOST_FAILURES]
+    shown = few_of(checks, MOST_FAILURES) if state == FAILED else checks
     lines = [
         CheckLine(state, _with_consequences(check, consequences)) for check in shown
     ]
@@ -506,11 +503,13 @@ class CheckBlock:
         failed = [check for check in self.checks if check.state == FAILED]
         if not self.in_folder and len(failed) <= MOST_TABLES:
             return check_lines(self.checks)
-        standing = Standing.of(self.checks)
-        failures = failures_of_tables(failed, standing.suspects)
+        # Checks that passed say which tables are released logs: all are asked.
         if self.in_folder:
-            # Checks that passed say which tables are released logs.
             failures = failures_in_folder(self.checks)
+        else:
+            failures = failures_of_tables(
+                self.checks, Standing.of(self.checks).suspects
+            )
         others = [check for check in self.checks if check.state != FAILED]
         return [*lines_by_table(failures), *check_lines(others)]
 

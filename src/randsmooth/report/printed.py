@@ -1,8 +1,11 @@
 """Estimates as reports print them: shares in percent, and differences of shares in points."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from randsmooth.metrics import Estimate
 from randsmooth.noise import NORMS
-from randsmooth.number_text import half_up, signed
+from randsmooth.number_text import ROUNDING, half_up, signed
 
 # Printed in place of a figure that a table does not give.
 UNKNOWN_FIGURE = "–"
@@ -65,6 +68,16 @@ def percent_with_ends(share: Estimate | None) -> str:
     if share is None:
         return UNKNOWN_FIGURE
     return f"{percent(share)} ({'-'.join(percent_ends(share))})"
+
+
+def tenths_of_percent(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return shares as whole tenths of a percent, halves rounded up as in print.
+
+    Example:
+        >>> tenths_of_percent(np.array([0.6465, 0.5])).tolist()
+        [647, 500]
+    """
+    return np.floor(1000.0 * shares + 0.5 + ROUNDING).astype(np.int64)
 
 
 def points(difference: Estimate) -> str:

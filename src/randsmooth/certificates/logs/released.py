@@ -108,6 +108,11 @@ class Totals:
         """Return the average certified radius."""
         return self.right_radii / self.images
 
+    def same_numbers(self, other: Totals) -> bool:
+        """Return whether as many images are there, certified and right."""
+        numbers = (self.images, self.certified, self.right)
+        return numbers == (other.images, other.certified, other.right)
+
     def same_right(self, other: Totals) -> bool:
         """Return whether as many images are right, with the same sum of radii."""
         distance = abs(self.right_radii - other.right_radii)

@@ -53,7 +53,8 @@ class BallSearch(ABC):
         """Return a point (C, H, W) on the CPU within `eps` of x.
 
         The search looks for a point of another class than `y`, or of the class
-        `toward`, and returns the most likely one that it came to. Its noise depends on x and the seed alone.
+        `toward`, and returns the most likely one that it came to. Its noise depends on x
+        and the seed alone.
 
         Args:
             x: the image (C, H, W) in float32.

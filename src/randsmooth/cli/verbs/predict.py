@@ -100,8 +100,8 @@ def _reading_like(settings: Predict, table: Certificates) -> Predict:
     """
     header = table.header
     like_table: dict[str, Any] = {}
-    if settings.refusal is None and header.refusal is not None and header.classes:
-        like_table["refusal"] = header.classes[header.refusal]
+    if settings.refusal is None and header.refusal_name is not None:
+        like_table["refusal"] = header.refusal_name
     # A folder that a table names is not opened unasked.
     if settings.dataset is None and header.dataset in data.DATASETS:
         like_table["dataset"] = header.dataset

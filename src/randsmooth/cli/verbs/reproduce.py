@@ -14,7 +14,7 @@ from randsmooth.cli.settings import Argument, Given
 from randsmooth.cli.step_plans import SUPPOSED, StepsVerb, answer_plan
 from randsmooth.cli.true_labels import labels_at_hand
 from randsmooth.errors import Conflict, MissingValue, each_problem
-from randsmooth.escape import printable
+from randsmooth.escape import few_of, printable
 from randsmooth.papers.objects import ALIASES, EDITIONS, OBJECTS, find_object
 from randsmooth.papers.rows import named
 from randsmooth.progress import clock, console, terminal_width
@@ -243,9 +243,7 @@ def differing_lines(cells: Sequence[DifferingCell], width: int) -> Iterator[str]
         return
     yield ""
     yield from wrapped(DIFFERING, width)
-    # The last cell itself is as short as "and 1 more".
-    is_one_more = len(cells) == MOST_CELLS + 1
-    shown = cells if is_one_more else cells[:MOST_CELLS]
+    shown = few_of(cells, MOST_CELLS)
     for cell in shown:
         yield from wrapped(f"{INDENT}{cell}", width, INDENT * 2)
     if len(cells) > len(shown):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.noise import NORMS
-from randsmooth.number_text import half_up
 from randsmooth.report.charts import at_quantiles
 from randsmooth.report.page.panel import PageContent, PanelView
+from randsmooth.report.printed import tenths_of_percent
 
 # The number of steps of the slider, from radius 0 to the farthest one.
 SLIDER_STEPS = 160
@@ -112,7 +112,8 @@ def _place_of(p_a: float | None) -> float | None:
 def _accuracies(table: Certificates, radii: NDArray[np.float64]) -> list[int]:
     """Return certified accuracy at each radius, in tenths of a percent."""
     shares = metrics.certified_shares(table, radii)
-    return [int(half_up(1000.0 * float(share), decimals=0)) for share in shares]
+    tenths: list[int] = tenths_of_percent(shares).tolist()
+    return tenths
 
 
 def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:

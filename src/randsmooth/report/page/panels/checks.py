@@ -13,11 +13,12 @@ def view(content: PageContent) -> PanelView | None:
     block = content.sheet.check_block
     if not block.is_shown:
         return None
-    others = [line for line in block.lines if line.state != FAILED]
+    lines = block.lines
+    others = [line for line in lines if line.state != FAILED]
     unseen, *consequences = map(in_print, block.notes)
     return PanelView(
         {
-            "failures": [line for line in block.lines if line.state == FAILED],
+            "failures": [line for line in lines if line.state == FAILED],
             "consequences": consequences,
             "others": others,
             "counts": _counts(others),

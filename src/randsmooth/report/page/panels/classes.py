@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import NO_LABEL, Certificates
-from randsmooth.number_text import ROUNDING
 from randsmooth.report.page.panel import PageContent, PanelView
+from randsmooth.report.printed import tenths_of_percent
 from randsmooth.report.sheet import Sheet, SheetColumn
 
 Ints = NDArray[np.int64]
@@ -79,9 +79,7 @@ def _cells(
     # An interval needs an image. A class without any gets no cell below.
     images = np.maximum(totals, 1)
     low, high = metrics.share_interval(hits, images)
-    shares = np.stack([hits / images, low, high], axis=1)
-    # Halves are rounded up, as everywhere.
-    tenths = np.floor(1000 * shares + 0.5 + ROUNDING).astype(int)
+    tenths = tenths_of_percent(np.stack([hits / images, low, high], axis=1))
     cells: list[ShareAndInterval] = []
     for share_and_interval, total in zip(tenths, totals, strict=True):
         cells.append(share_and_interval.tolist() if total else None)
