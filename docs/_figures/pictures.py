@@ -156,8 +156,8 @@ def routed_curves() -> Figure:
     )
     radii, shares = rs.metrics.accuracy_curve(rs.read(folder / "routed.parquet"))
     axes.step(
-        radii,
-        100 * shares,
+        [*radii, radii[-1]],
+        [*(100 * shares), 0.0],
         where="pre",
         color=PALETTE[0],
         linewidth=2.4,
