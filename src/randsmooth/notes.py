@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from randsmooth.errors import RESUME, Setting, Spell, Words, spelt
 from randsmooth.escape import names_of, printable
+from randsmooth.number_text import percent
 
 Facts = Mapping[str, Any]
 
@@ -173,11 +174,14 @@ def _backend_tried(facts: Facts) -> Words:
 
 def _right_without_noise(facts: Facts) -> str:
     """Word on how many inputs a model is right without noise, and how many it declines."""
-    return (
-        f"{WITHOUT_NOISE}, and declines {{declined}}"
-        if facts["declined"]
-        else WITHOUT_NOISE
+    share = percent(facts["share"])
+    words = (
+        "without noise the model is right about {right} of {total} of these {inputs} "
+        f"({share})"
     )
+    if facts["declined"]:
+        words += ", and declines {declined}"
+    return words
 
 
 def _hardly_better_than_guessing(facts: Facts) -> Words:
@@ -190,10 +194,11 @@ def _hardly_better_than_guessing(facts: Facts) -> Words:
             trained_on = " on {trained_on:,} {inputs}"
         questions.append(f"was it trained long enough ({epochs}{trained_on})")
     numbering = " ({numbering})" if facts["numbering"] else ""
+    guess = percent(facts["guess"])
     questions.append(f"are its classes numbered as the data's{numbering}")
     questions.append("and does it take {units}?")
     return (
-        f"{_right_without_noise(facts)}, hardly more often than guessing ({{guess:.1%}}): "
+        f"{_right_without_noise(facts)}, hardly more often than guessing ({guess}): "
         f"{', '.join(questions)}"
     )
 
@@ -297,9 +302,18 @@ def _verdict_off(facts: Facts) -> Words:
     get = "gets" if len(names) == 1 else "get"
     return (
         f"A check failed, so {_literal(names_of(names))} {get} no verdict and no marked "
-        "figures (all the same: ",
+        "figures. To get them in spite of that, give ",
         Setting("anyway"),
-        ").",
+        ".",
+    )
+
+
+def _missing_not_by_chance(facts: Facts) -> Words:
+    shared_share = percent(facts["shared_share"])
+    other_share = percent(facts["other_share"])
+    return (
+        f"{{table}} is right on {shared_share} of the shared images and on {other_share} "
+        "of its others. Chance did not choose the missing images, so no verdict is fair."
     )
 
 
@@ -314,10 +328,6 @@ def _literal(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-WITHOUT_NOISE = (
-    "without noise the model is right about {right} of {total} of these {inputs} "
-    "({share:.1%})"
-)
 # Setting of a budget -> how its values are printed, and what can raise ACR.
 BUDGETS = {"n": (",", "more samples"), "alpha": ("g", "a larger alpha")}
 MERGES = "`randsmooth merge` makes one table of all shards"
@@ -403,11 +413,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "Each row is about all images of its table; the tables are of different {kind} "
         "({sources})."
     ),
-    "missing_not_by_chance": (
-        "{table} is right on {shared_share:.1%} of the shared images and on "
-        "{other_share:.1%} of its others. Chance did not choose the missing "
-        "images, so no verdict is fair."
-    ),
+    "missing_not_by_chance": _missing_not_by_chance,
     "noises_differ": (
         "The tables were made under different noises ({noises}), each p_A under its own."
     ),

@@ -26,6 +26,16 @@ def half_up(number: float, decimals: int) -> str:
     return f"{number + ROUNDING:.{decimals}f}"
 
 
+def percent(share: float) -> str:
+    """Print a share in percent with one decimal, halves rounded up.
+
+    Example:
+        >>> percent(0.6465)
+        '64.7%'
+    """
+    return f"{half_up(100.0 * share, decimals=1)}%"
+
+
 def signed(number: float, decimals: int) -> str:
     """Print a number with its sign, unless it prints as 0; halves go away from 0.
 

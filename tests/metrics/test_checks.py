@@ -182,6 +182,11 @@ def test_of_two_copies_the_original_is_known_or_both_are_named(
         facts = check_of("mostly_equal", check_folder(tables)).facts
         assert facts["original"] == "ours"
 
+    # Who gives a released log twice has not forged the first.
+    given_twice = [ours, ours.renamed("again")]
+    assert check_of("copies", check_folder(given_twice)).facts["original"] == "ours"
+    assert "ours" not in failures_in_folder(check_folder(given_twice))
+
 
 def test_in_a_folder_unequal_answers_are_compared(pair_of_logs: Logs) -> None:
     """Among many tables each is compared with the one that it resembles."""

@@ -13,7 +13,7 @@ from randsmooth.certificates.logs.repositories import REPOSITORIES
 from randsmooth.metrics.check_values import FAILED, PASSED, Check
 from randsmooth.metrics.intervals import Floats, Ints
 from randsmooth.metrics.pairing import differing_source, shared_rows
-from randsmooth.metrics.radii import SHARE_AT_THE_END, is_telling
+from randsmooth.metrics.radii import is_telling
 
 Pair = tuple[Certificates, Certificates]
 
@@ -190,7 +190,7 @@ def _check_pair(a: Certificates, b: Certificates, original: str | None) -> Check
         facts["fewer"] = fewer.name
         facts["more"] = more.name
         return Check("part", FAILED, facts)
-    if same_answer.all() and same_order(radius_of_a, radius_of_b, SHARE_AT_THE_END):
+    if same_answer.all() and same_order(radius_of_a, radius_of_b):
         return Check("derived", FAILED, facts)
     if equal[tells].mean() >= SHARE_OF_A_COPY:
         return Check("mostly_equal", FAILED, facts)
@@ -203,8 +203,9 @@ def _original_first(
     """Return two tables, the original first, and its name; None where it is not known.
 
     A released log is the original of a table that is none, and a log that lies in the
-    clone of a repository that of one that lies in none. Of two that are released and lie
-    in clones, the one of the older repository is. The order of names tells nothing.
+    clone of a repository that of one that lies in none. Of two released logs, the one of
+    the older repository is, or the one that was given first: nobody forged a log by
+    giving it twice. Of two others the order of names tells nothing.
     """
     standing_of_one = (one.name in released, _repository(one) is not None)
     standing_of_other = (other.name in released, _repository(other) is not None)
@@ -212,7 +213,7 @@ def _original_first(
         return one, other, one.name
     if standing_of_one < standing_of_other:
         return other, one, other.name
-    if standing_of_one != (True, True):
+    if one.name not in released:
         return one, other, None
     if _age(other) < _age(one):
         return other, one, other.name

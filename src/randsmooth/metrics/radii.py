@@ -16,6 +16,7 @@ from randsmooth.certificates import (
     rule_of,
 )
 from randsmooth.certificates.logs.reach import LARGEST_ALPHA
+from randsmooth.certificates.logs.released import AT_THE_END
 from randsmooth.certificates.logs.tsv import LARGEST_RADIUS
 from randsmooth.errors import BadValue
 from randsmooth.noise import NORMS, Gaussian
@@ -23,10 +24,6 @@ from randsmooth.rules import MOST_SAMPLES
 
 # Gaussian noise of sigma 1; its tail is that of the standard normal distribution.
 STANDARD_NORMAL = Gaussian(1.0)
-
-# Radii of this share of the largest or more are at the end of what n and alpha certify,
-# where they say nothing about the order.
-SHARE_AT_THE_END = 0.99
 
 # The distance between two columns of L2 radii, as the literature has it, in units of
 # pixels in [0, 1].
@@ -213,4 +210,4 @@ def is_telling(
     """
     if largest is None:
         largest = radius.max(initial=0.0)
-    return np.asarray((radius > 0.0) & (radius < SHARE_AT_THE_END * largest))
+    return np.asarray((radius > 0.0) & (radius < AT_THE_END * largest))

@@ -23,7 +23,7 @@ from randsmooth.metrics.estimate import Estimate, require_images
 from randsmooth.metrics.intervals import paired_shares
 from randsmooth.metrics.pairing import pair
 from randsmooth.metrics.radii import asked_radii, can_certify, check_radius, farthest
-from randsmooth.number_text import half_up, signed
+from randsmooth.number_text import percent, signed
 
 Outcome = Literal["shown", "refuted", "not enough images"]
 
@@ -456,7 +456,7 @@ def judged_sentence(judged: JudgedCondition) -> str:
     """Return a judged condition in one sentence, with its figures."""
     estimate = judged.estimate
     images = f"{estimate.images:,} images"
-    in_words = _percent if isinstance(judged.condition, AtLeast) else _points
+    in_words = percent if isinstance(judged.condition, AtLeast) else _points
     figures = f"{in_words(estimate.value)} of {images}"
     if judged.outcome == SHOWN:
         figures += f"; at least {in_words(estimate.low)}"
@@ -472,10 +472,6 @@ def how_many_decide(checked: CheckedConditions) -> str:
     if checked.images_needed is None:
         return "at these shares no number of images would decide; change the condition"
     return f"about {checked.images_needed:,} images would decide, at these shares"
-
-
-def _percent(share: float) -> str:
-    return f"{half_up(100.0 * share, decimals=1)}%"
 
 
 def _points(share: float) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Problem
+from randsmooth.number_text import half_up
 from randsmooth.papers.cell_comparison import HERE, IMAGES, PAPER
 from randsmooth.papers.from_certificates import (
     LEGEND_OF_LINES,
@@ -192,9 +193,10 @@ def _best_words(accuracy: float, sigma: float) -> str:
     """Return a cell: an accuracy, and in brackets the sigma that gives it."""
     if math.isnan(accuracy):
         return "-"
+    figure = half_up(accuracy, decimals=1)
     if math.isnan(sigma):
-        return f"{accuracy:.1f}"
-    return f"{accuracy:.1f} ({sigma:g})"
+        return figure
+    return f"{figure} ({sigma:g})"
 
 
 def _data_of(radii: Sequence[float], curves: MethodCurves) -> pd.DataFrame:

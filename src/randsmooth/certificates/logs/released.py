@@ -359,25 +359,21 @@ def _correlations(own_levels: Ints, others: Ints) -> NDArray[np.float64]:
     return np.asarray(covariance / np.sqrt(np.maximum(variances, 1e-12)))
 
 
-def same_order(
-    a: NDArray[Any], b: NDArray[Any], share_at_the_end: float = AT_THE_END
-) -> bool:
+def same_order(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Return whether two tables order images alike by radius.
 
     Images are left out that one of them misses or certifies to the end, where many radii are equal.
 
     Args:
         a, b: (N,) radii of the same images, or their levels; 0 of wrong ones.
-        share_at_the_end: the share of the largest radius from which on an image is at
-            the end.
 
     Example:
         >>> radii = np.linspace(0.1, 1.0, 20)
         >>> same_order(radii, 2.0 * radii), same_order(radii, radii[::-1])
         (True, False)
     """
-    end_of_a = share_at_the_end * a.max(initial=0)
-    end_of_b = share_at_the_end * b.max(initial=0)
+    end_of_a = AT_THE_END * a.max(initial=0)
+    end_of_b = AT_THE_END * b.max(initial=0)
     ordered = (a > 0) & (a < end_of_a) & (b > 0) & (b < end_of_b)
     if ordered.sum() < FEWEST_ORDERED:
         return False
