@@ -446,8 +446,9 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
     ),
     "certified_by_rule": _certified_by_rule,
     "routed": (
-        "{table} is routed among {experts} experts by a router of {router}: of "
-        "{certified:,} certificates {by_one:,} rest on one expert and {by_all:,} on all. "
+        "{table} is routed among {experts} experts by a router of {router}. "
+        "One expert backs {by_one:,} of {certified:,} certificates, and all experts "
+        "together back {by_all:,}. "
         "An image took {samples:,.0f} samples on average, router and experts together. "
         "There is no single p_A."
     ),

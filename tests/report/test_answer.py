@@ -128,6 +128,25 @@ def test_each_kind_of_sentence_is_short(
     assert sheets.keys() | {"all_doubted", "not_judged", "none_judged"} == {*WORDING}
 
 
+def test_tables_that_are_level_lead_together(make: Make) -> None:
+    gaussian = make("gaussian")
+    level = [gaussian.renamed("a"), gaussian.renamed("b")]
+    facts = build_sheet([*level, make("better", seed=1, a=9.0)], at=0.3).answer.facts
+    assert facts["leaders"] == "better certifies"
+    facts = build_sheet(level, at=0.3).answer.facts
+    assert facts["leaders"] == "a, b certify"
+
+
+def test_only_several_tables_have_a_column_of_differences(
+    tables: list[Certificates],
+) -> None:
+    several = build_sheet(tables, at=0.3).answer
+    alone = build_sheet(tables[:1], at=0.3).answer
+    assert "difference" in several.head and "difference" not in alone.head
+    for answer in (several, alone):
+        assert all(len(cells) == len(answer.head) for cells in answer.cells)
+
+
 def test_a_failed_check_leaves_no_difference(log: Make) -> None:
     rng = np.random.default_rng(0)
     radii = rng.uniform(0.05, 1.0, 400).tolist()

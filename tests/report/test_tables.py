@@ -158,7 +158,8 @@ def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None
         and "counted" in text
         and "logged – – – –" in " ".join(text.split())
     )
-    assert "p_A of logged is not known" in text and "sigma, n, alpha" in text
+    # No empty line stands for the intervals of figures that are not known.
+    assert "–\np_A of logged is not known" in text and "sigma, n, alpha" in text
     for form, first in (("md", "p_A ≥ 0.5 |"), ("latex", r"$p_A \geq 0.9$ &")):
         head = next(
             line

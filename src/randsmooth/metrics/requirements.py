@@ -471,7 +471,14 @@ def how_many_decide(checked: CheckedConditions) -> str:
     """Return in one sentence how many images would decide."""
     if checked.images_needed is None:
         return "at these shares no number of images would decide; change the condition"
-    return f"about {checked.images_needed:,} images would decide, at these shares"
+    about = _rounded_up(checked.images_needed)
+    return f"about {about:,} images would decide, at these shares"
+
+
+def _rounded_up(number: int) -> int:
+    """Round an estimate up to two digits, which claims no more than is known."""
+    unit = 10 ** max(0, len(str(number)) - 2)
+    return math.ceil(number / unit) * unit
 
 
 def _points(share: float) -> str:

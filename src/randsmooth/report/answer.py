@@ -10,7 +10,7 @@ from typing import Any
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import Setting, Spell, spelt
-from randsmooth.escape import printable
+from randsmooth.escape import names_of, printable
 from randsmooth.metrics import Estimate, JudgedAtRadius, Point
 from randsmooth.metrics.implied_sigmas import known_sigma
 from randsmooth.report.baseline import BaselineComparisons
@@ -31,7 +31,7 @@ from randsmooth.report.ranking_radius import (
     ranking_radius,
 )
 
-# The place of the column of differences in the narrow table.
+# The place of the column of differences in the narrow table of several tables.
 DIFFERENCE_COLUMN = 2
 
 # The cell of the baseline in the column of differences.
@@ -54,7 +54,7 @@ WORDING: dict[str, tuple[str | Setting, ...]] = {
         "At {where}, {name} certifies {share} of {images:,} images ({low} to {high}).",
     ),
     "no_baseline": (
-        "At {where}, {best} certifies most here, {share}; without a baseline no "
+        "At {where}, {leaders} most here, {share}; without a baseline no "
         "difference is judged.",
     ),
     "ahead": (
@@ -72,7 +72,7 @@ WORDING: dict[str, tuple[str | Setting, ...]] = {
     "not_judged": ("No verdict at {where}: {name} is not compared with {baseline}.",),
     "several": (
         "At {where}, {ahead} of {number} methods are shown ahead of {baseline}, "
-        "{behind} behind; {best} certifies most here, {share}.",
+        "{behind} behind; {leaders} most here, {share}.",
     ),
     "none_judged": ("No verdict at {where}: no method is compared with {baseline}.",),
 }
@@ -159,22 +159,32 @@ class Answer:
     def head(self) -> list[str]:
         """Return the heads of the columns of the narrow table, in the order of `cells`."""
         radius = None if self.at is None else self.at.radius
-        return ["name", *figure_heads(radius)]
+        return self._printed(["name", *figure_heads(radius)])
 
     @property
     def cells(self) -> list[list[str]]:
         """Return the cells of the narrow table as printed, a row for each table."""
         return [
-            [
-                row.title,
-                percent_with_ends(row.accuracy),
-                BASELINE_CELL if row.is_baseline else points_with_ends(row.difference),
-                percent(row.share_beside),
-                percent(row.at_zero),
-                average_radius(row.acr, row.norm),
-            ]
+            self._printed(
+                [
+                    row.title,
+                    percent_with_ends(row.accuracy),
+                    BASELINE_CELL
+                    if row.is_baseline
+                    else points_with_ends(row.difference),
+                    percent(row.share_beside),
+                    percent(row.at_zero),
+                    average_radius(row.acr, row.norm),
+                ]
+            )
             for row in self.rows
         ]
+
+    def _printed(self, line: list[str]) -> list[str]:
+        """Return the cells that are printed: a single table differs from nothing."""
+        if len(self.rows) > 1:
+            return line
+        return [*line[:DIFFERENCE_COLUMN], *line[DIFFERENCE_COLUMN + 1 :]]
 
     @property
     def legend(self) -> str:
@@ -418,7 +428,7 @@ def _sentence(
     if not trusted:
         return "all_doubted", facts
     best = max(trusted, key=_value_of_accuracy)
-    facts |= {"best": best.name, "share": f"{percent(best.accuracy)}%"}
+    facts |= {"leaders": _leaders(trusted, best), "share": f"{percent(best.accuracy)}%"}
     names_of_baseline = [row.name for row in rows if row.is_baseline]
     if not names_of_baseline:
         return "no_baseline", facts
@@ -438,6 +448,14 @@ def _where(at: RankingRadius) -> str:
 def _value_of_accuracy(row: AnswerRow) -> float:
     """Return the accuracy of a row, by which the best is found; unknown ones are last."""
     return -1.0 if row.accuracy is None else row.accuracy.value
+
+
+def _leaders(rows: Sequence[AnswerRow], best: AnswerRow) -> str:
+    """Return the subject and verb of who certifies most: several tables may be level."""
+    most = _value_of_accuracy(best)
+    names = [row.name for row in rows if _value_of_accuracy(row) == most]
+    verb = "certifies" if len(names) == 1 else "certify"
+    return f"{names_of(names)} {verb}"
 
 
 def _facts_of(row: AnswerRow, share: Estimate | None) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from randsmooth.certificates import Certificates
 from randsmooth.escape import printable
 from randsmooth.metrics import Comparison, Difference, Estimate
 from randsmooth.progress import worded
-from randsmooth.report.answer import DIFFERENCE_COLUMN
 from randsmooth.report.printed import acr_decimals, percent
 from randsmooth.report.sheet import Sheet, build_sheet
 
@@ -127,16 +126,13 @@ def _add_checks(block: Element, sheet: Sheet) -> None:
 
 
 def _add_answer_table(block: Element, sheet: Sheet) -> None:
-    """Add the figures of the answer; a single table has no difference."""
+    """Add the figures of the answer; the name of the table stands above."""
     answer = sheet.answer
     (cells,) = answer.cells
     table = SubElement(block, "table")
     head = SubElement(table, "tr")
     row = SubElement(table, "tr")
-    for place, (title, cell) in enumerate(zip(answer.head, cells, strict=True)):
-        # The name stands above the table.
-        if place in (0, DIFFERENCE_COLUMN):
-            continue
+    for title, cell in zip(answer.head[1:], cells[1:], strict=True):
         SubElement(head, "th", {"style": CELL_STYLE}).text = title
         SubElement(row, "td", {"style": CELL_STYLE}).text = cell
 

@@ -226,7 +226,9 @@ def survey_lines(survey: papers.Survey, written: Sequence[str]) -> Iterator[str]
     yield ""
     yield f"{EVIDENCE_HEADING}:"
     for line in _survey_evidence(survey):
-        yield from wrapped(line, width, INDENT)
+        # What continues a line stands further in than the lines below it.
+        indent = INDENT * 2 if line.startswith(INDENT) else INDENT
+        yield from wrapped(line, width, indent)
     for sentence in survey.skipped:
         yield from wrapped(printable(sentence), width, INDENT)
     yield from written

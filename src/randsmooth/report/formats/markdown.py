@@ -44,7 +44,9 @@ def _answer_lines(answer: Answer) -> list[str]:
     """Print the sentence and the narrow table of the answer."""
     rows = [[*map(escape.markdown, cells)] for cells in answer.cells]
     for cells, row in zip(rows, answer.rows, strict=True):
-        cells[DIFFERENCE_COLUMN] = _marked(cells[DIFFERENCE_COLUMN], row.shown)
+        # A single table has no such column, and shows nothing.
+        if row.shown:
+            cells[DIFFERENCE_COLUMN] = _marked(cells[DIFFERENCE_COLUMN], row.shown)
     head = [*map(escape.markdown, answer.head)]
     below = " ".join([answer.legend, *answer.limits])
     return [

@@ -176,13 +176,19 @@ def _grid(
     holds_figures[0] = has_long_names
     lines = aligned(list(zip(*columns_of_cells, strict=True)), holds_figures)
     if not has_long_names:
-        return lines
-    head, *body = [INDENT + line for line in lines]
-    with_names = [head]
+        return _filled(lines)
+    head, *body = lines
+    with_names = [INDENT + head]
     # Each title has two lines of the body.
     for place, title in enumerate(titles):
-        with_names += [title, *body[2 * place : 2 * place + 2]]
+        figures = _filled(body[2 * place : 2 * place + 2])
+        with_names += [title, *(INDENT + line for line in figures)]
     return with_names
+
+
+def _filled(lines: Sequence[str]) -> list[str]:
+    """Leave out empty lines: those of the intervals where no figure is known."""
+    return [line for line in lines if line]
 
 
 def _verdict_lines(sheet: Sheet, width: int) -> Iterator[str]:
