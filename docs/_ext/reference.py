@@ -147,9 +147,11 @@ def by_alias(
 def unsaid(
     app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object
 ) -> bool | None:
-    """Leave out members of which nobody wrote anything: the fields of named tuples, pydantic's own."""
+    """Leave out members of which nobody wrote anything: the fields of named tuples, those of other packages."""
+    is_foreign = inspect.isfunction(obj) and not obj.__module__.startswith("randsmooth")
     return (
-        name == "model_config"
+        is_foreign  # such as the methods that scikit-learn gives each estimator
+        or name == "model_config"  # pydantic's own
         or (inspect.getdoc(obj) or "").startswith("Alias for field")
         or None
     )

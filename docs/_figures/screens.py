@@ -9,6 +9,7 @@
 It needs the extras `torch` and `serve`. Models of digits are trained on the way, in some minutes.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -149,11 +150,15 @@ def explain() -> None:
         saved(Image.open(place / "app.png"), IMAGES / "serve_app.png")
 
 
-def run(*words: str) -> str:
+def run(*words: str, columns: int = 80) -> str:
     """What `randsmooth WORDS` prints, at the root of the repository: a page names the files as they were given."""
-    command = [sys.executable, "-m", "randsmooth", *words]
     return subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-m", "randsmooth", *words],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"COLUMNS": str(columns)},
     ).stdout
 
 
@@ -188,6 +193,7 @@ def gallery(logs: str = "") -> None:
         {"gallery/compare-table": "#panel-accuracy-table"},
         1280,
         wide,
+        margin=2,
     )
     put("evaluate", run("evaluate", *COMPARED, "--radii", "0,1,2"))
     run("leaderboard", METHODS, "--out", f"{WORK}/leaderboard.html", "--overwrite")
@@ -200,9 +206,12 @@ def gallery(logs: str = "") -> None:
     saved(picture, IMAGES / "papers" / "acr-figure2.png")
     if logs:
         printed = run(
-            "reproduce", "acr/table2", "--from", logs, "--out", f"{WORK}/reproduced"
+            *("reproduce", "acr/table2", "--from", logs, "--out", f"{WORK}/reproduced"),
+            columns=100,
         )
-        put("reproduce", printed.partition(f"\n{WORK}/")[0])
+        # The checks name a hundred logs.
+        table = printed[printed.index("acr/table2:") :]
+        put("reproduce", table.partition(f"\n{WORK}/")[0])
     printed = run("sweep", "examples/grid.yaml", "--out", f"{WORK}/sweep")
     put(
         "sweep", printed[printed.index("digits test") :].replace(f"{WORK}/", "runs/")

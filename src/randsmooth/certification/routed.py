@@ -64,7 +64,7 @@ class Routed:
 
     Args:
         router: a `SmoothedClassifier`.
-        experts: two or more `SmoothedClassifier`s of the same classes, in the order of
+        experts: two or more smoothed classifiers of the same classes, in the order of
             the router's classes.
 
     Raises:

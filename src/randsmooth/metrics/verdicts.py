@@ -108,7 +108,7 @@ class Verdict:
     Attributes:
         outcome: CROSSES if the table is shown ahead at some radii and behind at others;
             AHEAD or BEHIND if it is shown so at some radii and the contrary at none;
-            AHEAD_EVERYWHERE if moreover the band lies above -delta at every radius up
+            AHEAD_EVERYWHERE if in addition the band lies above -delta at every radius up
             to `end`, and BEHIND_EVERYWHERE if it lies below delta; NO_DIFFERENCE if
             nothing is shown.
         stretches: the stretches of radii at which one sign is shown, ascending.

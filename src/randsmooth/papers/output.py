@@ -12,7 +12,7 @@ from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.escape import latex, markdown, printable, to_csv
 from randsmooth.report import Axes, Line, draw
 from randsmooth.report.latex_table import Span, floating_table, label_of
-from randsmooth.report.layouts import aligned, pipes
+from randsmooth.report.layouts import GAP, aligned, pipes
 
 # The name of the only part of an output, which its files do not bear.
 ONLY_PART = ""
@@ -157,6 +157,44 @@ def to_text(frame: pd.DataFrame, under: Sequence[str] = (), kind: str = "txt") -
     for sentence in under:
         lines += ["", layout.escaped(sentence)]
     return "\n".join(lines) + "\n"
+
+
+def to_terminal(frame: pd.DataFrame, width: int) -> str:
+    """Return a table as text with lines of at most `width` letters, if possible.
+
+    Where not all columns fit side by side, the columns of numbers on the right stand in
+    several tables below each other. Each table begins with the other columns.
+    """
+    holds_numbers = _number_columns(frame)
+    rows = _cells(frame, printable)
+    leading = len(frame.columns)
+    while leading > 1 and holds_numbers[leading - 1]:
+        leading -= 1
+    lines: list[str] = []
+    for group in _groups_of_columns(rows, leading, width):
+        places = [*range(leading), *group]
+        part = [[row[place] for place in places] for row in rows]
+        lines += ["", *aligned(part, [holds_numbers[place] for place in places])]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def _groups_of_columns(
+    rows: Sequence[Sequence[str]], leading: int, width: int
+) -> list[list[int]]:
+    """Return which columns stand side by side, each group beside the leading ones."""
+    widths = [max(map(len, column)) + GAP for column in zip(*rows, strict=True)]
+    # The last column has no gap behind it.
+    room = width + GAP - sum(widths[:leading])
+    groups: list[list[int]] = [[]]
+    taken = 0
+    for place in range(leading, len(widths)):
+        # A column that is too wide for any group has one of its own.
+        if groups[-1] and taken + widths[place] > room:
+            groups.append([])
+            taken = 0
+        groups[-1].append(place)
+        taken += widths[place]
+    return groups
 
 
 def to_latex(frame: pd.DataFrame, caption: str) -> str:

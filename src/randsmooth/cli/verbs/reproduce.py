@@ -398,9 +398,9 @@ def as_json(result: papers.Reproduction) -> dict[str, Any]:
 
 
 def result_lines(result: papers.Reproduction) -> Iterator[str]:
-    """Yield a reproduction for a person; a table is one text with line breaks."""
+    """Yield a reproduction for a person, line by line."""
     # Late, as it loads pandas.
-    from randsmooth.papers.output import to_text
+    from randsmooth.papers.output import to_terminal
 
     width = terminal_width()
     yield from result.check_block.text(width)
@@ -410,7 +410,8 @@ def result_lines(result: papers.Reproduction) -> Iterator[str]:
     # `made` is None where nothing could be drawn.
     if result.made is not None:
         for table in result.made.tables.values():
-            yield to_text(table)
+            yield from to_terminal(table, width).splitlines()
+            yield ""
         if result.agreed:
             yield result.agreed
             yield from differing_lines(result.differing, width)
