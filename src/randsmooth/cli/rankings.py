@@ -115,6 +115,9 @@ def _table_lines(records: Sequence[dict[str, Any]], width: int) -> Iterator[str]
     ranked_by = records[0]["ranked_by"]
     radius = None if ranked_by is None else ranked_by["radius"]
     rows = [figure_heads(radius), *map(_cells, records)]
+    if all(record["difference"] is None for record in records):
+        # Without a Gaussian table the column would hold dashes alone.
+        rows = [[first, *others] for first, _, *others in rows]
     head, *figures = figure_lines(rows, width - len(FIGURES_INDENT))
     for line in head:
         yield f"{FIGURES_INDENT}{line}"
