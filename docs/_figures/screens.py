@@ -54,7 +54,7 @@ UNFOLD = (
 PRESS = "for (const button of [...document.querySelectorAll('#board tbody button')].slice(0, 3)) button.click()"
 BOX = """(() => {
   const box = (selector) => document.querySelector(selector).getBoundingClientRect();
-  const bottom = %r ? box(%r).top - 40 : box(%r).bottom;
+  const bottom = %r ? box(%r).top - 24 : box(%r).bottom;
   const {left, top, right} = box(%r);
   return [Math.floor(left), Math.floor(top + scrollY), Math.ceil(right), Math.ceil(bottom + scrollY)];
 })()"""
@@ -180,6 +180,10 @@ def gallery(logs: str = "") -> None:
     """Comparison, leaderboard, a paper's figure and table, a sweep and a plan."""
     (ROOT / WORK).mkdir(parents=True, exist_ok=True)
     run("compare", *COMPARED, "--out", f"{WORK}/compare.html", "--overwrite")
+    # The first lines, as a reader meets them: what follows is folded.
+    photographed(
+        ROOT / WORK / "compare.html", {"gallery/compare-answer": "h1 | #evidence"}, 1000
+    )
     parts = {
         "gallery/compare-p-a": "#panel-p-a-shares",
         "gallery/compare-accuracy": "#panel-accuracy-curves",
@@ -197,8 +201,9 @@ def gallery(logs: str = "") -> None:
     )
     put("evaluate", run("evaluate", *COMPARED, "--radii", "0,1,2"))
     run("leaderboard", METHODS, "--out", f"{WORK}/leaderboard.html", "--overwrite")
+    # So wide that all columns are seen.
     photographed(
-        ROOT / WORK / "leaderboard.html", {"gallery/leaderboard": "main"}, 1000, PRESS
+        ROOT / WORK / "leaderboard.html", {"gallery/leaderboard": "main"}, 1280, PRESS
     )
     run("reproduce", "acr/figure2", "--out", f"{WORK}/reproduced")
     picture = Image.open(ROOT / WORK / "reproduced" / "acr-figure2.png")
