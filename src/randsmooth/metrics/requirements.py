@@ -477,7 +477,7 @@ def how_many_decide(checked: CheckedConditions) -> str:
 
 def _rounded_up(number: int) -> int:
     """Round an estimate up to two digits, which claims no more than is known."""
-    unit = 10 ** max(0, len(str(number)) - 2)
+    unit: int = 10 ** max(0, len(str(number)) - 2)
     return math.ceil(number / unit) * unit
 
 
