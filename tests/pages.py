@@ -1,11 +1,13 @@
 """The pages of README and docs, what stands in their fenced blocks, and a run of it."""
 
+import ast
 import contextlib
 import io
 import re
 import shlex
 import textwrap
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +25,9 @@ PAGES = [
 ]
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,})(?P<info>[^`]*)$")
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+
+# Packages that only users of them have: a block that imports one runs where it is installed.
+OF_USERS = ("ada_verona", "art", "lightning", "mlflow", "robustbench", "wandb")
 
 RULE = re.compile(r"[-─━|┃+=]{3,}")
 
@@ -92,12 +97,28 @@ def outputs(document: Path) -> dict[int, Block]:
     }
 
 
+def lacking(block: Block) -> list[str]:
+    """The packages that a Python block imports, among `OF_USERS`, and that are not installed."""
+    if block.language != "python":
+        return []
+    imported = set()
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add((node.module or "").partition(".")[0])
+    return [name for name in OF_USERS if name in imported and find_spec(name) is None]
+
+
 def run(document: Path) -> list[str]:
-    """Run the Python blocks of a document in one namespace; what they print otherwise than the document shows."""
+    """Run the Python blocks of a document in one namespace; what they print otherwise than the document shows.
+
+    Blocks that lack a package of `OF_USERS` are left out.
+    """
     namespace: dict[str, object] = {"__name__": "guide"}
     shown, differences = outputs(document), []
     for block in blocks(document):
-        if block.language == "python":
+        if block.language == "python" and not lacking(block):
             padded = (
                 "\n" * (block.line - 1) + block.text
             )  # so that a traceback names the document's own line

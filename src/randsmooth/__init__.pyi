@@ -27,6 +27,7 @@ from .certificates import merge as merge
 from .certificates import read as read
 from .certificates import route as route
 from .certificates import router_labels as router_labels
+from .certification import CertifyCallback as CertifyCallback
 from .certification import Routed as Routed
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import SmoothedEstimator as SmoothedEstimator

@@ -56,6 +56,7 @@ PACKAGES = {
     "timm": ("timm",),
     "serve": ("gradio",),
     "tensorboard": ("tensorboard",),
+    "lightning": ("lightning",),
     "cluster": ("ray",),
     "dask": ("distributed",),
     "slurm": ("submitit",),

@@ -154,3 +154,14 @@ def test_loggers_of_lightning_are_taken_as_they_are_and_one_that_fails_is_left_o
     for logger, kind in cases:
         with refused(kind):
             train("digits", SETTINGS, out=tmp_path / "c", logger=logger)
+
+
+def test_a_logger_of_the_package_lightning_is_taken(tmp_path: Path) -> None:
+    """Its class is not Fabric's, whatever their names."""
+    loggers = pytest.importorskip("lightning.pytorch.loggers")
+    theirs = loggers.CSVLogger(tmp_path, name="theirs")
+    train("digits", SETTINGS, out=tmp_path / "m", logger=theirs)
+    theirs.save()
+    assert len(pd.read_csv(Path(theirs.log_dir) / "metrics.csv")) == 6
+    with refused(BadValue):
+        train("digits", SETTINGS, out=tmp_path / "c", logger=loggers.CSVLogger)

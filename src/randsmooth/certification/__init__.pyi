@@ -8,6 +8,7 @@ from .keywords import CertifiedModelOptions as CertifiedModelOptions
 from .keywords import ImageOptions as ImageOptions
 from .keywords import OpeningOptions as OpeningOptions
 from .keywords import RunOptions as RunOptions
+from .lightning_callback import CertifyCallback as CertifyCallback
 from .matching import matched as matched
 from .opening import images_taken as images_taken
 from .opening import load_model as load_model

@@ -67,6 +67,7 @@ from .screening import left_open as left_open
 from .screening import to_resolve as to_resolve
 from .summary import Summary as Summary
 from .summary import summarise as summarise
+from .tracked import scalars as scalars
 from .verdicts import AHEAD as AHEAD
 from .verdicts import AHEAD_EVERYWHERE as AHEAD_EVERYWHERE
 from .verdicts import BEHIND as BEHIND

@@ -100,6 +100,8 @@ LOGGERS: dict[str, Callable[[Path, int], Logger]] = {
     "tensorboard": RunEvents,
     "csv": RunMetrics,
 }
+# The methods that a run calls of a logger.
+CALLED = ("log_hyperparams", "log_metrics", "save", "finalize")
 # What each writes in the folder of a run.
 FILES = {"tensorboard": EVENTS, "csv": METRICS}
 
@@ -131,7 +133,7 @@ def check_loggers(
     for logger in without_doubles:
         if isinstance(logger, str):
             check_known("logger", LOGGERS, logger)
-        elif not isinstance(logger, Logger):
+        elif not is_logger(logger):
             names = ", ".join(LOGGERS)
             raise BadValue(
                 f"logger is a {type(logger).__name__}; expected one of {names}, or a "
@@ -143,6 +145,20 @@ def check_loggers(
         with needs("the logger tensorboard"):
             import tensorboard  # noqa: F401
     return without_doubles
+
+
+def is_logger(value: object) -> bool:
+    """Return whether a value is a logger of Lightning, or acts like one.
+
+    The package `lightning` has a class `Logger` of its own, beside Fabric's.
+
+    Example:
+        >>> is_logger(LoggerGroup([])), is_logger(Logger)
+        (False, False)
+    """
+    if isinstance(value, type):
+        return False
+    return all(callable(getattr(value, name, None)) for name in CALLED)
 
 
 @contextmanager
