@@ -19,7 +19,7 @@ from randsmooth.certificates import (
     require_reachable,
 )
 from randsmooth.errors import BadValue, MissingValue, WrongTable
-from randsmooth.escape import NOT_RECORDED, printable
+from randsmooth.escape import NOT_RECORDED, printable, shortened
 from randsmooth.metrics import Estimate
 from randsmooth.noise import (
     NORMS,
@@ -50,12 +50,15 @@ RESULTS_FOLDER = ".eval_results"
 # Decimals of the figures in the front matter: average radii in L-infinity are small.
 DECIMALS = 5
 
+# Characters of the hash of the weights: "sha256:" and 16 digits. A phone has room for them.
+WEIGHTS_SHOWN = 23
+
 # Fields of a header that a card lists, and their names there.
 FACTS = {
     "selection": "selection of inputs",
-    "n0": "samples that pick the class, n0",
-    "n": "samples that bound p_A, at most, n",
-    "alpha": "failure probability of a certificate, alpha",
+    "n0": "n0, samples that pick the class",
+    "n": "n, samples that bound p_A, at most",
+    "alpha": "alpha, failure probability",
     "rule": "rule",
     "bound": "bound on p_A",
     "seed": "seed",
@@ -173,7 +176,10 @@ class CertifiedTable:
                 facts.append((name, value))
         weights = (self.header.model or {}).get("weights")
         if weights is not None:
-            facts.append(("weights of the model", weights))
+            # Long enough to know a model by; a table has the whole hash.
+            facts.append(
+                ("weights of the model", shortened(str(weights), WEIGHTS_SHOWN))
+            )
         return facts
 
 
