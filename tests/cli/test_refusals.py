@@ -50,6 +50,38 @@ def test_the_whole_way_of_a_model_that_declines(cli: Run, guard: str) -> None:
     cli.done("compare", "t.parquet", "--out", "page.html")
     page = Path("page.html").read_text()
     assert '<th rowspan="2" scope="col">declined (%)</th>' in page
+    assert 'data-head="declined"' in page
+    (row,) = json.loads(evaluated)["answer"]["rows"]
+    assert row["declined"]["value"] == table.declined.mean()
+    # A log could not say what is declined.
+    assert "declined" in cli.refused("export", "t.parquet", "--out", "t.tsv")
+    assert not Path("t.tsv").exists()
+
+
+def test_a_leaderboard_tells_who_declines(cli: Run, guard: str) -> None:
+    certify = ("certify", guard, *OF_THE_GUARD, "--take", 12)
+    Path("tables").mkdir()
+    cli.done(*certify, *DECLINING, "--out", "tables/guard.parquet")
+    cli.done("leaderboard", "tables", "--out", "board.html")
+    declined = rs.read("tables/guard.parquet").declined.mean()
+    (record,) = json.loads(Path("board.json").read_text())
+    assert record["declined"]["value"] == declined
+    page = Path("board.html").read_text()
+    assert "declined (%)" in page
+    assert f"{100 * declined:.1f}" in page
+
+    answers = (
+        Path("guard.py")
+        .read_text()
+        .replace("np.where(brightness > 0.31, -1, labels)", "labels")
+    )
+    Path("guard.py").write_text(answers)
+    sure = ("--identity", "another", "--out", "tables/guard.parquet", "--overwrite")
+    cli.done(*certify, *sure)
+    cli.done("leaderboard", "tables", "--out", "board.html", "--overwrite")
+    assert "declined (%)" not in Path("board.html").read_text()
+    (record,) = json.loads(Path("board.json").read_text())
+    assert record["declined"] is None
 
 
 def test_single_images_are_declined_by_options_and_like_a_table(

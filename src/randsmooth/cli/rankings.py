@@ -114,7 +114,9 @@ def _table_lines(records: Sequence[dict[str, Any]], width: int) -> Iterator[str]
     """Yield the head of the figures, then rank, name and figures of each table."""
     ranked_by = records[0]["ranked_by"]
     radius = None if ranked_by is None else ranked_by["radius"]
-    rows = [figure_heads(radius), *map(_cells, records)]
+    declined = any(record["declined"] is not None for record in records)
+    rows = [figure_heads(radius, declined=declined)]
+    rows += [_cells(record, declined=declined) for record in records]
     if all(record["difference"] is None for record in records):
         # Without a Gaussian table the column would hold dashes alone.
         rows = [[first, *others] for first, _, *others in rows]
@@ -166,19 +168,21 @@ def figure_lines(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     return [[], *(aligned([*zip(head, row, strict=True)]) for row in body)]
 
 
-def _cells(record: Mapping[str, Any]) -> list[str]:
-    """Return the figures of a table as printed."""
+def _cells(record: Mapping[str, Any], *, declined: bool) -> list[str]:
+    """Return the figures of a table as printed, that of declined images if asked for."""
     estimates = {
         name: _estimate(record[name])
-        for name in ("ranked_by", "difference", "smoothed_accuracy")
+        for name in ("ranked_by", "difference", "smoothed_accuracy", "declined", "acr")
     }
-    return [
+    cells = [
         percent_with_ends(estimates["ranked_by"]),
         points_with_ends(estimates["difference"]),
         percent(_estimate(_share_beside(record))),
         percent(estimates["smoothed_accuracy"]),
-        average_radius(_estimate(record["acr"]), record["norm"]),
     ]
+    if declined:
+        cells.append(percent(estimates["declined"]))
+    return [*cells, average_radius(estimates["acr"], record["norm"])]
 
 
 def _estimate(facts: Mapping[str, Any] | None) -> Estimate | None:

@@ -78,6 +78,10 @@ WORDING: dict[str, tuple[str | Setting, ...]] = {
 }
 
 
+# What the column of declined images means.
+DECLINED_SENTENCE = "Declined images are neither right nor wrong; accuracy and ACR count them as not right."
+
+
 @dataclass(frozen=True)
 class AnswerRow:
     """The figures of one table in the answer.
@@ -100,6 +104,8 @@ class AnswerRow:
         is_baseline: whether the table is the baseline.
         share_beside: the share of images with p_A of at least LEVEL_BESIDE.
         at_zero: certified accuracy at radius 0.
+        declined: the share of images certified as declined; None where the base
+            classifier may not decline.
         acr: the average certified radius.
     """
 
@@ -115,6 +121,7 @@ class AnswerRow:
     is_baseline: bool
     share_beside: Estimate | None
     at_zero: Estimate | None
+    declined: Estimate | None
     acr: Estimate | None
 
 
@@ -159,26 +166,31 @@ class Answer:
     def head(self) -> list[str]:
         """Return the heads of the columns of the narrow table, in the order of `cells`."""
         radius = None if self.at is None else self.at.radius
-        return self._printed(["name", *figure_heads(radius)])
+        heads = figure_heads(radius, declined=self.may_decline)
+        return self._printed(["name", *heads])
+
+    @property
+    def may_decline(self) -> bool:
+        """Whether the model of any table may decline."""
+        return any(row.declined is not None for row in self.rows)
 
     @property
     def cells(self) -> list[list[str]]:
         """Return the cells of the narrow table as printed, a row for each table."""
-        return [
-            self._printed(
-                [
-                    row.title,
-                    percent_with_ends(row.accuracy),
-                    BASELINE_CELL
-                    if row.is_baseline
-                    else points_with_ends(row.difference),
-                    percent(row.share_beside),
-                    percent(row.at_zero),
-                    average_radius(row.acr, row.norm),
-                ]
-            )
-            for row in self.rows
+        return [self._cells(row) for row in self.rows]
+
+    def _cells(self, row: AnswerRow) -> list[str]:
+        """Return the cells of one row as printed."""
+        cells = [
+            row.title,
+            percent_with_ends(row.accuracy),
+            BASELINE_CELL if row.is_baseline else points_with_ends(row.difference),
+            percent(row.share_beside),
+            percent(row.at_zero),
         ]
+        if self.may_decline:
+            cells.append(percent(row.declined))
+        return self._printed([*cells, average_radius(row.acr, row.norm)])
 
     def _printed(self, line: list[str]) -> list[str]:
         """Return the cells that are printed: a single table differs from nothing."""
@@ -196,6 +208,8 @@ class Answer:
                 "intervals hold at a radius that was chosen before the tables were seen; "
                 "the evidence judges all radii together"
             )
+        if self.may_decline:
+            return f"{sentence}. {DECLINED_SENTENCE}"
         return f"{sentence}."
 
     @property
@@ -255,6 +269,7 @@ def _row_facts(row: AnswerRow) -> dict[str, Any]:
         "difference": row.difference,
         f"p_A>={LEVEL_BESIDE:g}": row.share_beside,
         "accuracy_at_0": row.at_zero,
+        "declined": row.declined,
         "acr": row.acr,
     }
     figures = {name: _estimate_facts(estimate) for name, estimate in estimates.items()}
@@ -377,6 +392,9 @@ def _answer_row(
     share_beside = None
     if metrics.knows_p_a(measured):
         share_beside = metrics.p_a(measured).share(LEVEL_BESIDE)
+    declined = None
+    if table.header.refusal is not None and not table.header.label_aware:
+        declined = metrics.declined(measured)
     return AnswerRow(
         row=row,
         name=table.name,
@@ -390,6 +408,7 @@ def _answer_row(
         is_baseline=row == baseline,
         share_beside=share_beside,
         at_zero=metrics.certified_accuracy(measured, 0.0) if table.labelled else None,
+        declined=declined,
         acr=metrics.acr(measured) if table.labelled else None,
     )
 

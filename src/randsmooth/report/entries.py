@@ -85,6 +85,8 @@ class Entry:
             where p_A is not known.
         p_a_unknown: the reason why p_A is not known; empty where it is.
         logged: whether the table is a published log, which gives p_A from 1/2 upward.
+        declined: share of images certified as declined; None where the base classifier
+            may not decline.
         images: a hash of which images the table is about; for a log that does not say,
             a hash that no other table has.
         curves: the curves that the page draws where a reader asks for them.
@@ -113,6 +115,7 @@ class Entry:
     logged: bool
     images: str
     curves: Curves
+    declined: Estimate | None = None
 
     @property
     def header(self) -> Header:
@@ -219,6 +222,7 @@ def measure(table: Certificates, file: str) -> Entry:
         logged=table.is_log,
         images=_image_hash(table, file),
         curves=curves_of(table),
+        declined=summary.declined,
     )
 
 

@@ -225,6 +225,7 @@ def _page(
     entries = [row.entry for row in rows]
     values_of_fact = filters(entries)
     one_radius = len(ranking_radii(settings)) == 1
+    shows = _optional_columns(entries, values_of_fact)
     # Templates, styles and scripts lie in one package.
     package = web.__name__
     return web.page(
@@ -232,7 +233,9 @@ def _page(
         "leaderboard.html.j2",
         styles=[web.asset(package, name) for name in STYLES],
         scripts=[web.asset(package, name) for name in SCRIPTS],
-        data=_payload(rows, values_of_fact, one_radius=one_radius),
+        data=_payload(
+            rows, values_of_fact, one_radius=one_radius, declined=shows["declined"]
+        ),
         title=title or TITLE,
         settings=settings,
         check_lines=block.lines,
@@ -245,7 +248,7 @@ def _page(
         columns_of_norm=_radius_columns(radii_of_norm),
         how_sure=sure_of([entry.table for entry in entries]),
         filters=values_of_fact,
-        shows=_optional_columns(entries, values_of_fact),
+        shows=shows,
         without_noise=sum(entry.header.noise is None for entry in entries),
         p_a_unknown=_reasons_without_p_a(entries),
         notes=notes(entries),
@@ -276,13 +279,15 @@ def _optional_columns(
     """Return which of the columns are shown that would tell most readers nothing.
 
     They are n where all tables have the same, the rule where all have the usual one,
-    and the settings where no log tells any.
+    the settings where no log tells any, and the share of declined images where no model
+    may decline.
     """
     sample_sizes = {entry.header.n for entry in entries}
     return {
         "n": len(sample_sizes) > 1,
         "rule": values_of_fact["rule"] != ["fixed"],
         "settings": any(entry.settings for entry in entries),
+        "declined": any(entry.declined is not None for entry in entries),
     }
 
 
@@ -314,6 +319,7 @@ def _payload(
     values_of_fact: Mapping[str, Sequence[str]],
     *,
     one_radius: bool,
+    declined: bool,
 ) -> dict[str, Any]:
     """Return the data that the page's script needs beside the printed figures.
 
@@ -332,6 +338,7 @@ def _payload(
         values_of_fact: fact -> its values, in the order of the filter.
         one_radius: whether all settings are ranked at one radius. Only then does the
             script sort all lines in one list by the accuracy that ranks.
+        declined: whether the page shows the share of declined images.
     """
     looks_of_rows = looks(
         [row.name for row in rows], [row.entry.method for row in rows]
@@ -353,7 +360,10 @@ def _payload(
                 filter_places,
                 note_places,
                 _printable(entry.file),
-                [[float(end) for end in cell.ends] for cell in row.cells],
+                [
+                    [float(end) for end in cell.ends]
+                    for cell in row.shown(declined=declined)
+                ],
                 float(f"{entry.curves.end:.{RADIUS_DIGITS}g}"),
                 entry.curves.accuracy,
                 entry.curves.p_a,
@@ -452,6 +462,7 @@ def _record(
             {"radius": radius, **_accuracy(estimate)}
             for radius, estimate in zip(radii, row.at_radii, strict=True)
         ],
+        "declined": entry.declined and asdict(entry.declined),
         "acr": entry.acr and asdict(entry.acr),
         "against": row.against and _against(row.against),
     }

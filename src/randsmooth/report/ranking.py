@@ -68,7 +68,7 @@ class BoardRow:
         entry: the table and what was measured of it alone.
         cells: certified accuracy at the radius that the setting is ranked at, the share
             with p_A of at least LEVEL_BESIDE, accuracy at radius 0, one cell for each of
-            FURTHER_LEVELS and for each radius, ACR.
+            FURTHER_LEVELS and for each radius, the share of declined images, ACR.
         ranked_by: the first of these in full.
         at_radii: the accuracies at the radii in full.
         against: the comparison of this table with the setting's Gaussian table; None
@@ -94,11 +94,18 @@ class BoardRow:
     def rank(self) -> tuple[float, ...]:
         """Return the figures by which rows are ordered, the highest first.
 
-        These are the printed shares from left to right; not ACR. An unknown figure is
-        below all others.
+        These are the printed shares from left to right; not those of declined images,
+        and not ACR. An unknown figure is below all others.
         """
-        *cells_but_acr, _ = self.cells
-        return tuple(float(cell.figure or -1) for cell in cells_but_acr)
+        *ranked, _declined, _acr = self.cells
+        return tuple(float(cell.figure or -1) for cell in ranked)
+
+    def shown(self, *, declined: bool) -> list[RankedCell]:
+        """Return the cells of a page, with or without that of declined images."""
+        if declined:
+            return self.cells
+        *others, _declined, acr = self.cells
+        return [*others, acr]
 
 
 class RankedSetting(NamedTuple):
@@ -430,6 +437,9 @@ def _columns(
             unreached = out_of_reach(tables, radius)
             at_radius = column(title="", estimates=accuracies, out_of_reach=unreached)
             columns.append(_cells(at_radius))
+    # To decline is neither good nor bad.
+    declined = column(title="", estimates=[entry.declined for entry in entries])
+    columns.append(_cells(declined, ranked=False))
     acr = column(
         title="",
         estimates=[entry.acr for entry in entries],

@@ -76,15 +76,22 @@ class RankingRadius:
         return words
 
 
-def figure_heads(radius: float | None) -> list[str]:
+def figure_heads(radius: float | None, *, declined: bool = False) -> list[str]:
     """Return the heads of a table's figures, where tables are compared at one radius.
+
+    Args:
+        radius: the radius; None where none was named and none follows.
+        declined: whether there is a column for the share of declined images.
 
     Example:
         >>> figure_heads(0.5)
         ['certified at 0.5', 'difference', 'p_A>=0.9', 'at 0', 'ACR']
     """
     at = "" if radius is None else f" at {radius:g}"
-    return [f"certified{at}", "difference", f"p_A>={LEVEL_BESIDE:g}", "at 0", "ACR"]
+    heads = [f"certified{at}", "difference", f"p_A>={LEVEL_BESIDE:g}", "at 0"]
+    if declined:
+        heads.append("declined")
+    return [*heads, "ACR"]
 
 
 def p_a_words(p_a: float) -> str:

@@ -86,3 +86,9 @@ def _require_usual_certificates(table: Certificates) -> None:
             fix="keep the Parquet file, or certify by the rule fixed with the bound "
             "clopper-pearson, n0 and labels",
         )
+    if table.declined.any():
+        raise WrongTable(
+            f"{name} has images that are certified as declined, which a TSV log cannot "
+            "say: its readers would take them for wrong answers",
+            fix="keep the Parquet file",
+        )

@@ -56,8 +56,9 @@ def run(settings: Export) -> None:
 
     The log has the format of the literature. The command rounds radii down, so that
     they stay certified. A log cannot record a rule or a bound, so it must come from a
-    table of --rule fixed with the clopper-pearson bound. Nor can it record sigma, n and
-    alpha: the command prints them, so that you can give them to readers of the log.
+    table of --rule fixed with the clopper-pearson bound. It cannot say that an image is
+    declined, so the table must have no such image. Nor can it record sigma, n and alpha:
+    the command prints them, so that you can give them to readers of the log.
 
     The command reads a written model back and compares it with the original on noisy
     images. If its logits differ by more than --tolerance, the command discards it.

@@ -71,14 +71,15 @@ def _marks_legend(sheet: Sheet, below: str, escaped: Callable[[str], str]) -> st
     if sheet.baseline is None:
         return in_print(Note("no_baseline"))
     name = escaped(sheet.tables[sheet.baseline].name)
-    unjudged = ["p_A"] if sheet.p_a_columns else []
+    others = ["p_A"] if sheet.p_a_columns else []
     if sheet.declined is not None:
-        unjudged.append("declined")
-    names = [*unjudged, "abstention (%)"]
-    verb = "are" if unjudged else "is"
+        others.append("declined")
+    unjudged = "abstention (%) is"
+    if others:
+        unjudged = f"{', '.join(others)} and abstention (%) are"
     return (
         f"Bold: shown to be above {name}, {below}: shown to be below it, "
-        f"all at once with 95% confidence; {' and '.join(names)} {verb} not judged."
+        f"all at once with 95% confidence; {unjudged} not judged."
     )
 
 
