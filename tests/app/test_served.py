@@ -225,3 +225,19 @@ def test_only_what_the_page_says_is_let_through(served: Served) -> None:
                 guarded.check_call, CALLS[1], call(mine, 0.25, 500, fn_index=number)
             )
         )
+
+
+def test_a_declined_image_is_told_from_an_answer() -> None:
+    def guard(images: np.ndarray) -> np.ndarray:
+        bright = images.mean(axis=(1, 2, 3)) > 0.3
+        return np.where(bright, -1, 2)
+
+    served = Served.of(
+        guard, "guard", num_classes=10, dataset="digits", sigma=0.25, refusal="class"
+    )
+    for level, declined in ((0.6, True), (0.0, False)):
+        x = torch.full((1, 8, 8), level)
+        *_, last = served.watched(x, 0.25, 500)
+        told = as_data(served, last)
+        assert (told["declined"], told["answer"] == "declined") == (declined, declined)
+        assert ("The model declines" in as_html(served, x, last)) == declined

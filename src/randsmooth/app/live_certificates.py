@@ -146,6 +146,8 @@ class Served:
         limits: the limits of the app.
         device: the device on which the model computes.
         examples: images that a visitor may choose in place of a file.
+        refusal: the number of the class that stands for declined answers; None where no
+            answer may decline.
 
     Example:
         >>> import torch
@@ -165,6 +167,7 @@ class Served:
     limits: Limits
     device: torch.device
     examples: tuple[Example, ...] = ()
+    refusal: int | None = None
 
     @classmethod
     def of(
@@ -220,7 +223,10 @@ class Served:
 
         # The backend is tried and chosen here, so that no visitor waits for it.
         picked_device = models.pick_device(device)
-        engine = SmoothedClassifier(base, settings, device=picked_device).engine
+        smoothed = SmoothedClassifier(
+            base, settings, device=picked_device, refusal=refusal
+        )
+        engine = smoothed.engine
         backend = engine.prepare(spec.shape)
         settings = settings.replace(
             backend=backend.name, precision=backend.precision, batch=engine.size
@@ -233,6 +239,7 @@ class Served:
             limits=limits,
             device=picked_device,
             examples=examples_of(spec.name),
+            refusal=smoothed.refusal,
         )
 
     @property
@@ -248,6 +255,10 @@ class Served:
         """
         has_denoiser = isinstance(self.model, models.Denoised)
         return has_denoiser or not isinstance(self.noise, Gaussian)
+
+    def declines(self, look: Watched) -> bool:
+        """Return whether the certified class is that of declined answers."""
+        return self.refusal is not None and look.predict == self.refusal
 
     @property
     def usual(self) -> float:
@@ -368,6 +379,7 @@ def as_html(served: Served, x: Tensor, moment: Moment) -> str:
         image=x.numpy(),
         moment=moment,
         look=look,
+        declines=served.declines(look),
         class_name=partial(class_name, classes),
         vote=vote_of(look, classes),
         chart=curve(samples, radii, last=moment.settings.n),
@@ -375,19 +387,23 @@ def as_html(served: Served, x: Tensor, moment: Moment) -> str:
     return str(html)
 
 
-def sentence_of(moment: Moment, classes: Sequence[str]) -> str:
+def sentence_of(moment: Moment, classes: Sequence[str], *, declines: bool) -> str:
     """Return the certificate at a moment in one sentence, which a screen reader reads.
 
     Args:
         moment: the certificate.
         classes: the names of the classes.
+        declines: whether the certified class is that of declined answers.
     """
     look = moment.look
     after = f"after {look.samples:,} samples."
     if look.predict == ABSTAIN:
         return f"No answer is certified {after}"
     radius = f"{norm_words(moment.settings.known_noise())} radius {printed_radius(look.radius)}"
-    return f"{class_name(classes, look.predict)}, certified {radius} {after}"
+    answer = class_name(classes, look.predict)
+    if declines:
+        answer = "The model declines"
+    return f"{answer}, certified {radius} {after}"
 
 
 def as_data(served: Served, moment: Moment) -> dict[str, Any]:
@@ -395,8 +411,10 @@ def as_data(served: Served, moment: Moment) -> dict[str, Any]:
     look = moment.look
     classes = class_names(served, len(look.counts))
     noise = moment.settings.known_noise()
+    declines = served.declines(look)
     return {
-        "sentence": sentence_of(moment, classes),
+        "sentence": sentence_of(moment, classes, declines=declines),
+        "declined": declines,
         "answer": None if look.predict == ABSTAIN else classes[look.predict],
         "radius": look.radius,
         "sigma": noise.sigma if isinstance(noise, Gaussian) else None,
