@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,11 @@ pytest.importorskip("lightning", reason="the package lightning is missing")
 from lightning.pytorch import LightningModule, Trainer, seed_everything
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.strategies import (
+    DDPStrategy,
+    FSDPStrategy,
+    ModelParallelStrategy,
+)
 
 DIGITS = rs.data.load("digits", "train")
 X, Y = DIGITS.batch(torch.arange(96))
@@ -182,6 +188,15 @@ def test_settings_that_cannot_work_fail_at_construction() -> None:
         assert caught.value.field == field, settings
 
 
+def test_a_strategy_that_cuts_the_module_up_is_refused() -> None:
+    callback = rs.CertifyCallback(sigma=0.5)
+    for strategy in (FSDPStrategy(), ModelParallelStrategy()):
+        with pytest.raises(rs.Problem) as caught:
+            callback.setup(SimpleNamespace(strategy=strategy), Module(), "fit")
+        assert caught.value.field == "strategy"
+    callback.setup(SimpleNamespace(strategy=DDPStrategy()), Module(), "fit")
+
+
 def test_data_that_cannot_be_certified_fail_before_the_first_step(
     tmp_path: Path,
 ) -> None:
@@ -242,7 +257,7 @@ def test_two_processes_make_the_table_of_one(tmp_path: Path) -> None:
     for devices in (1, 2):
         out = tmp_path / f"{devices}.parquet"
         command = [sys.executable, str(program), str(devices), str(out)]
-        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        subprocess.run(command, check=True, capture_output=True, timeout=900)
     alone, first, second = (
         rs.read(tmp_path / name)
         for name in ("1-0.parquet", "2-0.parquet", "2-1.parquet")

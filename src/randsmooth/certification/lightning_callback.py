@@ -24,6 +24,10 @@ from randsmooth.errors import BadValue, MissingValue
 from randsmooth.metrics.tracked import PREFIX
 from randsmooth.noise import Noise
 
+# Lightning's strategies that give each device a part of the module. They need packages
+# or devices of their own, so that they are known by their names.
+CUTTING_UP = ("FSDPStrategy", "DeepSpeedStrategy", "ModelParallelStrategy")
+
 
 class CertifyCallback(Callback):  # type: ignore[misc]
     """Certifies validation images every few epochs, and logs what it finds.
@@ -37,7 +41,7 @@ class CertifyCallback(Callback):  # type: ignore[misc]
     alone, so that the same weights have the same figures, also after a resume.
 
     All processes of a trainer share the images among them. Each must hold the whole
-    module, as with one device or DDP; strategies that cut a module up are not supported.
+    module, as with one device or DDP.
 
     Args:
         sigma, noise: the noise, as in `CertificationSettings`.
@@ -58,8 +62,9 @@ class CertifyCallback(Callback):  # type: ignore[misc]
 
     Raises:
         Problem: a setting cannot be used, or a radius lies beyond what n samples can
-            certify. Before the training starts, in Lightning's sanity check: there are no
-            images, or the module does not take them.
+            certify. Before the training starts: the strategy cuts the module up; or, in
+            Lightning's sanity check, there are no images, or the module does not take
+            them.
 
     A checkpoint that was chosen by these figures looks too good on the same images.
     Certify others, such as the test split, to report it.
@@ -109,6 +114,17 @@ class CertifyCallback(Callback):  # type: ignore[misc]
         self.network = network
         self.prefix = prefix
         self.table: Certificates | None = None
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Refuse strategies by which no process holds the whole module."""
+        strategy = type(trainer.strategy).__name__
+        if strategy in CUTTING_UP:
+            raise BadValue(
+                field="strategy",
+                value=strategy,
+                expected="leaves no process the whole module, which is certified",
+                fix="train with DDP, or certify a checkpoint afterwards",
+            )
 
     def on_validation_epoch_end(
         self, trainer: Trainer, pl_module: LightningModule
