@@ -41,6 +41,7 @@ from .metrics import check as check
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser
 from .models import Ensemble as Ensemble
+from .models import words as words
 from .models import wrap as wrap
 from .training import TrainingSettings as TrainingSettings
 from .training import train as train

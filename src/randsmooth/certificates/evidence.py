@@ -72,6 +72,7 @@ COLUMNS = {
     "machine": Column(optional=True),
     "image": Column("byte", np.uint8, optional=True),
     "u": Column(dtype=np.float64, optional=True),
+    "words": Column(optional=True),
 }
 
 # The columns that are one array each. `path` is none: it has an array for each image.
@@ -85,7 +86,8 @@ def check_columns(
     shapes and types of COLUMNS.
 
     Times must be finite and not below 0, and machines among those of the header.
-    Uniform numbers must be there under the randomised bound, and under no other.
+    Uniform numbers must be there under the randomised bound, and under no other, and
+    numbers of words under a noise on words, and under no other.
 
     Args:
         header: the header of the table.
@@ -110,6 +112,7 @@ def check_columns(
     if columns["machine"] is not None:
         _check_machines(idx, columns["machine"], len(header.machines))
     _check_uniform_numbers(header, columns["u"])
+    _check_words(header, idx, columns["words"])
 
 
 def check_arrays(
@@ -160,6 +163,23 @@ def _check_uniform_numbers(header: Header, u: Array | None) -> None:
             f"bound={header.bound} with u={shown(u)}: "
             "randomised, and no other, has numbers within (0, 1)"
         )
+
+
+def _check_words(header: Header, idx: Array, words: Array | None) -> None:
+    """Raise Problem unless `words` (N,) are numbers of words under a noise on words, and
+    None under any other.
+    """
+    needed = header.noise is not None and header.noise.counts_words
+    if needed != (words is not None):
+        text = "no noise" if header.noise is None else header.noise.title
+        has = "no" if words is None else "a"
+        raise WrongTable(
+            f"{text}, and {has} column of words: ablation of words, and no other noise, "
+            "needs how many words each text has",
+            field="words",
+        )
+    if words is not None:
+        refuse(idx, words < 1, lambda row: f"has {words[row]} words: damaged")
 
 
 def _check_array(name: str, array: Any, dtype: type, shape: tuple[int, ...]) -> None:

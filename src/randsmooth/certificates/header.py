@@ -641,6 +641,11 @@ def guarantee_of(header: Header) -> str:
             " It is about changes of the other columns alone: "
             f"{', '.join(fixed_columns)} are held fixed."
         )
+    if header.known_noise().counts_words:
+        guarantee += (
+            " It is about replacing words of a text by others, as many as there were: "
+            "nothing is said of inserted or deleted ones."
+        )
     if header.source:
         guarantee += f" {_condition_on_counts(header)}"
     return guarantee

@@ -35,6 +35,7 @@ class JournalRow:
         image: the address of the image, a hash of its pixels; only the rows of a shard
             need it, to make the `data` of the whole table.
         u: the uniform number of the image, under the randomised bound.
+        words: how many words a text has; None where inputs are no texts.
 
     Example:
         >>> row = JournalRow(
@@ -60,6 +61,7 @@ class JournalRow:
     machine: Machine | None = None
     image: bytes | None = None
     u: float | None = None
+    words: int | None = None
 
     def slim(self) -> JournalRow:
         """Return the same row with its counts in the smallest types that hold them.
@@ -89,6 +91,8 @@ class JournalRow:
             values["image"] = self.image.hex()
         if self.u is not None:
             values["u"] = self.u
+        if self.words is not None:
+            values["words"] = self.words
         return json.dumps(values)
 
     @classmethod
@@ -154,6 +158,8 @@ def table_of(
     }
     if header.bound == "randomised":
         columns["u"] = _column("u", header, rows)
+    if header.noise is not None and header.noise.counts_words:
+        columns["words"] = _words(header, rows)
 
     # The header lists the machines, and a column numbers them.
     machines, machine_numbers = numbered([row.machine for row in rows])
@@ -171,6 +177,21 @@ def table_of(
     if addresses:
         columns["image"] = np.frombuffer(addresses, np.uint8).reshape(len(rows), -1)
     return from_evidence(header, **columns, paths=[row.path for row in rows], name=name)
+
+
+def _words(header: Header, rows: Sequence[JournalRow]) -> Ints:
+    """Return (N,) how many words the text of each row has.
+
+    Raises:
+        WrongFile: a row does not say it.
+    """
+    for row in rows:
+        if row.words is None:
+            raise WrongFile(
+                f"the row of text {row.idx} lacks its number of words", field="words"
+            )
+    words: Ints = _column("words", header, rows)
+    return words
 
 
 def _number_of_classes(header: Header, rows: Sequence[JournalRow]) -> int:

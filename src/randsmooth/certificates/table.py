@@ -73,6 +73,8 @@ class Certificates(ShownInNotebooks):
             `JournalRow`).
         u: (N,) the uniform numbers, in (0, 1), by which the randomised bound judged
             each image; None for other bounds.
+        words: (N,) how many words each text has, on which its radius depends; None
+            where inputs are no texts.
         sigmas: (N,) the sigma of each image, of a log that states several; None where
             the header tells the noise.
         routes: of a routed table, the experts and the radii that each row rests on (see
@@ -113,6 +115,7 @@ class Certificates(ShownInNotebooks):
     machine: Ints | None = None
     image: Bytes | None = None
     u: Floats | None = None
+    words: Ints | None = None
     sigmas: Floats | None = None
     routes: Routes | None = None
     converted: InNorm | None = None
@@ -428,12 +431,17 @@ class Certificates(ShownInNotebooks):
             return of_routes
         counts0, counts = self.evidence()
         evidence = Evidence.of(
-            counts0, counts, idx=self.idx, paths=self.paths, u=self.u
+            counts0,
+            counts,
+            idx=self.idx,
+            paths=self.paths,
+            u=self.u,
+            words=self.words,
         )
         q = self.q
         # A table that was made by hand has none yet.
         if q is None:
-            q, _ = self.rule.claims(evidence)
+            q, _ = self.rule.judged(evidence)
         picked = evidence.picked
         derived: dict[str, NDArray[Any]] = {
             "predict": self.predict,
@@ -454,7 +462,7 @@ class Certificates(ShownInNotebooks):
         It holds the evidence, and what follows from it.
 
         The columns are idx, label, predict, radius, correct, picked, n_A, p_lower,
-        path, counts0, counts and seconds, and machine and u where the table has them;
+        path, counts0, counts and seconds, and machine, u and words where the table has them;
         path, counts0 and counts hold lists. correct is left out where the images have
         no labels, and counts0 where n0 is 0 or not known. Where only the picked class
         was counted, n stands in place of counts. Under bound any-class, picked is
@@ -548,6 +556,8 @@ def _columns_of_counts(table: Certificates) -> dict[str, Any]:
         columns["machine"] = table.machine
     if table.u is not None:
         columns["u"] = table.u
+    if table.words is not None:
+        columns["words"] = table.words
     return columns
 
 
@@ -642,7 +652,7 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
         >>> predict.tolist(), radius.round(3).tolist()
         ([0, -1], [0.989, 0.0])
     """
-    q, radius = rule.claims(evidence)
+    q, radius = rule.judged(evidence)
     return _certified(rule, evidence, q, radius), radius
 
 
@@ -664,6 +674,7 @@ def from_evidence(
     machine: Ints | None = None,
     image: Bytes | None = None,
     u: Floats | None = None,
+    words: Ints | None = None,
     name: str = "",
 ) -> Certificates:
     """Return the table that follows from the counts under the header's rule.
@@ -676,8 +687,8 @@ def from_evidence(
             twice, impossible times, counts that are negative or not as many as the rule
             asks for, a label that is not among the K classes (or NO_LABEL beside
             labels), an image that the header's selection or shard does not hold, a
-            machine that it does not tell, uniform numbers that are missing or that no
-            bound asked for, or a budget that certifies nothing.
+            machine that it does not tell, uniform numbers or numbers of words that are
+            missing or that nothing asked for, or a budget that certifies nothing.
 
     Example:
         >>> counts0 = np.array([[98, 2], [55, 45]])
@@ -703,12 +714,13 @@ def from_evidence(
         "machine": machine,
         "image": image,
         "u": u,
+        "words": words,
     }
     check_columns(header, columns, paths)
     check_belong(header.selection, header.shard, idx)
-    evidence = Evidence.of(counts0, counts, idx=idx, paths=paths, u=u)
+    evidence = Evidence.of(counts0, counts, idx=idx, paths=paths, u=u, words=words)
     check_evidence(header, rule, evidence, counts0, label)
-    q, radius = rule.claims(evidence)
+    q, radius = rule.judged(evidence)
     predict = _certified(rule, evidence, q, radius)
     return Certificates(
         header,

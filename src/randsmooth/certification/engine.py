@@ -317,7 +317,7 @@ class Engine:
             classes there are.
         """
         trial = torch.empty(batch, device=self.device)
-        images = made_up(shape)
+        images = [self.noise.trial(image) for image in made_up(shape)]
         copies_of_images = trial.tensor_split(len(images))
         for number, (image, copies) in enumerate(
             zip(images, copies_of_images, strict=True)

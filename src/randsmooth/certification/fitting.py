@@ -9,7 +9,7 @@ import torch
 from randsmooth import data, models
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.documents import shown
-from randsmooth.errors import Problem, WrongData, WrongModel
+from randsmooth.errors import BadValue, Problem, WrongData, WrongModel
 from randsmooth.models import Classifier, Denoised, ForeignModel, GraphFile
 from randsmooth.noise import Noise
 
@@ -39,6 +39,26 @@ def check_fit(model: object, spec: DatasetSpec, noise: Noise | None = None) -> N
     _check_shape(model, spec, noise)
     if not spec.open_ended:
         _check_numbering(model, spec)
+
+
+def check_judges_texts(rule: str) -> None:
+    """Raise BadValue for a rule that looks for radii, which texts differ in.
+
+    Example:
+        >>> check_judges_texts("fixed")
+        >>> check_judges_texts("radius=3")
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.BadValue: rule='radius=3' looks for radii that all inputs ...
+    """
+    if rule != "fixed":
+        raise BadValue(
+            field="rule",
+            value=rule,
+            expected="looks for radii that all inputs may have, and a text's depend on "
+            "its number of words",
+            fix="take rule fixed",
+        )
 
 
 def _own_data(model: object) -> str:

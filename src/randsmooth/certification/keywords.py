@@ -46,6 +46,7 @@ class CertifiedModelOptions(TypedDict, total=False):
     Attributes:
         image_column: the column, array or extension that holds the images.
         label_column: the column that holds the labels; "none" says that there are none.
+        text_column: the column that holds texts, where inputs are texts.
         device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
         identity: the name under which the model was certified, if it was given one.
         model_args: arguments of what opens or makes the model that is named (see
@@ -59,6 +60,7 @@ class CertifiedModelOptions(TypedDict, total=False):
 
     image_column: str | None
     label_column: str | None
+    text_column: str | None
     device: str
     identity: str | None
     model_args: Mapping[str, Any] | None

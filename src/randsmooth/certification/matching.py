@@ -6,7 +6,7 @@ Both may know such names: a model from its training, images from their files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,11 @@ def matched(
         >>> images.spec.classes, images.labels.tolist()
         (('ant', 'bee', 'cat'), [2, 0])
     """
+    if images.spec.texts:
+        # A model of texts has the same type as before.
+        model = cast(M, models.on_texts(model))
+    else:
+        models.check_numbers_taken(model)
     model = models.for_columns(model, images.spec.columns, images.spec.held)
     name_of_refusal = refusal_name(refusal)
     if name_of_refusal is not None:

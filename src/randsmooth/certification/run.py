@@ -37,7 +37,7 @@ from randsmooth.certification.algorithm import (
 )
 from randsmooth.certification.backends import check_backend
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.fitting import class_names
+from randsmooth.certification.fitting import check_judges_texts, class_names
 from randsmooth.certification.keywords import ImageOptions, RunOptions
 from randsmooth.certification.matching import (
     deviations_of_numbers,
@@ -56,7 +56,7 @@ from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import Conflict, OutputExists, Setting, WrongData, check_known
 from randsmooth.frozen_record import settings_from
 from randsmooth.models.arguments import recorded_arguments
-from randsmooth.noise import Deviations, Noise
+from randsmooth.noise import Deviations, Noise, on_words
 from randsmooth.urls import is_url, without_credentials
 
 # The most images of a run whose answers are hashed, see `run_header.behaviour`.
@@ -66,7 +66,7 @@ IMAGES_HASHED = 16
 GOLDEN = (5**0.5 - 1) / 2
 
 # The arguments of `data.load` that say how images are read.
-READING = ("image_column", "label_column", "resize", "crop")
+READING = ("image_column", "label_column", "resize", "crop", "text_column")
 
 # Positions of images in a split, and how they were chosen, in words.
 Chosen = tuple[tuple[int, ...], str]
@@ -84,7 +84,7 @@ class RunSpec:
         model, dataset, settings: see `certify`.
         split: train, validation or test. Without a test split, the validation split is
             taken for it, and the header says validation.
-        image_column, label_column, resize, crop: as for `data.load`. Images are resized
+        image_column, label_column, resize, crop, text_column: as for `data.load`. Images are resized
             and cropped before any noise is added, and certificates are about the images
             that result; the header says how. Without resize and crop, data that are
             named are brought to size as the model's were in training, if it says how.
@@ -128,6 +128,7 @@ class RunSpec:
     label_column: str | None = None
     resize: Any = None
     crop: Any = None
+    text_column: str | None = None
     unlabelled: bool = False
     take: int | None = None
     skip: int | None = None
@@ -246,6 +247,8 @@ class RunSpec:
         dataset = dataset_of(self.dataset, trained)
         asked = {name: getattr(self, name) for name in READING}
         reading = reading_of(model, dataset, asked)
+        if models.takes_texts(model) and reading["text_column"] is None:
+            reading["text_column"] = data.ONLY_TEXTS
         images = load_split(dataset, self.split, reading)
         if self.unlabelled:
             images = images.relabelled(torch.full((len(images),), NO_LABEL))
@@ -380,6 +383,9 @@ class Inputs:
             noise = noise.noise_for(deviations_of_numbers(self.split("train")))
         if spec.held:
             noise = held_fixed(noise, spec)
+        if spec.texts:
+            noise = on_words(noise)
+            check_judges_texts(settings.rule)
         noise = noise.of(spec.shape)
 
         learned: dict[str, Any] = {}
@@ -471,6 +477,8 @@ class OpenRun:
                 facts |= {"machine": machine, "image": in_bytes(job.address)}
             if header.bound == "randomised":
                 facts["u"] = uniform_number(self.engine.seed, job.address)
+            if self.engine.noise.counts_words:
+                facts["words"] = self.engine.noise.words_in(job.x)
             yield JournalRow(
                 idx=job.number,
                 label=label,

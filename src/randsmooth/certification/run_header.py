@@ -267,7 +267,8 @@ def behaviour(
     engine.prepare(shape)
     hashes = {}
     # `sameness` compares the hashes of two headers by these names.
-    for name, images in (("made-up images", made_up(shape)), ("own images", own)):
+    trial = [engine.noise.trial(image) for image in made_up(shape)]
+    for name, images in (("made-up images", trial), ("own images", own)):
         if images:
             logits = engine.answers(images, "behaviour")
             dtype_and_shape = f"{logits.dtype} {tuple(logits.shape)}\n"

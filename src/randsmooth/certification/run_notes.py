@@ -114,6 +114,8 @@ def tell(run: OpenRun, show: Progress, reporter: Reporter) -> None:
 def _odd_units(run: OpenRun) -> Iterator[Note]:
     """Yield notes on a noise that seems to be in other units than the inputs."""
     sigma = run.header.sigma or 0.0
+    if run.images.spec.texts:
+        return
     if run.images.spec.features:
         yield from _units_of_features(run)
     elif sigma >= LARGE_SIGMA:

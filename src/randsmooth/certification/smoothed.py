@@ -281,7 +281,11 @@ class SmoothedClassifier:
         paths = tuple(evidence.path for evidence in evidence_of_images)
         # A randomised bound takes a number in (0, 1) for each image; others take none.
         u = uniforms(settings.bound, engine.seed, [job.address for job in jobs])
-        predict, radius = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
+        words = None
+        if engine.noise.counts_words:
+            words = np.array([engine.noise.words_in(image) for image in images])
+        evidence = Evidence.of(counts0, counts, paths=paths, u=u, words=words)
+        predict, radius = decide(rule, evidence)
         return Certified(
             predict=predict,
             radius=radius,

@@ -27,6 +27,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "ensemble",
         "image_column",
         "label_column",
+        "text_column",
         "resize",
         "crop",
     ),

@@ -118,10 +118,13 @@ class Columns(Settings):
             image, img, x, path, ...)
         label_column: Column, array or extension that holds the labels; none: there are
             no labels. (default: label, y, target, cls, ...)
+        text_column: Column that holds texts, where the model takes texts. (default:
+            text, sentence, review, ..., or the only one)
     """
 
     image_column: str | None = None
     label_column: str | None = None
+    text_column: str | None = None
 
 
 class Resized(Settings):

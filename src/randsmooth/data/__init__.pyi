@@ -2,6 +2,7 @@ from .arrays import features as features
 from .augmentation import Draws as Draws
 from .choosing import skip as skip
 from .choosing import take as take
+from .columns import ONLY_TEXTS as ONLY_TEXTS
 from .dataset_spec import SPLITS as SPLITS
 from .dataset_spec import DatasetSpec as DatasetSpec
 from .dataset_spec import ReadingOptions as ReadingOptions
@@ -19,3 +20,5 @@ from .registry import DATASETS as DATASETS
 from .registry import is_at_hand as is_at_hand
 from .registry import registered as registered
 from .statistics import deviations as deviations
+from .texts import Texts as Texts
+from .texts import texts as texts

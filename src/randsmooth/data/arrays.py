@@ -277,7 +277,7 @@ def from_arrays(
         what = inputs_of(inputs.shape[1:])
         raise WrongData(f"no {what} in {name}: its shape is {inputs.shape}")
 
-    numbers, classes, alphabetical = _labels(y, labels, len(inputs), where, source)
+    numbers, classes, alphabetical = read_labels(y, len(inputs), where, source)
     if as_features:
         ready: Array = check_features(inputs, name, where)
     else:
@@ -312,20 +312,29 @@ def _check_one_label_each(inputs: Array, labels: Array, name: str) -> None:
         )
 
 
-def _labels(
-    y: Any, labels: Array | None, total: int, where: Where, source: str
+def read_labels(
+    y: Any, total: int, where: Where, source: str
 ) -> tuple[Tensor, Classes, bool]:
     """Return labels (N,), class names, and whether the alphabet alone orders the names.
 
     Args:
-        y: the labels as the user gave them, perhaps categories of pandas.
-        labels: the same as an array; None: there are no labels.
+        y: the labels as the user gave them, perhaps categories of pandas; None: there are
+            no labels.
         total: N.
         where: names one input in errors.
         source: names the data in errors.
+
+    Raises:
+        WrongData: there are more or fewer than N, or one cannot be used.
     """
-    if labels is None:
+    if y is None:
         return no_labels(total), None, False
+    labels = as_array(y, "the array of labels")
+    if labels.shape[:1] != (total,):
+        raise WrongData(
+            f"{source} has {total:,} inputs, and the labels the shape {labels.shape}",
+            fix="give one label for each input",
+        )
     from_categories = of_categories(y, where, source)
     if from_categories is not None:
         # The user has ordered the categories.

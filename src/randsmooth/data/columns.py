@@ -10,6 +10,9 @@ from randsmooth.errors import NotFound, Setting, WrongData
 # A user gives this as the label column where there are no labels.
 NONE = "none"
 
+# A user, or a model of texts, asks so for the only column of texts.
+ONLY_TEXTS = "only"
+
 # Usual names of the columns, in groups. The first group with a column in the table counts.
 # If several columns of that group are there, an error asks the user which one is meant.
 IMAGE_NAMES = (
@@ -19,6 +22,9 @@ IMAGE_NAMES = (
 LABEL_NAMES = (
     ("label", "fine_label", "labels", "y", "target", "class", "cls", "Y", "targets"),
 )
+
+# Usual names of columns of texts, in small letters.
+TEXT_NAMES = ("text", "sentence", "review", "content", "document", "comment", "message")
 
 # How a user says which columns to read, for the end of an error.
 NAME_COLUMNS = (
@@ -34,6 +40,8 @@ NAME_COLUMNS = (
 class ColumnNames:
     """The columns that a user names; None: those with a usual name.
 
+    Where a column of texts is named, inputs are texts.
+
     Example:
         >>> ColumnNames().find(["img", "fine_label", "coarse_label"], "cifar100")
         ('img', 'fine_label')
@@ -43,6 +51,39 @@ class ColumnNames:
 
     image: str | None = None
     label: str | None = None
+    text: str | None = None
+
+    def text_among(
+        self, names: Sequence[str], holding: Sequence[str], source: str
+    ) -> str:
+        """Return the name of the column of texts: the one named, a usual name, or the only.
+
+        Args:
+            names: the columns that there are.
+            holding: those of them that hold texts.
+            source: names the table in errors.
+
+        Raises:
+            Problem: there is no such column, or several could be meant.
+        """
+        asked = self.text
+        if asked is not None and (asked != ONLY_TEXTS or ONLY_TEXTS in names):
+            return _column(asked, (), names, source)
+        usual_labels = {self.label, *LABEL_NAMES[0]}
+        others = [name for name in holding if name not in usual_labels]
+        usual = [name for name in others if name.casefold() in TEXT_NAMES]
+        for columns in (usual, others):
+            if len(columns) == 1:
+                return columns[0]
+        found = shown(", ".join(others)) or "none"
+        raise WrongData(
+            f"{source} has several columns that may hold the texts, or none: {found}",
+            field="text_column",
+            fix=(
+                "say which, such as ",
+                Setting("text_column", (others or ["text"])[0]),
+            ),
+        )
 
     def find(self, names: Iterable[str], source: str) -> tuple[str, str | None]:
         """Return the names of the image column and of the label column.

@@ -39,6 +39,7 @@ class ReadingOptions(TypedDict, total=False):
         label_column: the one that holds the labels; "none" says that there are none.
         resize: the length of the shorter side, or (height, width), to scale to.
         crop: the side, or (height, width), that is then cut from the centre.
+        text_column: the column of texts, where inputs are texts.
 
     Example:
         >>> options: ReadingOptions = {"label_column": "kind", "crop": 24}
@@ -50,6 +51,7 @@ class ReadingOptions(TypedDict, total=False):
     label_column: str | None
     resize: Size | None
     crop: Size | None
+    text_column: str | None
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class DatasetSpec:
             them none.
         held: the columns that hold no numbers but categories, in the order of their
             places.
+        texts: whether inputs are texts, a column a word (see `data.texts`).
         files: split -> names that its files may have, the hub's own name first.
         read: gives the pixels (N, C, H, W) uint8 and the labels (N,) int64 of a split,
             for data that are made or come with a package; None: they are looked for in
@@ -163,6 +166,7 @@ class DatasetSpec:
     alphabetical: bool = False
     columns: tuple[str, ...] = ()
     held: tuple[Categories, ...] = ()
+    texts: bool = False
     files: dict[str, tuple[str, ...]] = field(default_factory=files_called_like_splits)
     read: Callable[[str], tuple[NDArray[np.uint8], NDArray[np.int64]]] | None = None
 
@@ -178,8 +182,8 @@ class DatasetSpec:
 
     @property
     def inputs(self) -> str:
-        """The name for several inputs: "images", or "rows" of features."""
-        return inputs_of(self.shape)
+        """The name for several inputs: "images", "texts", or "rows" of features."""
+        return "texts" if self.texts else inputs_of(self.shape)
 
     @property
     def streams(self) -> bool:

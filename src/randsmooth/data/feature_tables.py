@@ -133,7 +133,7 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
     header, *rows = read_rows(path)
     lines = [number for number, _ in rows]
     return from_table(
-        _frame(path, header, rows),
+        frame_of_list(path, header, rows),
         request,
         name=str(path),
         where=lambda row: f"line {lines[row]} of {path}",
@@ -141,7 +141,7 @@ def read_feature_table(path: Path, request: Request) -> TensorImages:
     )
 
 
-def _frame(path: Path, header: Row, rows: Sequence[Row]) -> Any:
+def frame_of_list(path: Path, header: Row, rows: Sequence[Row]) -> Any:
     """Return the rows of a CSV file as a DataFrame.
 
     Args:
@@ -181,7 +181,7 @@ def _numbers_rows(cells: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class _Roles:
+class Roles:
     """Which columns of a table hold labels and splits; all others are features.
 
     Attributes:
@@ -219,7 +219,7 @@ def from_table(
             than numbers.
     """
     where = where or (lambda row: f"row {row} of {name}")
-    roles = _roles(frame, request, labels is not None, name)
+    roles = roles_of(frame, request, labels is not None, name)
     names = [str(column) for column in frame.columns]
     if roles.label is not None:
         # By a mask: the label is a text, and the names of columns need not be texts.
@@ -242,13 +242,13 @@ def from_table(
     return TensorImages(spec, split, part.pixels, part.labels, part.device)
 
 
-def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Roles:
+def roles_of(frame: Any, request: Request, labels_given: bool, name: str) -> Roles:
     """Return which columns of a table hold labels and splits.
 
     Args:
         frame: the table.
         request: the split and the columns that the user asks for.
-        labels_given: whether the labels are given beside the table.
+        labels_given: whether the labels are given beside the table, or there are none.
         name: the name for the table in errors.
     """
     names = [str(column) for column in frame.columns]
@@ -266,7 +266,7 @@ def _roles(frame: Any, request: Request, labels_given: bool, name: str) -> _Role
         texts = [column for column, dtype in types if dtype.kind == "O"]
         cells = _cells(frame, [column for column in texts if column != label])
         splits = telling(cells)
-    return _Roles(label, {column: cells[column] for column in splits})
+    return Roles(label, {column: cells[column] for column in splits})
 
 
 def _cells(frame: Any, columns: Sequence[str]) -> dict[str, list[Any]]:

@@ -148,7 +148,7 @@ class Images(ABC):
         """
 
 
-def _with_classes(spec: DatasetSpec, classes: Sequence[str]) -> DatasetSpec:
+def with_classes(spec: DatasetSpec, classes: Sequence[str]) -> DatasetSpec:
     """Return the spec of the same images with other classes, none for unknown ones."""
     return replace(spec, classes=tuple(classes), open_ended=not classes)
 
@@ -206,7 +206,7 @@ class TensorImages(Images):
         return TensorImages(spec, self.split, self.pixels, labels, self.device)
 
     def relabelled(self, labels: Tensor, classes: Sequence[str] = ()) -> TensorImages:
-        spec = _with_classes(self.spec, classes)
+        spec = with_classes(self.spec, classes)
         return TensorImages(spec, self.split, self.pixels, labels, self.device)
 
     def subset(self, indices: Tensor) -> TensorImages:
@@ -294,7 +294,7 @@ class StreamedImages(Images):
         return self._like(self.chosen, self.own_labels, device=device)
 
     def relabelled(self, labels: Tensor, classes: Sequence[str] = ()) -> StreamedImages:
-        spec = _with_classes(self.spec, classes)
+        spec = with_classes(self.spec, classes)
         return StreamedImages(
             spec, self.split, self.source, self.device, self.chosen, labels
         )

@@ -42,6 +42,7 @@ from randsmooth.data.split_words import split_in, split_of, split_of_path
 from randsmooth.data.splits import ASKED, chosen
 from randsmooth.data.statistics import with_statistics
 from randsmooth.data.tars import tar_splits
+from randsmooth.data.texts import Texts, read_texts, texts_of_table
 from randsmooth.documents import refused, shown
 from randsmooth.errors import BadValue, check_known
 
@@ -58,6 +59,7 @@ def load(
     label_column: str | None = None,
     resize: Size | None = None,
     crop: Size | None = None,
+    text_column: str | None = None,
     stream: bool = False,
     categories: bool = False,
 ) -> Images:
@@ -85,6 +87,8 @@ def load(
         resize: the length of the shorter side, or (height, width), that every image is
             scaled to.
         crop: the side, or (height, width), that is then cut from the centre.
+        text_column: the column that holds texts, which makes inputs of them; "only": the
+            only such column.
         stream: decode images when they are asked for, even if all of them would fit
             into memory.
         categories: take columns of a table that hold no numbers as codes
@@ -111,7 +115,7 @@ def load(
     check_known("split", ASKED, split)
     request = Request(
         split,
-        columns=ColumnNames(image_column, label_column),
+        columns=ColumnNames(image_column, label_column, text_column),
         fit=Fit.of(resize, crop),
         device=device,
         stream=stream,
@@ -127,6 +131,7 @@ def describe(
     label_column: str | None = None,
     resize: Size | None = None,
     crop: Size | None = None,
+    text_column: str | None = None,
 ) -> DatasetSpec:
     """Return the facts about a data set.
 
@@ -138,6 +143,7 @@ def describe(
         label_column: the column, array or extension that holds the labels.
         resize: the size that every image is scaled to.
         crop: the size that is then cut from the centre.
+        text_column: the column that holds texts.
 
     Raises:
         Problem: in the cases of `load`.
@@ -151,7 +157,7 @@ def describe(
     """
     request = Request(
         split=None,
-        columns=ColumnNames(image_column, label_column),
+        columns=ColumnNames(image_column, label_column, text_column),
         fit=Fit.of(resize, crop),
         stream=True,
         categories=True,
@@ -173,6 +179,8 @@ def _load(dataset: Any, request: Request) -> Images:
     Raises:
         Problem: in the cases of `load`.
     """
+    if isinstance(dataset, Texts):
+        return dataset.to(request.device)
     if isinstance(dataset, Images):
         if request.fit is not None or request.columns != USUAL:
             raise BadValue(
@@ -186,15 +194,29 @@ def _load(dataset: Any, request: Request) -> Images:
         with refused(f"{shown(dataset)} cannot be read", OSError):
             return _from_path(dataset_path(str(dataset)), request)
 
-    # A DataFrame, alone or with labels. Its attributes tell, so that pandas is not loaded.
-    frame = dataset
-    labels = None
     if isinstance(dataset, tuple) and len(dataset) == 2:
-        frame, labels = dataset
-    if hasattr(frame, "columns") and hasattr(frame, "iloc"):
-        return from_table(frame, request, labels)
+        return _from_object(*dataset, dataset, request)
+    return _from_object(dataset, None, dataset, request)
+
+
+def _from_object(first: Any, labels: Any, dataset: Any, request: Request) -> Images:
+    """Return the inputs in an object in memory.
+
+    Args:
+        first: the object, or the first of a pair.
+        labels: the second of a pair; None: there is none.
+        dataset: the object, or the pair.
+        request: the split and the columns that the user asks for.
+    """
+    # The attributes of a DataFrame tell, so that pandas is not loaded.
+    if hasattr(first, "columns") and hasattr(first, "iloc"):
+        if request.columns.text is not None and labels is None:
+            return texts_of_table(first, request)
+        return from_table(first, request, labels)
     # The module's name tells, so that `datasets` is not loaded.
     if type(dataset).__module__.partition(".")[0] == DATASETS_PACKAGE:
+        if request.columns.text is not None and hasattr(dataset, "to_pandas"):
+            return texts_of_table(dataset.to_pandas(), request, "the Dataset")
         return from_datasets(dataset, request)
     return from_object(dataset, request)
 
@@ -209,6 +231,8 @@ def _from_path(path: Path, request: Request) -> Images:
         return from_datasets(from_disk(path), request, path.resolve().name)
 
     check_no_placeholder(path)
+    if request.columns.text is not None:
+        return read_texts(path, request)
     # photos/ may hold nothing but photos/photos/, which is meant.
     path = within_itself(path)
     # Files of arrays and of numbers have no compressed images, which all below is about.

@@ -9,6 +9,7 @@ from .adapters.function_model import FunctionModel as FunctionModel
 from .adapters.graph_file import GraphFile as GraphFile
 from .adapters.graph_file import IrModel as IrModel
 from .adapters.graph_file import OnnxModel as OnnxModel
+from .adapters.text_network import TextNetwork as TextNetwork
 from .answers import check_logits as check_logits
 from .answers import with_a_class as with_a_class
 from .architectures.architecture import Architecture as Architecture
@@ -41,5 +42,9 @@ from .weights import check_numbers as check_numbers
 from .weights import lacks_weights as lacks_weights
 from .weights import unwrapped as unwrapped
 from .weights import weights_hash as weights_hash
+from .words import check_numbers_taken as check_numbers_taken
+from .words import on_texts as on_texts
+from .words import takes_texts as takes_texts
+from .words import words as words
 from .wrapped import Wrapped as Wrapped
 from .wrapped import wrap as wrap

@@ -88,7 +88,7 @@ OF_HUB = SourceForm(
 FORMS = (
     SourceForm(
         written="hf:user/name or hf:FOLDER",
-        what="an image classifier of transformers",
+        what="a classifier of images or of texts of transformers",
         pattern="hf:.*",
         check=None,
         opener=lambda: models.transformers_models.from_transformers,

@@ -1,9 +1,9 @@
-"""Image classifiers of Hugging Face's transformers, as base classifiers."""
+"""Classifiers of images and of texts of Hugging Face's transformers, as base classifiers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -11,6 +11,7 @@ from randsmooth.contents import check_no_placeholder
 from randsmooth.documents import refused, shown
 from randsmooth.errors import WrongModel
 from randsmooth.extras import needs
+from randsmooth.models.adapters.text_network import TextNetwork
 from randsmooth.models.hub import HubClassifier
 from randsmooth.models.hub_files import model_folder
 from randsmooth.models.library_folders import (
@@ -24,32 +25,84 @@ from randsmooth.models.library_folders import (
 from randsmooth.models.processors import PROCESSOR, steps_of
 
 CONFIG = "config.json"
-FILES = [CONFIG, PROCESSOR, "*.safetensors", "*.safetensors.index.json"]
+TOKENIZER = [
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.*",
+    "merges.txt",
+    "*.model",
+]
+FILES = [
+    CONFIG,
+    PROCESSOR,
+    "*.safetensors",
+    "*.safetensors.index.json",
+    *TOKENIZER,
+]
+# What the names of architectures that classify texts end in.
+OF_TEXTS = "ForSequenceClassification"
 
 # The setting that names code in a folder of a model.
 CODE = "auto_map"
 NAME_A_FUNCTION = "name a function that makes it, file.py:NAME"
 
 
+class Kind(NamedTuple):
+    """A kind of classifiers of transformers.
+
+    Attributes:
+        opener: the name of the class that opens one.
+        mapping: the name of the table of the architectures that can be one.
+        what: what it is, in words.
+        does: what it was trained to do.
+    """
+
+    opener: str
+    mapping: str
+    what: str
+    does: str
+
+
+IMAGES = Kind(
+    opener="AutoModelForImageClassification",
+    mapping="MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING",
+    what="image classifier",
+    does="classify images",
+)
+TEXTS = Kind(
+    opener="AutoModelForSequenceClassification",
+    mapping="MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING",
+    what="classifier of texts",
+    does="classify texts",
+)
+
+
 def from_transformers(
-    source: Path | str, *, classes: Sequence[str] | None = None
-) -> HubClassifier:
-    """Return an image classifier of transformers, behind its processor's steps.
+    source: Path | str,
+    *,
+    classes: Sequence[str] | None = None,
+    mask: str | None = None,
+) -> HubClassifier | TextNetwork:
+    """Return a classifier of transformers, of images or of texts.
 
     Noise is added to the image of the data set; then it is resized, cropped, rescaled
-    and normalised as the processor says, on tensors. Only safetensors are read, and no
-    code of the repository.
+    and normalised as the processor says, on tensors. Of a text, words are hidden before
+    the tokenizer sees it (see `models.words`). Only safetensors are read, and no code of
+    the repository.
 
     Args:
-        source: `hf:FOLDER`, a folder as `save_pretrained` writes it, with its
-            processor, or `hf:user/name`, an id on the hub. A model of the hub is taken
-            from the cache where there is no network.
+        source: `hf:FOLDER`, a folder as `save_pretrained` writes it, with its processor
+            or its tokenizer, or `hf:user/name`, an id on the hub. A model of the hub is
+            taken from the cache where there is no network.
         classes: the names of the classes in the data set, in the model's order;
             default: the model's own names.
+        mask: of texts, what stands for a hidden word, as for `models.words`.
 
     Raises:
-        Problem: it is not there, it is no image classifier with all of its weights, it
-            needs code of its own, or its processor is not known.
+        Problem: it is not there, it is no classifier with all of its weights, it needs
+            code of its own, or its processor or its tokenizer is not known.
     """
     named = str(source)
     folder = model_folder(named.removeprefix("hf:"), FILES, written="hf:FOLDER")
@@ -58,8 +111,18 @@ def from_transformers(
         for file in folder.glob(pattern):
             check_no_placeholder(file)
 
+    settings = read_settings(folder / CONFIG)
+    if _is_of_texts(settings):
+        return _of_texts(folder, settings, named, classes=classes, mask=mask)
+    if mask is not None:
+        raise WrongModel(
+            f"{named} classifies images, which have no words to hide",
+            field="mask",
+            value=mask,
+            fix="leave mask out",
+        )
     steps = steps_of(folder)
-    network = _network(folder, named)
+    network = _network(folder, settings, named, IMAGES)
     labels = network.config.id2label
     unnamed = f"{folder / CONFIG} does not name its classes from 0 on in id2label"
     with refused(unnamed, (KeyError, TypeError)):
@@ -67,24 +130,68 @@ def from_transformers(
     return HubClassifier(network, steps, source=named, own=own, classes=classes)
 
 
-def _network(folder: Path, named: str) -> Any:
+def _is_of_texts(settings: Mapping[str, Any]) -> bool:
+    """Return whether a configuration is that of a classifier of texts."""
+    architectures = settings.get("architectures")
+    names = architectures if isinstance(architectures, list) else []
+    return any(str(name).endswith(OF_TEXTS) for name in names)
+
+
+def _of_texts(
+    folder: Path,
+    settings: Mapping[str, Any],
+    named: str,
+    *,
+    classes: Sequence[str] | None,
+    mask: str | None,
+) -> TextNetwork:
+    """Return the classifier of texts in a folder, behind its tokenizer.
+
+    Args:
+        folder: the folder of the model.
+        settings: the contents of its configuration.
+        named: what the user called it, for errors.
+        classes: the names of its classes; None: its own.
+        mask: what stands for a hidden word; None: the tokenizer's mask token.
+
+    Raises:
+        Problem: it lacks weights or a tokenizer, or is not harmless.
+    """
+    network = _network(folder, settings, named, TEXTS)
+    import transformers
+
+    # Another package reads the files, and may raise anything.
+    with (
+        refused(f"{folder} holds no tokenizer that can be read", Exception),
+        silent("transformers"),
+    ):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
+    return TextNetwork(
+        network.eval(), tokenizer, mask=mask, classes=classes, source=named
+    )
+
+
+def _network(folder: Path, settings: Mapping[str, Any], named: str, kind: Kind) -> Any:
     """Return the network in a folder, with its weights in float32.
 
     Args:
         folder: the folder of the model.
+        settings: the contents of its configuration.
         named: what the user called it, for errors.
+        kind: what it must be.
 
     Raises:
-        Problem: it is no image classifier with all of its weights, or not harmless.
+        Problem: it is no such classifier with all of its weights, or not harmless.
     """
     # transformers is an extra, and takes seconds to load.
     with needs(named):
         import transformers
 
-    settings = read_settings(folder / CONFIG)
-    _check_is_classifier(settings, folder / CONFIG)
+    _check_is_classifier(settings, folder / CONFIG, kind)
     weights = checked_weights(folder, settings, CONFIG, "model")
-    open_model = transformers.AutoModelForImageClassification.from_pretrained
+    open_model = getattr(transformers, kind.opener).from_pretrained
     with (
         building(f"the {settings['model_type']}", folder / CONFIG, "transformers"),
         silent("transformers"),
@@ -108,12 +215,15 @@ def _network(folder: Path, named: str) -> Any:
     return network
 
 
-def _check_is_classifier(settings: Mapping[str, Any], config: Path) -> None:
-    """Raise WrongModel where a configuration is that of no image classifier.
+def _check_is_classifier(
+    settings: Mapping[str, Any], config: Path, wanted: Kind
+) -> None:
+    """Raise WrongModel where a configuration is that of no classifier of a kind.
 
     Args:
         settings: the contents of the configuration.
         config: the file of the configuration.
+        wanted: the kind.
     """
     # `_network` has made sure that it is installed.
     import transformers
@@ -130,15 +240,14 @@ def _check_is_classifier(settings: Mapping[str, Any], config: Path) -> None:
             f"{says}, {fault}", field="model_type", value=kind, file=config, fix=fix
         )
 
-    classifiers = transformers.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING
+    classifiers = getattr(transformers, wanted.mapping)
     if transformers.CONFIG_MAPPING[kind] not in classifiers:
         raise WrongModel(
-            f"{says}, but transformers has no image classifier of that kind",
+            f"{says}, but transformers has no {wanted.what} of that kind",
             field="model_type",
             value=kind,
             file=config,
-            fix=f"take a model that was trained to classify images, or "
-            f"{NAME_A_FUNCTION}",
+            fix=f"take a model that was trained to {wanted.does}, or {NAME_A_FUNCTION}",
         )
 
 

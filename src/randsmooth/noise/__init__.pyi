@@ -1,4 +1,5 @@
 from .ablation import Ablation as Ablation
+from .ablation import AblationOfShare as AblationOfShare
 from .base import Noise as Noise
 from .copies import Copies as Copies
 from .gaussian import Gaussian as Gaussian
@@ -32,3 +33,5 @@ from .streams import Stream as Stream
 from .streams import address_of as address_of
 from .streams import fresh_seed as fresh_seed
 from .uniform import Uniform as Uniform
+from .word_ablation import WordAblation as WordAblation
+from .word_ablation import on_words as on_words

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,10 +55,10 @@ class Ablation(Noise):
 
     name: ClassVar[str] = "ablation"
     norm: ClassVar[str] = "l0"
-    usage: ClassVar[str] = "ablation=K"
+    usage: ClassVar[str] = "ablation=K or ablation=P%"
     summary: ClassVar[str] = (
-        "K pixels of x, drawn at random, all others hidden: L0, how many pixels may "
-        "change."
+        "K pixels of x (or P percent of them), drawn at random, all others hidden: L0, "
+        "how many pixels may change; of a text words, and how many may be replaced."
     )
     tight: ClassVar[bool] = True
 
@@ -86,19 +86,27 @@ class Ablation(Noise):
 
     @classmethod
     def parse(cls, value: str) -> Noise:
+        if value.strip().endswith("%"):
+            return AblationOfShare(number(value.strip().removesuffix("%")))
         k = number(value)
         # What is not whole is refused where the noise is made.
         return cls(int(k) if k.is_integer() else k)  # type: ignore[arg-type]
 
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Noise:
+        if set(facts) == {"percent"}:
+            return AblationOfShare(**facts)
+        return super().from_facts(facts)
+
     def of(self, shape: Sequence[int]) -> Ablation:
         check_shape(shape)
-        d = math.prod(shape[1:]) if len(shape) > 1 else shape[0]
+        d = pixels_of(shape)
         if self.d not in (None, d):
             raise BadValue(
                 f"ablation of d={self.d} pixels got an input of shape {tuple(shape)}, "
                 f"which has {d}"
             )
-        return replace(self, d=int(d))
+        return replace(self, d=d)
 
     def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         if len(shape) == 1:
@@ -192,6 +200,83 @@ class Ablation(Noise):
                 "counts their pixels"
             )
         return self.d
+
+
+@dataclass(frozen=True)
+class AblationOfShare(Noise):
+    """A share of the pixels at random, which `of` makes a number.
+
+    Attributes:
+        percent: the pixels that are kept, of each 100, rounded to whole pixels, halves
+            up, and at least one.
+
+    Raises:
+        Problem: it is no number above 0, or above 100.
+
+    Example:
+        >>> AblationOfShare(6.0).of((1, 28, 28))
+        Ablation(k=47, d=784)
+    """
+
+    percent: float
+
+    name: ClassVar[str] = Ablation.name
+    norm: ClassVar[str] = Ablation.norm
+    usage: ClassVar[str] = Ablation.usage
+    summary: ClassVar[str] = Ablation.summary
+
+    def __post_init__(self) -> None:
+        check_percent(self.percent)
+
+    @property
+    def text(self) -> str:
+        return f"{super().text}%"
+
+    @property
+    def ready(self) -> bool:
+        return False
+
+    def of(self, shape: Sequence[int]) -> Noise:
+        check_shape(shape)
+        d = pixels_of(shape)
+        return Ablation(max(1, math.floor(d * self.percent / 100.0 + 0.5)), d)
+
+    def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.of(shape).shape(shape)
+
+    def clear(self, x: Tensor) -> Tensor:
+        return self.of(x.shape[1:]).clear(x)
+
+    def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
+        self.of(x.shape).draw(out, x, stream)
+
+    def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
+        raise self._unknown()
+
+    def tail(self, radius: ArrayLike) -> Floats:
+        raise self._unknown()
+
+    def _unknown(self) -> BadValue:
+        return BadValue(
+            f"{self.text} proves a radius once inputs are known: noise.of(shape) "
+            "counts their pixels"
+        )
+
+
+def pixels_of(shape: Sequence[int]) -> int:
+    """Return how many pixels an input of `shape` has; of (d,) d."""
+    return int(math.prod(shape[1:]) if len(shape) > 1 else shape[0])
+
+
+def check_percent(percent: float) -> None:
+    """Raise Problem unless `percent` is a share that may be kept."""
+    is_number = isinstance(percent, int | float) and not isinstance(percent, bool)
+    if not is_number or not 0.0 < percent <= 100.0:
+        raise BadValue(
+            field="percent",
+            value=percent,
+            expected="must be above 0, and at most 100; 5 to 20 is usual",
+        )
 
 
 def _check_pixels(name: str, value: object) -> None:

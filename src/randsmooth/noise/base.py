@@ -59,6 +59,8 @@ class Noise(ABC):
             least radius(q) - radius(t).
         held_columns: names of the features that no copy changes, and that no radius is
             about (see `HoldingFixed`).
+        counts_words: whether inputs are texts, whose radii depend on how many words
+            each has (see `of_words`).
         rounds_exactly: whether copies can be drawn rounded to k/255 without float error
             (see `rounded`).
 
@@ -80,6 +82,7 @@ class Noise(ABC):
     proves_apart: ClassVar[tuple[str, ...]] = ()
     proves_sets: ClassVar[bool] = False
     held_columns: ClassVar[tuple[str, ...]] = ()
+    counts_words: ClassVar[bool] = False
     rounds_exactly: ClassVar[bool] = False
 
     # What a subclass must have.
@@ -174,8 +177,29 @@ class Noise(ABC):
 
     @property
     def ready(self) -> bool:
-        """Whether radii can be asked for; else `of` completes the noise first."""
+        """Whether radii can be asked for; else `of` completes the noise first.
+
+        A noise that `counts_words` is completed by `of_words`, for each text.
+        """
         return True
+
+    def words_in(self, x: Tensor) -> int:
+        """Return how many words the text `x` has, for a noise that `counts_words`."""
+        raise BadValue(field="noise", value=self.text, expected="is for no texts")
+
+    def of_words(self, d: int) -> Noise:
+        """Return this noise for a text of `d` words; one for other inputs as it is.
+
+        Example:
+            >>> from randsmooth.noise import WordAblation
+            >>> WordAblation(k=3).of_words(60).radius(0.0)  # of no failures at all
+            array(12.)
+        """
+        return self
+
+    def trial(self, numbers: Tensor) -> Tensor:
+        """Return an input to try a model with, made of numbers in [0, 1] of its shape."""
+        return numbers
 
     @property
     def known_shape(self) -> tuple[int, ...]:
@@ -382,7 +406,10 @@ class Noise(ABC):
             raise BadValue(
                 field=name,
                 value=r,
-                expected=f"must be a whole number of pixels, for {self.text} is about L0",
+                expected=(
+                    f"must be a whole number of {self._norm.parts}, for {self.text} "
+                    f"is about {self._norm.label}"
+                ),
             )
 
     def largest_radius(self, n: int, alpha: float) -> float:

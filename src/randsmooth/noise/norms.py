@@ -32,7 +32,7 @@ class Norm:
         change: the words for a change within which the class provably stays, r being
             the radius.
         power: p of the L_p norm that it is, in whatever units.
-        whole: whether radii are whole numbers.
+        parts: the name for what radii count, where they are whole numbers; else empty.
         own_units: whether the change of each coordinate is counted in a unit of its
             own.
         needs_shape: whether radii in it follow from others by the shape of an input.
@@ -49,10 +49,15 @@ class Norm:
     unit: str
     change: str
     power: float
-    whole: bool = False
+    parts: str = ""
     own_units: bool = False
     needs_shape: bool = False
     usual_step: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether radii are whole numbers."""
+        return bool(self.parts)
 
     @property
     def title(self) -> str:
@@ -105,7 +110,15 @@ NORMS = {
         unit="pixels that may change",
         change="every change of at most r pixels",
         power=0,
-        whole=True,
+        parts="pixels",
+    ),
+    "words": Norm(
+        label="words",
+        radius="words",
+        unit="words that may be replaced",
+        change="every replacement of at most r words by others",
+        power=0,
+        parts="words",
     ),
     "ellipsoid": Norm(
         label="standard deviations of the noise",

@@ -16,6 +16,7 @@ from randsmooth.noise.holding_fixed import holding
 from randsmooth.noise.laplace import Laplace
 from randsmooth.noise.splitting import Splitting
 from randsmooth.noise.uniform import Uniform
+from randsmooth.noise.word_ablation import PARTS, WORDS, WordAblation
 from randsmooth.registry import Registry, by_name
 
 NOISES: Registry[type[Noise]] = Registry(
@@ -74,6 +75,9 @@ def noise_from(facts: Mapping[str, Any]) -> Noise:
         for key, value in facts.items()
         if key not in ("name", "held", "columns")
     }
+    if facts.get("name") == WordAblation.name and own.get(PARTS) == WORDS:
+        del own[PARTS]
+        return WordAblation.from_facts(own)
     noise = NOISES[str(facts.get("name", ""))].from_facts(own)
     if "held" not in facts:
         return noise

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,8 @@ class Evidence:
         paths: for each image, how often `picked` had come out at each look.
         u: (N,) the uniform numbers of the randomised bound, which were drawn without these
             samples; else None.
+        words: (N,) how many words each text has, where the noise `counts_words`; else
+            None.
 
     Example:
         >>> counts0 = np.array([[9, 1], [4, 6]])
@@ -79,6 +81,7 @@ class Evidence:
     counts: Ints
     paths: tuple[Ints, ...]
     u: Floats | None = None
+    words: Ints | None = None
 
     @classmethod
     def of(
@@ -89,6 +92,7 @@ class Evidence:
         idx: Ints | None = None,
         paths: Sequence[Ints] | None = None,
         u: Floats | None = None,
+        words: Ints | None = None,
     ) -> Evidence:
         """Return the evidence in counts0 and counts (N, K).
 
@@ -103,7 +107,17 @@ class Evidence:
             ]
         if idx is None:
             idx = np.arange(len(counts))
-        return cls(idx, picked, counts, tuple(paths), u)
+        return cls(idx, picked, counts, tuple(paths), u, words)
+
+    def rows(self, rows: Ints) -> Evidence:
+        """Return the evidence of the images numbered `rows` (M,), without their words."""
+        return Evidence(
+            idx=self.idx[rows],
+            picked=self.picked[rows],
+            counts=self.counts[rows],
+            paths=tuple(self.paths[row] for row in rows),
+            u=None if self.u is None else self.u[rows],
+        )
 
 
 @dataclass(frozen=True)
@@ -223,6 +237,25 @@ class Rule(ABC):
         q = np.array([claim.q for claim in claims], np.float64)
         radius = np.array([claim.radius for claim in claims], np.float64)
         return q, radius
+
+    def judged(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        """Return (N,) q and (N,) radius of every image, of a text by its own words.
+
+        Texts with as many words are judged together, under the noise of so many.
+        """
+        if evidence.words is None:
+            return self.claims(evidence)
+        q = np.ones(len(evidence.words))
+        radius = np.zeros(len(evidence.words))
+        for d in np.unique(evidence.words):
+            rows = np.flatnonzero(evidence.words == d)
+            rule = self.of_words(int(d))
+            q[rows], radius[rows] = rule.claims(evidence.rows(rows))
+        return q, radius
+
+    def of_words(self, d: int) -> Self:
+        """Return this rule under the noise of a text of `d` words."""
+        return replace(self, noise=self.noise.of_words(d))
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         """Return (N,) whether the picked class is certified.

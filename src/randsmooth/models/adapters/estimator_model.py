@@ -71,6 +71,7 @@ class EstimatorModel(PythonModel):
 
     num_classes: int
     labels = True
+    reads_texts = True
 
     def __init__(self, estimator: Any) -> None:
         self.name = type(estimator).__qualname__
@@ -214,19 +215,29 @@ class EstimatorModel(PythonModel):
             )
 
     def answer(self, noisy: Tensor) -> Tensor:
-        features = noisy.flatten(1).cpu().double().numpy()
         try:
-            labels = np.asarray(self.estimator.predict(self._as_fitted(features)))
+            labels = np.asarray(self.estimator.predict(self._inputs(noisy)))
         # An estimator may raise anything.
         except Exception as error:
+            refused = (
+                f"inputs of shape {tuple(noisy.shape[1:])}, which are "
+                f"{noisy[0].numel()} features"
+            )
+            if self.mask is not None:
+                refused = "texts"
             raise ModelFailed(
-                f"the model refuses inputs of shape {tuple(noisy.shape[1:])}, which are "
-                f"{features.shape[1]} features ({shown(error)})"
+                f"the model refuses {refused} ({shown(error)})"
             ) from error
         places = torch.from_numpy(self._places_of(labels))
         return votes(
             places, self.num_classes, f"estimator {self.name}", self.refusal
         ).to(noisy.device)
+
+    def _inputs(self, noisy: Tensor) -> Any:
+        """Return noisy inputs in the form in which the estimator was fitted."""
+        if self.mask is not None:
+            return self.texts(noisy)
+        return self._as_fitted(noisy.flatten(1).cpu().double().numpy())
 
     def _places_of(self, labels: NDArray[Any]) -> NDArray[np.int64]:
         """Return (B,) the index of the class of each of `labels` (B,) among `classes`.

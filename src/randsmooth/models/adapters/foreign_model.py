@@ -4,7 +4,7 @@ import copy
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from randsmooth.data.dataset_spec import Categories
 from randsmooth.documents import shown
 from randsmooth.errors import MissingValue, Setting, WrongModel
+from randsmooth.word_codes import read
 
 # Messages of torch where a gradient is asked for, but torch was told to record nothing.
 GRADIENT = re.compile(r"does not require grad|inference (tensor|mode)", re.IGNORECASE)
@@ -174,6 +175,9 @@ class PythonModel(ForeignModel):
         padded: whether all batches are filled up to the same size with images whose answers
             are thrown away. Then the last bits of an answer do not depend on how full a
             batch is. It is False for a model whose every answer costs time or money.
+        mask: what stands for a hidden word in the texts that the model gets; empty where
+            such words are left out; None: its inputs are numbers.
+        reads_texts: whether it can be given texts in place of numbers.
 
     Example:
         >>> import torch
@@ -190,6 +194,29 @@ class PythonModel(ForeignModel):
     """
 
     padded: bool = True
+    mask: str | None = None
+    reads_texts: ClassVar[bool] = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Steps on a noisy input of which the reader of a certificate should know."""
+        return () if self.mask is None else (hiding(self.mask),)
+
+    def on_texts(self, mask: str) -> Self:
+        """Return a copy that is given texts, with `mask` for each hidden word.
+
+        Raises:
+            WrongModel: it takes numbers alone.
+        """
+        if not self.reads_texts:
+            raise WrongModel(f"the model ({self.kind}) takes no texts")
+        changed = copy.copy(self)
+        changed.mask = mask
+        return changed
+
+    def texts(self, noisy: Tensor) -> list[str]:
+        """Return the texts that copies (B, H, L) show, see `word_codes.read`."""
+        return read(noisy.cpu().numpy(), self.mask or "")
 
     @abstractmethod
     def answer(self, noisy: Tensor) -> Tensor:
@@ -199,6 +226,18 @@ class PythonModel(ForeignModel):
             Problem: the model refuses the inputs, or answers with neither logits nor
                 labels.
         """
+
+
+def hiding(mask: str) -> str:
+    """Return in words what becomes of a hidden word.
+
+    Example:
+        >>> hiding("[MASK]"), hiding("")
+        ("a hidden word is '[MASK]'", 'hidden words are left out')
+    """
+    return (
+        f"a hidden word is {shown(repr(mask))}" if mask else "hidden words are left out"
+    )
 
 
 def votes(

@@ -34,7 +34,8 @@ class FunctionModel(PythonModel):
             before noise was added, or features (B, d). It is called with NumPy's arrays, or
             with torch's tensors if it cannot take those, and may answer with either, or
             with a list. A function that may decline (see `declining`) answers with -1,
-            None or NaN in place of a label, or with logits of one class more.
+            None or NaN in place of a label, or with logits of one class more. Of texts
+            (see `on_texts`) it is called with a list of B strings.
         num_classes: K, which labels need unless the data set says it.
         identity: a name that you give to no other model. Code cannot be compared, so this
             name tells models apart.
@@ -48,6 +49,7 @@ class FunctionModel(PythonModel):
     """
 
     padded = False
+    reads_texts = True
     # Whether a function answers with labels is known only after its first answer.
     adds_refusal = True
 
@@ -122,9 +124,14 @@ class FunctionModel(PythonModel):
         # The user most likely wrote the function for the first kind.
         reason = f"{type(faults[0]).__name__}: {shown(faults[0])}"
         raise ModelFailed(
-            f"the function {self.name} failed on images, {self.takes[0]} arrays "
-            f"{tuple(noisy.shape)} in float32 ({reason})"
+            f"the function {self.name} failed on {self._described(noisy)} ({reason})"
         ) from faults[0]
+
+    def _described(self, noisy: Tensor) -> str:
+        """Return in words what the function is called with."""
+        if self.mask is not None:
+            return f"a list of {len(noisy)} texts"
+        return f"images, {self.takes[0]} arrays {tuple(noisy.shape)} in float32"
 
     def _call(self, noisy: Tensor, kind_of_arrays: str) -> Any:
         """Return what the function answers to a copy of `noisy`, into which it may write.
@@ -133,8 +140,11 @@ class FunctionModel(PythonModel):
         torch.enable_grad(). A function that computes a gradient without that fails; then it
         is called again, now and later, with recording, as in a script of its user.
         """
-        if kind_of_arrays == "torch":
-            copy: Any = noisy.clone()
+        copy: Any = noisy
+        if self.mask is not None:
+            copy = self.texts(noisy)
+        elif kind_of_arrays == "torch":
+            copy = noisy.clone()
         else:
             copy = noisy.cpu().numpy().copy()
         with torch.inference_mode(False), torch.set_grad_enabled(self.gradients):
