@@ -77,6 +77,8 @@ def within(noise: Noise, radius: float) -> str:
         ('with L1 norm below 0.59', 'in at most 3 places')
     """
     norm = NORMS[noise.norm]
+    if noise.counts_words:
+        return f"that replaces at most {radius:.0f} words by others"
     if norm.whole:
         return f"in at most {radius:.0f} places"
     units = f", in {norm.label}," if norm.own_units else ""

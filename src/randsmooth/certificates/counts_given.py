@@ -22,7 +22,7 @@ from randsmooth.errors import BadValue, MissingValue, WrongFile
 from randsmooth.rules import MOST_SAMPLES
 
 # Columns of one number an image, and of several.
-NUMBERS = ("label", "idx", "picked", "n", "n_A", "seconds")
+NUMBERS = ("label", "idx", "picked", "n", "n_A", "seconds", "words")
 LISTS = ("counts0", "counts", "path")
 
 # A column for each class: counts_0, counts_1, ...
@@ -168,7 +168,7 @@ def arrays_given(given: Mapping[str, Any]) -> dict[str, Any]:
     arrays["counts"] = _counts_array(given, arrays.get("path"))
 
     N = len(arrays["counts"])
-    for name in ("label", "idx", "picked"):
+    for name in ("label", "idx", "picked", "words"):
         if name in given:
             arrays[name] = whole_numbers(name, given[name], N)
     if "counts0" in given:

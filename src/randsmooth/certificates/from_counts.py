@@ -22,7 +22,7 @@ from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.certificates.thinning import marked
 from randsmooth.documents import shown
 from randsmooth.errors import BadValue, Conflict, MissingValue, Setting
-from randsmooth.noise import Noise
+from randsmooth.noise import Noise, on_words
 from randsmooth.rules import (
     ConfidenceBound,
     Rule,
@@ -60,6 +60,7 @@ def from_counts(
     path: Sequence[ArrayLike] | None = None,
     idx: ArrayLike | None = None,
     seconds: ArrayLike | None = None,
+    words: ArrayLike | None = None,
     alpha: float = 0.001,
     rule: str = "fixed",
     bound: ConfidenceBound = "clopper-pearson",
@@ -99,6 +100,7 @@ def from_counts(
             look, under others as far as the rule goes.
         idx: (N,) positions of the images in their split; 0..N-1 if not given.
         seconds: (N,) time that each image took; 0 if not given.
+        words: (N,) how many words each text has, where inputs are texts; the noise is then one on words.
         alpha: probability that one image's certificate is wrong.
         rule, bound: how many samples were drawn, and the bound of the fixed rule (see `CertificationSettings`).
         classes: names of the K classes.
@@ -142,15 +144,19 @@ def from_counts(
         "path": path,
         "idx": idx,
         "seconds": seconds,
+        "words": words,
     }
     columns, file_name = columns_given(counts)
     given = {name: value for name, value in arguments.items() if value is not None}
     _check_given_once(columns, given, file_name)
     arrays = arrays_given(columns | given)
 
+    known_noise = settings.known_noise()
+    if "words" in arrays:
+        known_noise = on_words(known_noise)
     judge = make_rule(
         rule,
-        noise=settings.known_noise(),
+        noise=known_noise,
         n=_budget(arrays, rule),
         alpha=alpha,
         bound=bound,
@@ -167,7 +173,7 @@ def from_counts(
         n0, class_marks = _selection(arrays, bound, class_counts.shape[1])
 
     header = Header(
-        noise=settings.known_noise(),
+        noise=known_noise,
         n0=n0,
         n=judge.n,
         alpha=alpha,
@@ -191,6 +197,7 @@ def from_counts(
         counts=class_counts,
         paths=arrays.get("path"),
         u=_uniform_numbers(N) if header.bound == "randomised" else None,
+        words=arrays.get("words"),
         name=name or Path(file_name).stem,
     )
 

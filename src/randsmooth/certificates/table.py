@@ -147,7 +147,7 @@ class Certificates(ShownInNotebooks):
 
         Raises:
             Problem: the noise is not known, or each image has a sigma of its own, or
-                the table is routed.
+                texts have several numbers of words, or the table is routed.
         """
         if self.routes is not None:
             raise WrongTable(
@@ -161,7 +161,51 @@ class Certificates(ShownInNotebooks):
                 "single noise",
                 where=self.name or "this log",
             )
-        return self.converted or self.header.known_noise()
+        if self.words is None:
+            return self.converted or self.header.known_noise()
+        if len(self.noises) != 1:
+            raise WrongTable(
+                "texts have several numbers of words, so they share no single noise",
+                where=self.name or "this table",
+            )
+        return self.noises[0]
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        """The noises of the images: one, or one for each number of words of texts.
+
+        Raises:
+            Problem: as for `noise`, of a table that is not of texts.
+        """
+        if self.words is None:
+            return (self.noise,)
+        noise = self.header.known_noise()
+        return tuple(noise.of_words(int(d)) for d in np.unique(self.words))
+
+    def by_words(self) -> list[tuple[Ints, Certificates]]:
+        """Return the numbers of rows that share a noise, and the table of these rows.
+
+        That is one table, or one for each number of words of texts.
+
+        Example:
+            >>> from randsmooth.certificates import from_counts
+            >>> table = from_counts(
+            ...     [[990, 10], [980, 20], [10, 990]],
+            ...     picked=[0, 0, 1],
+            ...     label=[0, 0, 1],
+            ...     noise="ablation=10%",
+            ...     words=[60, 15, 60],
+            ... )
+            >>> [(rows.tolist(), part.radius.tolist()) for rows, part in table.by_words()]
+            [([1], [3.0]), ([0, 2], [5.0, 5.0])]
+        """
+        if self.words is None:
+            return [(np.arange(len(self)), self)]
+        parts = []
+        for d in np.unique(self.words):
+            rows = np.flatnonzero(self.words == d)
+            parts.append((rows, self.rows(rows)))
+        return parts
 
     @property
     def stated_q(self) -> Floats:

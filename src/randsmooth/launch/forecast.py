@@ -252,9 +252,12 @@ def _rivals(
 
     The pilot's images are drawn again.
     """
+    noise = pilot.header.known_noise()
+    if noise.counts_words:
+        # Other rules look for radii, in which texts differ.
+        return {}
     if not radius:
         # Sigma, or what is as easily proved.
-        noise = pilot.header.known_noise()
         provable = min(noise.scale, float(noise.radius(Q_OF_ONE_SIGMA)))
         radius = float(f"{provable:.3g}")
     spans = {}

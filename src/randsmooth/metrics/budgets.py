@@ -47,11 +47,13 @@ def acr_at(
         >>> round(acr_at(table).value, 3), round(acr_at(table, n=100).value, 3)
         (0.57, 0.367)
     """
-    stored = stored_samples(table, n, alpha)
-    largest = stored.noise.largest_radius(stored.n, stored.alpha)
+    parts = _stored_parts(table, n, alpha)
+    largest = max(
+        stored.noise.largest_radius(stored.n, stored.alpha) for _, stored in parts
+    )
+    radii = _of_all_rows(parts, StoredSamples.expected_radius)
     # Rounding may leave an expectation above the largest radius.
-    radii = np.minimum(stored.expected_radius(), largest)
-    return mean(radii, (0.0, largest))
+    return mean(np.minimum(radii, largest), (0.0, largest))
 
 
 def accuracy_at(
@@ -106,7 +108,8 @@ def expected_radius(
         >>> expected_radius(table, n=100).round(2).tolist()
         [0.0, 0.15, 0.57, 0.74]
     """
-    return stored_samples(table, n, alpha).expected_radius()
+    parts = _stored_parts(table, n, alpha)
+    return _of_all_rows(parts, StoredSamples.expected_radius)
 
 
 def chance_certified(
@@ -123,7 +126,8 @@ def chance_certified(
         [0.0, 0.0, 0.897, 1.0]
     """
     check_radius(r)
-    return stored_samples(table, n, alpha).chance_certified(r)
+    parts = _stored_parts(table, n, alpha)
+    return _of_all_rows(parts, lambda stored: stored.chance_certified(r))
 
 
 class StoredSamples(NamedTuple):
@@ -196,6 +200,25 @@ class StoredSamples(NamedTuple):
         result = np.zeros(len(self.right))
         result[self.right] = expected[place]
         return result
+
+
+# Numbers of rows, and the samples of these.
+Parts = list[tuple[Ints, StoredSamples]]
+
+
+def _stored_parts(table: CertificatesLike, n: int | None, alpha: float | None) -> Parts:
+    """Return the samples of a table, by the rows that share a noise."""
+    table = as_certificates(table)
+    require_images(len(table))
+    return [(rows, stored_samples(part, n, alpha)) for rows, part in table.by_words()]
+
+
+def _of_all_rows(parts: Parts, value: Callable[[StoredSamples], Floats]) -> Floats:
+    """Return (N,) what `value` returns of the parts, in the order of the rows."""
+    values = np.zeros(sum(len(rows) for rows, _ in parts))
+    for rows, stored in parts:
+        values[rows] = value(stored)
+    return values
 
 
 @lru_cache(maxsize=64)

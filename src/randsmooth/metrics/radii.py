@@ -85,7 +85,8 @@ def largest_possible(table: Certificates) -> float:
     if not header.settled:
         n = header.n or MOST_SAMPLES
         alpha = header.alpha or LARGEST_ALPHA
-        return max(certified, table.noise.largest_radius(n, alpha))
+        largest = max(noise.largest_radius(n, alpha) for noise in table.noises)
+        return max(certified, largest)
 
     if header.bound != "randomised":
         return max(certified, farthest(table))
@@ -93,7 +94,7 @@ def largest_possible(table: Certificates) -> float:
     # The randomised bound exceeds the plain one by up to CAP standard deviations.
     plain_quantile = STANDARD_NORMAL.largest_radius(header.n or 0, header.alpha or 0.0)
     smallest_q = STANDARD_NORMAL.tail(plain_quantile + CAP)
-    return max(certified, float(table.noise.radius(smallest_q)))
+    return max(certified, *(float(noise.radius(smallest_q)) for noise in table.noises))
 
 
 def farthest(table: CertificatesLike) -> float:
@@ -112,7 +113,12 @@ def farthest(table: CertificatesLike) -> float:
     table = as_certificates(table)
     if not table.header.settled:
         return float(table.radius.max(initial=0.0))
-    return float(_in_norm_of(table, rule_of(table.header).farthest))
+    rule = rule_of(table.header)
+    if table.words is not None:
+        # No text of so many words gets farther, whatever its number of words.
+        farthest_of_texts = (rule.under(noise).farthest for noise in table.noises)
+        return max(farthest_of_texts, default=0.0)
+    return float(_in_norm_of(table, rule.farthest))
 
 
 def can_certify(table: CertificatesLike, r: float) -> bool:

@@ -49,7 +49,7 @@ class WordAblation(Noise):
     Example:
         >>> noise = WordAblation(percent=10.0).of_words(60)
         >>> noise.kept, noise.radius([0.0, 0.1, 0.3]).tolist()
-        (6, [6.0, 4.0, 1.0])
+        (6, [6.0, 4.0, 2.0])
     """
 
     k: int | None = None
@@ -162,7 +162,7 @@ class WordAblation(Noise):
             >>> copies = torch.empty(3, 1, 5)
             >>> WordAblation(k=1).draw(copies, text, Stream(0, "example"))
             >>> read(copies.numpy(), "_")
-            ['not _ _', 'not _ _', '_ so _']
+            ['not _ _', '_ _ bad', '_ so _']
         """
         import torch
 

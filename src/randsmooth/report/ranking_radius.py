@@ -154,7 +154,9 @@ def _radius_of_one_sigma(table: Certificates) -> float | None:
     """
     if not _knows_noise(table):
         return None
-    radius = float(table.noise.radius(TAIL_BEYOND_ONE_SIGMA))
+    # Of texts, what half of them reach.
+    radii = [float(noise.radius(TAIL_BEYOND_ONE_SIGMA)) for noise in table.noises]
+    radius = sorted(radii)[len(radii) // 2]
     printed = float(f"{radius:.{RADIUS_DIGITS}g}")
     return printed or None
 
@@ -169,6 +171,9 @@ def _least_p_a(tables: Sequence[Certificates], radius: float) -> float | None:
         return None
     # These bounds make the radius depend on the second class, too.
     if any(table.header.bound in BOUNDS_OF_ALL_CLASSES for table in tables):
+        return None
+    # Of texts, each number of words has a p_A of its own.
+    if any(table.words is not None for table in tables):
         return None
     least = 1.0 - float(tables[0].noise.tail(radius))
     # At so large a radius, float64 cannot tell p_A from 1, and no n certifies it.

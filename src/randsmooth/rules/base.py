@@ -249,13 +249,13 @@ class Rule(ABC):
         radius = np.zeros(len(evidence.words))
         for d in np.unique(evidence.words):
             rows = np.flatnonzero(evidence.words == d)
-            rule = self.of_words(int(d))
+            rule = self.under(self.noise.of_words(int(d)))
             q[rows], radius[rows] = rule.claims(evidence.rows(rows))
         return q, radius
 
-    def of_words(self, d: int) -> Self:
-        """Return this rule under the noise of a text of `d` words."""
-        return replace(self, noise=self.noise.of_words(d))
+    def under(self, noise: Noise) -> Self:
+        """Return this rule under another noise."""
+        return replace(self, noise=noise)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         """Return (N,) whether the picked class is certified.

@@ -88,7 +88,8 @@ def slider_stops(
         start = int(np.searchsorted(radii, named))
     settled = _first_settled(tables)
     p_a: list[float | None] = [None for _ in radii]
-    if settled is not None:
+    # Each number of words has a p_A of its own.
+    if settled is not None and settled.words is None:
         p_a = _least_p_a(settled, radii)
     return {
         "radii": radii.tolist(),
