@@ -35,7 +35,9 @@ from randsmooth.certification.searches import make_search
 from randsmooth.certification.searches.base import BallSearch
 from randsmooth.data import Images
 from randsmooth.errors import BadValue, NotComparable, WrongTable, check_known
+from randsmooth.noise import WordAblation
 from randsmooth.progress import Progress, chosen_progress
+from randsmooth.word_codes import read
 
 # The stream of noise by which the points that a search found are tested.
 PREDICT = "attack/predict"
@@ -100,6 +102,11 @@ class Attacks:
         return len(self.idx)
 
     @property
+    def texts(self) -> list[str]:
+        """The points as texts, with single spaces between words; empty for other inputs."""
+        return read(self.points, "") if self.norm == WordAblation.norm else []
+
+    @property
     def abstained(self) -> NDArray[np.bool_]:
         """(N,) whether PREDICT abstained: no change is proved."""
         return np.asarray(self.predict == ABSTAIN)
@@ -149,7 +156,8 @@ def attack(
 
     The search climbs the gradient of the base classifier, see `GradientSearch`. An ONNX
     file, or a model that answers with labels, has no gradient: the search then uses its
-    answers alone, see `GradientFreeSearch`, and takes many more samples.
+    answers alone, see `GradientFreeSearch`, and takes many more samples. Of texts it
+    replaces words by others of the table's texts, one after the other, see `WordSearch`.
 
     Args:
         model: the base classifier of the table, or its name (see `load_model`).

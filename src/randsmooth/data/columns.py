@@ -53,9 +53,7 @@ class ColumnNames:
     label: str | None = None
     text: str | None = None
 
-    def text_among(
-        self, names: Sequence[str], holding: Sequence[str], source: str
-    ) -> str:
+    def text_among(self, names: list[str], holding: Sequence[str], source: str) -> str:
         """Return the name of the column of texts: the one named, a usual name, or the only.
 
         Args:

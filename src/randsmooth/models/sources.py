@@ -91,7 +91,7 @@ FORMS = (
         what="a classifier of images or of texts of transformers",
         pattern="hf:.*",
         check=None,
-        opener=lambda: models.transformers_models.from_transformers,
+        opener=lambda: models.transformers_models.open_transformers,
     ),
     SourceForm(
         written="timm:NAME",

@@ -9,7 +9,7 @@ import torch
 
 from randsmooth.contents import check_no_placeholder
 from randsmooth.documents import refused, shown
-from randsmooth.errors import WrongModel
+from randsmooth.errors import NotFound, WrongModel
 from randsmooth.extras import needs
 from randsmooth.models.adapters.text_network import TextNetwork
 from randsmooth.models.hub import HubClassifier
@@ -25,14 +25,14 @@ from randsmooth.models.library_folders import (
 from randsmooth.models.processors import PROCESSOR, steps_of
 
 CONFIG = "config.json"
+# The files that hold the words of a tokenizer, and those that hold all else of it.
+WORDS_OF_TOKENIZER = ["tokenizer.json", "vocab.*", "*.model"]
 TOKENIZER = [
-    "tokenizer.json",
+    *WORDS_OF_TOKENIZER,
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
-    "vocab.*",
     "merges.txt",
-    "*.model",
 ]
 FILES = [
     CONFIG,
@@ -79,7 +79,7 @@ TEXTS = Kind(
 )
 
 
-def from_transformers(
+def open_transformers(
     source: Path | str,
     *,
     classes: Sequence[str] | None = None,
@@ -87,47 +87,71 @@ def from_transformers(
 ) -> HubClassifier | TextNetwork:
     """Return a classifier of transformers, of images or of texts.
 
-    Noise is added to the image of the data set; then it is resized, cropped, rescaled
-    and normalised as the processor says, on tensors. Of a text, words are hidden before
-    the tokenizer sees it (see `models.words`). Only safetensors are read, and no code of
-    the repository.
-
     Args:
-        source: `hf:FOLDER`, a folder as `save_pretrained` writes it, with its processor
-            or its tokenizer, or `hf:user/name`, an id on the hub. A model of the hub is
-            taken from the cache where there is no network.
-        classes: the names of the classes in the data set, in the model's order;
-            default: the model's own names.
+        source, classes: see `from_transformers`.
         mask: of texts, what stands for a hidden word, as for `models.words`.
 
     Raises:
-        Problem: it is not there, it is no classifier with all of its weights, it needs
-            code of its own, or its processor or its tokenizer is not known.
+        Problem: in the cases of `from_transformers`, also of a tokenizer; or a mask for
+            images.
     """
-    named = str(source)
-    folder = model_folder(named.removeprefix("hf:"), FILES, written="hf:FOLDER")
-    # A folder may hold pointers of Git LFS in place of the files.
-    for pattern in FILES:
-        for file in folder.glob(pattern):
-            check_no_placeholder(file)
-
+    folder = _folder_of(source)
     settings = read_settings(folder / CONFIG)
     if _is_of_texts(settings):
-        return _of_texts(folder, settings, named, classes=classes, mask=mask)
+        return _of_texts(folder, str(source), classes=classes, mask=mask)
     if mask is not None:
         raise WrongModel(
-            f"{named} classifies images, which have no words to hide",
+            f"{source} classifies images, which have no words to hide",
             field="mask",
             value=mask,
             fix="leave mask out",
         )
+    return from_transformers(source, classes=classes)
+
+
+def from_transformers(
+    source: Path | str, *, classes: Sequence[str] | None = None
+) -> HubClassifier:
+    """Return an image classifier of transformers, behind its processor's steps.
+
+    Noise is added to the image of the data set; then it is resized, cropped, rescaled
+    and normalised as the processor says, on tensors. Only safetensors are read, and no
+    code of the repository.
+
+    Args:
+        source: `hf:FOLDER`, a folder as `save_pretrained` writes it, with its
+            processor, or `hf:user/name`, an id on the hub. A model of the hub is taken
+            from the cache where there is no network.
+        classes: the names of the classes in the data set, in the model's order;
+            default: the model's own names.
+
+    Raises:
+        Problem: it is not there, it is no image classifier with all of its weights, it
+            needs code of its own, or its processor is not known.
+    """
+    named = str(source)
+    folder = _folder_of(source)
     steps = steps_of(folder)
-    network = _network(folder, settings, named, IMAGES)
+    network = _network(folder, named, IMAGES)
     labels = network.config.id2label
     unnamed = f"{folder / CONFIG} does not name its classes from 0 on in id2label"
     with refused(unnamed, (KeyError, TypeError)):
         own = [str(labels[k]) for k in range(len(labels))]
     return HubClassifier(network, steps, source=named, own=own, classes=classes)
+
+
+def _folder_of(source: Path | str) -> Path:
+    """Return the folder of a model, with its files.
+
+    Raises:
+        Problem: there is none, or its files are pointers.
+    """
+    folder = model_folder(str(source).removeprefix("hf:"), FILES, written="hf:FOLDER")
+    # A folder may hold pointers of Git LFS in place of the files.
+    for pattern in FILES:
+        for file in folder.glob(pattern):
+            check_no_placeholder(file)
+    return folder
 
 
 def _is_of_texts(settings: Mapping[str, Any]) -> bool:
@@ -139,7 +163,6 @@ def _is_of_texts(settings: Mapping[str, Any]) -> bool:
 
 def _of_texts(
     folder: Path,
-    settings: Mapping[str, Any],
     named: str,
     *,
     classes: Sequence[str] | None,
@@ -149,7 +172,6 @@ def _of_texts(
 
     Args:
         folder: the folder of the model.
-        settings: the contents of its configuration.
         named: what the user called it, for errors.
         classes: the names of its classes; None: its own.
         mask: what stands for a hidden word; None: the tokenizer's mask token.
@@ -157,7 +179,14 @@ def _of_texts(
     Raises:
         Problem: it lacks weights or a tokenizer, or is not harmless.
     """
-    network = _network(folder, settings, named, TEXTS)
+    network = _network(folder, named, TEXTS)
+    # Without its words, transformers makes a tokenizer up that knows none.
+    if not any(file for pattern in WORDS_OF_TOKENIZER for file in folder.glob(pattern)):
+        raise NotFound(
+            f"{folder} holds no tokenizer, such as tokenizer.json",
+            file=folder,
+            fix="save it there, tokenizer.save_pretrained(FOLDER)",
+        )
     import transformers
 
     # Another package reads the files, and may raise anything.
@@ -173,12 +202,11 @@ def _of_texts(
     )
 
 
-def _network(folder: Path, settings: Mapping[str, Any], named: str, kind: Kind) -> Any:
+def _network(folder: Path, named: str, kind: Kind) -> Any:
     """Return the network in a folder, with its weights in float32.
 
     Args:
         folder: the folder of the model.
-        settings: the contents of its configuration.
         named: what the user called it, for errors.
         kind: what it must be.
 
@@ -189,6 +217,7 @@ def _network(folder: Path, settings: Mapping[str, Any], named: str, kind: Kind) 
     with needs(named):
         import transformers
 
+    settings = read_settings(folder / CONFIG)
     _check_is_classifier(settings, folder / CONFIG, kind)
     weights = checked_weights(folder, settings, CONFIG, "model")
     open_model = getattr(transformers, kind.opener).from_pretrained

@@ -114,7 +114,7 @@ NORMS = {
     ),
     "words": Norm(
         label="words",
-        radius="words",
+        radius="radius in words",
         unit="words that may be replaced",
         change="every replacement of at most r words by others",
         power=0,

@@ -1,4 +1,4 @@
-"""Which search a model gets: one up its gradient, or one by its answers alone."""
+"""Which search a model gets: up its gradient, by its answers alone, or by words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from randsmooth.certification.backends import frozen
 from randsmooth.certification.searches.base import BallSearch
 from randsmooth.certification.searches.gradient import GradientSearch
 from randsmooth.certification.searches.gradient_free import GradientFreeSearch
+from randsmooth.certification.searches.words import WordSearch, different_words
 from randsmooth.certification.smoothed import SmoothedClassifier
 
 # Noise samples per step, where a search names no number m: for a search by gradients,
@@ -38,7 +39,8 @@ def make_search(
     Args:
         smoothed: the smoothed classifier to attack.
         elsewhere: returns images (P, C, H, W) and their classes (P,), for a search
-            without gradients to begin its walks from.
+            without gradients to begin its walks from; of texts, those whose words may be
+            put in.
         steps, m, restarts, seed, gradient_free: see `attack`.
         toward: the number of the only class to look for; None: any other class.
 
@@ -58,6 +60,17 @@ def make_search(
         (False, 64)
     """
     engine = smoothed.engine
+    if smoothed.noise.counts_words:
+        texts, _ = elsewhere()
+        return WordSearch(
+            engine=engine,
+            candidates=different_words(texts),
+            steps=steps,
+            m=m or SAMPLES_BY_ANSWERS,
+            restarts=restarts,
+            seed=seed,
+            toward=toward,
+        )
     model = None
     if not gradient_free:
         shape_of_copy = smoothed.noise.shape(shape)

@@ -72,7 +72,7 @@ def run(settings: Attack) -> None:
     """Try to refute certificates: search each ball for a point with another answer.
 
     The search follows the gradient. For a model without one, such as an ONNX file, it
-    uses many more answers instead. If the prediction changes within the certified
+    uses many more answers instead. In a text it replaces words. If the prediction changes within the certified
     radius, the certificate has failed, and the exit code is 1. A search that finds no
     change does not prove a certificate right.
 
@@ -129,7 +129,7 @@ def _answer(
     predicted = None
     if not attacks.abstained[row]:
         predicted = table.class_name(int(attacks.predict[row]))
-    return {
+    answer = {
         "image": int(attacks.idx[row]),
         "label": table.class_name(int(attacks.label[row])),
         "certified": table.class_name(int(attacks.certified[row])),
@@ -138,6 +138,9 @@ def _answer(
         "predict": predicted,
         "verdict": verdict,
     }
+    if attacks.texts:
+        answer["text"] = attacks.texts[row]
+    return answer
 
 
 def summary(attacks: Attacks, table: Certificates) -> list[str]:

@@ -25,6 +25,12 @@ from randsmooth.models.adapters.foreign_model import (
     votes,
 )
 
+PROTOCOL = 4
+
+# Vectorisers of texts keep the address of their stop words in memory under this name. It
+# says nothing, and differs from run to run.
+MEMORY_ADDRESS = "_stop_words_id"
+
 
 class EstimatorModel(PythonModel):
     """A fitted classifier with scikit-learn's interface.
@@ -335,9 +341,14 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, value: object) -> Any:
         """Write an array with several fields in an entry as one array for each field.
 
-        The nodes of a tree are such an array. Between its fields there may be unused bytes,
-        which differ from run to run.
+        The nodes of a tree are such an array. Between its fields there may be unused
+        bytes, which differ from run to run. What a vectoriser keeps of an address in
+        memory is left out.
         """
+        if MEMORY_ADDRESS in getattr(value, "__dict__", {}):
+            changed = copy.copy(value)
+            delattr(changed, MEMORY_ADDRESS)
+            return changed.__reduce_ex__(PROTOCOL)
         # All else is pickled as usual.
         if not isinstance(value, np.ndarray) or not value.dtype.names:
             return NotImplemented
@@ -353,7 +364,7 @@ def _hash_of(value: object) -> str:
     sha256 = hashlib.sha256()
     # The pickler writes into the hash, so the bytes are never in memory.
     file = SimpleNamespace(write=sha256.update)
-    pickler = _Pickler(file, protocol=4)
+    pickler = _Pickler(file, protocol=PROTOCOL)
     # Otherwise two parts that are one object are written differently from two equal parts.
     pickler.fast = True
     try:
