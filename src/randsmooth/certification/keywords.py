@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from randsmooth.certificates import CertificationOptions
-from randsmooth.data import ReadingOptions
+from randsmooth.data import InputOptions
 
 
-class OpeningOptions(ReadingOptions, total=False):
+class OpeningOptions(InputOptions, total=False):
     """How a model and its images are opened, as keywords.
 
     Attributes:

@@ -12,7 +12,7 @@ from torch import nn
 from randsmooth import data, models
 from randsmooth.certification.refusals import refusal_name, with_refusal
 from randsmooth.certification.trying_out import check_eval_mode
-from randsmooth.data import DatasetSpec, ReadingOptions
+from randsmooth.data import DatasetSpec, InputOptions
 from randsmooth.data.dataset_spec import spec_of_own_data
 from randsmooth.data.image_size import Fit
 from randsmooth.errors import BadValue, MissingValue, Setting, WrongModel
@@ -176,7 +176,7 @@ def images_taken(
     dataset: str | None = None,
     num_classes: int | None = None,
     refusal: str | None = None,
-    **reading: Unpack[ReadingOptions],
+    **reading: Unpack[InputOptions],
 ) -> DatasetSpec:
     """Return the spec of the images that a model takes.
 

@@ -19,7 +19,7 @@ from randsmooth.certification.backends import BACKENDS, make_backend, usual_back
 from randsmooth.certification.int8_graph import write_int8_graph
 from randsmooth.certification.opening import trained_noise
 from randsmooth.certification.run import READING, Inputs, RunSpec
-from randsmooth.data import Images, ReadingOptions
+from randsmooth.data import Images, InputOptions
 from randsmooth.errors import BadValue, Problem, WrongModel, article, check_known
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile
@@ -71,7 +71,7 @@ def quantise(
     seed: int = 0,
     model_args: Mapping[str, Any] | None = None,
     progress: Progress | bool | None = None,
-    **reading: Unpack[ReadingOptions],
+    **reading: Unpack[InputOptions],
 ) -> Agreement | None:
     """Write a base classifier in 8-bit integers, as an OpenVINO IR.
 

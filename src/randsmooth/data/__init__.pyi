@@ -5,6 +5,7 @@ from .choosing import take as take
 from .columns import ONLY_TEXTS as ONLY_TEXTS
 from .dataset_spec import SPLITS as SPLITS
 from .dataset_spec import DatasetSpec as DatasetSpec
+from .dataset_spec import InputOptions as InputOptions
 from .dataset_spec import ReadingOptions as ReadingOptions
 from .dataset_spec import is_image as is_image
 from .image_size import Size as Size

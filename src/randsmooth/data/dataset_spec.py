@@ -39,7 +39,6 @@ class ReadingOptions(TypedDict, total=False):
         label_column: the one that holds the labels; "none" says that there are none.
         resize: the length of the shorter side, or (height, width), to scale to.
         crop: the side, or (height, width), that is then cut from the centre.
-        text_column: the column of texts, where inputs are texts.
 
     Example:
         >>> options: ReadingOptions = {"label_column": "kind", "crop": 24}
@@ -51,6 +50,20 @@ class ReadingOptions(TypedDict, total=False):
     label_column: str | None
     resize: Size | None
     crop: Size | None
+
+
+class InputOptions(ReadingOptions, total=False):
+    """How images or texts of a user's own are read, as keywords.
+
+    Attributes:
+        text_column: the column that holds texts, where inputs are texts.
+
+    Example:
+        >>> options: InputOptions = {"text_column": "review"}
+        >>> sorted(options)
+        ['text_column']
+    """
+
     text_column: str | None
 
 

@@ -117,8 +117,10 @@ class WordSearch(BallSearch):
         shares = logits.softmax(dim=1).clamp_min(SMALLEST_PROBABILITY)
         votes = logits.argmax(dim=1)
         of_class = y if self.toward is None else self.toward
-        support = ((votes == of_class).to(shares) + shares[:, of_class]) / 2.0
-        return support if self.toward is None else 1.0 - support
+        support: Tensor = ((votes == of_class).to(shares) + shares[:, of_class]) / 2.0
+        if self.toward is not None:
+            support = 1.0 - support
+        return support
 
 
 def different_words(texts: Tensor) -> Tensor:
