@@ -107,15 +107,17 @@ def test_radii_and_tails_agree_with_exact_fractions() -> None:
         assert int(noise.radius(float(q))) == exact_radius
 
 
-def test_a_factor_below_1_that_is_estimated_by_p_A_would_claim_too_much() -> None:
+def test_a_mean_of_beta_over_all_words_would_claim_too_much() -> None:
     # RanMASK (Zeng et al. 2021) sharpens p - D > 1/2 to p - beta D > 1/2. beta is the share
     # of the class among the copies that show a changed word, which depends on the words that
-    # an adversary will choose: p in its place is no bound.
+    # an adversary will choose: its mean over all choices is no bound.
     d, k, r = 4, 1, 1
-    p = Fraction(3, 4)
-    assert p - p * delta(d, k, r) > Fraction(1, 2)
-    after = p - Fraction(1, 4)  # the word of one of the three copies is replaced
-    assert not after > Fraction(1, 2)
+    # Each copy shows one word; three of the four have the class.
+    votes = [1, 1, 1, 0]
+    p = beta = Fraction(sum(votes), d)
+    assert p - beta * delta(d, k, r) > Fraction(1, 2)
+    # One of the three words is replaced.
+    assert not p - Fraction(1, 4) > Fraction(1, 2)
     assert int(WordAblation(k=k).of_words(d).radius(float(1 - p))) == 0
 
 
