@@ -115,9 +115,9 @@ class WordSearch(BallSearch):
         """
         logits = self.engine.logits(copies)
         shares = logits.softmax(dim=1).clamp_min(SMALLEST_PROBABILITY)
-        votes = logits.argmax(dim=1)
         of_class = y if self.toward is None else self.toward
-        support: Tensor = ((votes == of_class).to(shares) + shares[:, of_class]) / 2.0
+        is_vote = (logits.argmax(dim=1) == of_class).to(shares)
+        support: Tensor = (is_vote + shares[:, of_class]) / 2.0
         if self.toward is not None:
             support = 1.0 - support
         return support
@@ -133,4 +133,5 @@ def different_words(texts: Tensor) -> Tensor:
         2
     """
     columns = texts.transpose(1, 2).flatten(0, 1)
-    return columns[columns[:, 0] > 0.0].unique(dim=0)
+    different: Tensor = columns[columns[:, 0] > 0.0].unique(dim=0)
+    return different
