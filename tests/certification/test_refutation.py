@@ -27,7 +27,7 @@ from models.refusing import check_refusals
 from randsmooth import ABSTAIN, SmoothedClassifier, certify, data
 from randsmooth.attacks import ball_of, within_ball
 from randsmooth.certification import attack
-from randsmooth.certification.refutation import predict_anywhere
+from randsmooth.certification.attack_results import predict_anywhere
 from randsmooth.certification.searches import inside
 from randsmooth.data import TensorImages
 from randsmooth.errors import (

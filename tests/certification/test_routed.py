@@ -1,5 +1,6 @@
 """The routed classifier: in memory, on a data set, in stages that resume, and against the truth."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from torch import nn
 
 import randsmooth as rs
 from randsmooth.certificates import ABSTAIN, Certificates
-from randsmooth.errors import Problem
+from randsmooth.certification import attack
+from randsmooth.errors import Conflict, NotComparable, Problem, WrongTable
 
 
 def by_coordinate(place: int, classes: tuple[int, int], K: int) -> nn.Module:
@@ -125,3 +127,55 @@ def test_what_parts_cannot_share_is_refused(facts: dict[str, object]) -> None:
         rs.certify(rs.Routed(*parts()), data(), **facts)  # type: ignore[arg-type]
     with pytest.raises(Problem):
         rs.certify(parts()[0].model, data(), sigma=0.5, router_rule="grid")
+
+
+def inflated(table: Certificates, factor: float) -> Certificates:
+    """Return a routed table that claims `factor` times its radii."""
+    assert table.routes is not None
+    routes = replace(
+        table.routes,
+        router_radius=factor * table.routes.router_radius,
+        expert_radius=factor * table.routes.expert_radius,
+    )
+    return replace(table, routes=routes, radius=factor * table.radius)
+
+
+@pytest.mark.parametrize("gradient_free", [False, True])
+def test_an_attack_crosses_the_borders_of_router_and_experts(
+    gradient_free: bool,
+) -> None:
+    routed = rs.Routed(*parts())
+    table = rs.certify(routed, data())
+    how = {"gradient_free": gradient_free, "n": 2000, "m": 32, "take": 12}
+    attacks = attack(routed, table, data(), **how)  # type: ignore[arg-type]
+    assert len(attacks) == 12 and not attacks.failed.any()
+    assert np.all(attacks.distance <= attacks.radius * (1.0 + 1e-5))
+
+    # Three times the radius reaches a border. Expert 1 has none: there the router's is
+    # crossed, or no answer changes.
+    refuted = attack(routed, inflated(table, 3.0), data(), **how)  # type: ignore[arg-type]
+    by_second = refuted.certified == 2
+    assert refuted.failed[by_second].any() and refuted.failed[~by_second].any()
+    border = np.abs(data()[0].reshape(-1, 2)[refuted.idx] - 0.5)
+    near = np.where(by_second, border[:, 0], border.min(axis=1))
+    assert np.all(refuted.distance[refuted.failed] >= near[refuted.failed] - 1e-5)
+
+
+def test_only_the_routed_classifier_of_a_table_is_attacked() -> None:
+    router, experts = parts()
+    routed = rs.Routed(router, experts)
+    table = rs.certify(routed, data())
+    x, y = data()
+    others = {
+        "model": rs.Routed(router, experts[::-1]),
+        "images": (x[::-1].copy(), y),
+    }
+    with pytest.raises(NotComparable):
+        attack(others["model"], table, data(), n=2000)
+    with pytest.raises(NotComparable):
+        attack(routed, table, others["images"], n=2000)
+    # Part of a routed classifier answers other questions.
+    with pytest.raises(WrongTable):
+        attack(experts[0].model, table, data(), n=2000)
+    with pytest.raises(Conflict):
+        attack(routed, table, data(), toward="2", n=2000)

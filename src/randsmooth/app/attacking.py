@@ -6,7 +6,7 @@ from torch import Tensor
 from randsmooth.app.image_certificate import Attempt, Attempts
 from randsmooth.certificates import ABSTAIN
 from randsmooth.certification import SmoothedClassifier
-from randsmooth.certification.refutation import predict_anywhere
+from randsmooth.certification.attack_results import predict_anywhere
 from randsmooth.certification.searches import make_search
 from randsmooth.noise import printed_radius
 from randsmooth.progress import Reporter, Silent

@@ -546,7 +546,11 @@ def _entry(table: Certificates, digest: str | None) -> dict[str, Any]:
     return {
         "name": table.name,
         "sha256": digest,
+        "weights": (header.model or {}).get("weights"),
+        "data": header.data,
+        "labelled": table.labelled,
         "noise": None if header.noise is None else header.noise.facts(),
+        "sound": header.sound,
         "rule": None if table.is_log else header.rule,
         "n0": header.n0,
         "n": header.n,

@@ -1,3 +1,4 @@
+from .attack_results import Attacks as Attacks
 from .certifying import certify as certify
 from .certifying import certify_in_memory as certify_in_memory
 from .certifying import certify_into as certify_into
@@ -17,7 +18,6 @@ from .opening import trained_noise as trained_noise
 from .plain import certify_one as certify_one
 from .quantising import Agreement as Agreement
 from .quantising import quantise as quantise
-from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .routed import Routed as Routed
 from .routed import RoutedCertified as RoutedCertified

@@ -12,6 +12,7 @@ from randsmooth.cli.options import DATASET, Columns, OnDevice, certification_opt
 from randsmooth.cli.output import FAILURE, Answers, show_answers
 from randsmooth.cli.settings import Argument, option
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
+from randsmooth.errors import Conflict, MissingValue
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import NORMS, round_down
 from randsmooth.progress import console
@@ -33,6 +34,8 @@ class Attack(Columns, OnDevice):
 
     Attributes:
         certificates: Parquet file of `randsmooth certify`.
+        expert: Of a routed file, whose MODEL is the router: the model of an expert.
+            Repeatable, in the order of `certify`.
         scale: How far to search, in certified radii; beyond 1, changes are to be
             expected.
         steps: Steps of the search.
@@ -50,6 +53,7 @@ class Attack(Columns, OnDevice):
     """
 
     certificates: Argument[Place]
+    expert: list[str] = []
     dataset: str | None = option(
         f"{DATASET} Resized and cropped as the file says. (default: the one that it "
         "names)"
@@ -76,18 +80,25 @@ def run(settings: Attack) -> None:
     radius, the certificate has failed, and the exit code is 1. A search that finds no
     change does not prove a certificate right.
 
+    A routed file is attacked through its router and its experts: MODEL is the router.
+
     Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
     """
     check_sources(settings.model, settings.denoiser)
     table = certificates.read(settings.certificates)
-    base = base_classifier(
-        settings.model, settings.model_arg, settings.denoiser, table.header.sigma
-    )
+    base: object
+    if table.routes is not None or settings.expert:
+        base = _routed(settings, table)
+    else:
+        base = base_classifier(
+            settings.model, settings.model_arg, settings.denoiser, table.header.sigma
+        )
     # The model, the table and the data are given by place; the format is the command's.
     excluded = {
         "model",
         "model_arg",
         "denoiser",
+        "expert",
         "certificates",
         "dataset",
         "format",
@@ -106,6 +117,38 @@ def run(settings: Attack) -> None:
         show_answers(answers, settings.format)
     if attacks.failed.any():
         raise SystemExit(FAILURE)
+
+
+def _routed(settings: Attack, table: Certificates) -> certification.Routed:
+    """Return the router and the experts that `settings` name.
+
+    Raises:
+        Problem: the table is not routed, no expert is named, or a setting is not for
+            routed tables.
+    """
+    if table.routes is None:
+        raise Conflict(
+            field="expert",
+            value=settings.expert[0],
+            expected=f"is for a routed file; {settings.certificates} is not routed",
+            fix="leave it out",
+        )
+    if not settings.expert:
+        raise MissingValue(
+            field="expert",
+            expected=f"is needed: {settings.certificates} is routed among experts",
+            fix="give the router as the model, and each expert in the file's order",
+        )
+    for name in ("model_arg", "denoiser", "identity"):
+        value = getattr(settings, name)
+        if value:
+            raise Conflict(
+                field=name,
+                value=value,
+                expected="is not for a router and its experts",
+                fix="leave it out",
+            )
+    return certification.Routed.load(settings.model, settings.expert)
 
 
 def answers_of(attacks: Attacks, table: Certificates) -> Answers:
