@@ -34,7 +34,8 @@ BEHIND = {  # what stands behind a type -> its name
 HERE_ALONE = re.compile(
     r"typing\.|collections\.abc\.| at 0x[0-9a-f]+"
 )  # of values, what no reader types
-SPECIAL = re.compile(r"(?<=\w)_(?=\W|$)|[*|\\]")
+# Letters that mean something in reStructuredText: "data:task" would be taken for an address, as would "a@b".
+SPECIAL = re.compile(r"(?<=\w)_(?=\W|$)|(?<=\w)[:@](?=\w)|[*|\\]")
 
 
 def listed(stub: Path) -> dict[str, str]:
