@@ -71,7 +71,9 @@ class Compare(Answered, Compared):
 def run(settings: Compare) -> None:
     """Compare certificate files on one HTML page.
 
-    The page shows curves, each method against the baseline, classes and provenance.
+    The command checks the files, and answers which method certifies more at one radius.
+    The page also has the evidence: curves, each method against the baseline, classes and
+    provenance.
 
     Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html
     --figures png --tables latex

@@ -29,9 +29,10 @@ class Evaluate(Compared):
 def run(settings: Evaluate) -> None:
     """Print the metrics of certificate files, one row a file.
 
-    The metrics are ACR, certified accuracies and the share of abstentions. Every figure
-    has the number of images and a 95% interval (Clopper-Pearson for shares, Gaffke for
-    ACR).
+    Several files are checked first. Then the command answers which certifies more at one
+    radius. The metrics below this answer are ACR, certified accuracies and the share of
+    abstentions. Every figure has the number of images and a 95% interval
+    (Clopper-Pearson for shares, Gaffke for ACR).
 
     Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1
     --format md
