@@ -53,8 +53,10 @@ UNFOLD = (
 )
 PRESS = "for (const button of [...document.querySelectorAll('#board tbody button')].slice(0, 3)) button.click()"
 BOX = """(() => {
-  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
-  const bottom = %r ? box(%r).top - 24 : box(%r).bottom;
+  const found = (selector) => document.querySelector(selector);
+  const box = (selector) => found(selector).getBoundingClientRect();
+  const above = (selector) => box(selector).top - parseFloat(getComputedStyle(found(selector)).marginTop);
+  const bottom = %r ? above(%r) : box(%r).bottom;
   const {left, top, right} = box(%r);
   return [Math.floor(left), Math.floor(top + scrollY), Math.ceil(right), Math.ceil(bottom + scrollY)];
 })()"""
