@@ -262,16 +262,21 @@ def smallest_cap(q0: float, alpha: float) -> int:
 
 
 def claims_by_deadline(
-    q0: float, looks: ArrayLike, alpha: float, deadline: int
+    q0: float,
+    looks: ArrayLike,
+    alpha: float,
+    deadline: int,
+    *,
+    power: float = DEADLINE_POWER,
 ) -> Ints:
     """Return the smallest successes (K,) that claim p > p0 = 1 - q0 at each look.
 
     `alpha` is spent by `deadline` samples. P(successes >= claim at any look) <= alpha
     for every p <= p0, whichever looks are left out, as for `boundary`. Up to n samples
-    alpha (n / deadline)^4 may be spent. A test of images that nearly all stop about the
-    deadline so comes close to Clopper-Pearson there, and still allows some to be
-    claimed earlier. After it there is left to spend what whole numbers of successes
-    could not.
+    alpha (n / deadline)^power may be spent. With a power of 4, a test of images that
+    nearly all stop about the deadline comes close to Clopper-Pearson there, and still
+    allows some to be claimed earlier. With a smaller one more of them are claimed early.
+    After the deadline there is left to spend what whole numbers of successes could not.
 
     Args:
         q0: failure probability at the threshold, in (0, 1): the noise's `tail(r)` for a
@@ -279,6 +284,7 @@ def claims_by_deadline(
         looks: samples so far, increasing (K,).
         alpha: probability of a false claim, in [1e-15, 1).
         deadline: samples by which alpha is spent, up to the last look.
+        power: above 0; the smaller, the earlier alpha is spent.
 
     Returns:
         The successes (K,); looks + 1 where none claims.
@@ -306,7 +312,7 @@ def claims_by_deadline(
                 f"must lie between the first sample and the last look, {looks[-1]}"
             ),
         )
-    spent = alpha * np.minimum(1.0, looks / deadline) ** DEADLINE_POWER
+    spent = alpha * np.minimum(1.0, looks / deadline) ** power
     return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, spent))
 
 

@@ -16,3 +16,4 @@ from .limits import check_samples as check_samples
 from .registry import RULES as RULES
 from .registry import kind_of_rule as kind_of_rule
 from .registry import make_rule as make_rule
+from .upto import UpTo as UpTo

@@ -77,7 +77,7 @@ class Grid(Watching):
 
     def _check_number_of_radii(self) -> None:
         """Raise Problem if the grid is so fine that its boundaries would take too long."""
-        farthest = self.noise.largest_radius(self.n, self.alpha)
+        farthest = self.farthest_asked
         most_radii = min(MOST_RADII, MOST_RADII_TIMES_N // self.n)
         if farthest / self.apart > most_radii:
             wider_step = ROOM_OF_PROPOSED_STEP * farthest / most_radii
@@ -86,6 +86,11 @@ class Grid(Watching):
                 f"{farthest:.3g}, each with its table: take a step of at least "
                 f"{wider_step:.3g}, or rule anytime"
             )
+
+    @property
+    def farthest_asked(self) -> float:
+        """The farthest radius that n samples can certify: no radius beyond is asked for."""
+        return self.noise.largest_radius(self.n, self.alpha)
 
     @property
     def apart(self) -> float:

@@ -19,11 +19,12 @@ from randsmooth.rules.dense import Dense
 from randsmooth.rules.fixed import Exact, Fixed
 from randsmooth.rules.grid import Grid, OneRadius, Screen
 from randsmooth.rules.limits import CONFIDENCE_BOUNDS, check_samples
+from randsmooth.rules.upto import UpTo
 
 RULES: Registry[type[Rule]] = Registry(
     "rule",
     "randsmooth.rules",
-    by_name(Fixed, OneRadius, Screen, Grid, Dense, Anytime, Exact),
+    by_name(Fixed, OneRadius, Screen, Grid, UpTo, Dense, Anytime, Exact),
 )
 
 # The number of a rule is written in no other way.
