@@ -22,6 +22,7 @@ SEQUENTIAL = [
     "screen=0.5",
     "grid",
     "grid=0.1",
+    "upto=0.5",
     "dense=1",
     "anytime",
     "anytime=0.5",

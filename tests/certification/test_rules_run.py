@@ -22,7 +22,15 @@ from randsmooth.models import Classifier
 from randsmooth.progress import Silent
 from values import Refusal
 
-RULES = ["fixed", "radius=0.25", "grid", "dense=1", "anytime", "anytime=0.1"]
+RULES = [
+    "fixed",
+    "radius=0.25",
+    "grid",
+    "upto=0.25",
+    "dense=1",
+    "anytime",
+    "anytime=0.1",
+]
 QUICK = ["fixed", "grid"]  # one look, many
 SIGMA, N, TAKE = 0.25, 1500, 12
 Whole = Callable[[str], Certificates]

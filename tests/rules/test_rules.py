@@ -72,6 +72,7 @@ EXACT = [
 ]
 CAUTIOUS = [
     ("screen=0.5", 0.5),
+    ("upto=0.5", 0.5),
     ("dense=1", 0.25),
     ("anytime", 0.3),
     ("anytime=0.3", 0.3),
@@ -88,7 +89,7 @@ def test_rules_err_no_more_often_than_alpha(share: float) -> None:
         q, radius = judge.claims(evidence_of(judge, paths))
         wrong = np.mean((q < 0.5) & (radius >= r))
         assert wrong <= allowed(walked), (text, r)
-        assert wrong > ALPHA / 2 or text.startswith(("screen", "dense", "anytime")), (
+        assert wrong > ALPHA / 2 or text.startswith(("screen", "upto", "dense", "anytime")), (
             text,
             r,
         )  # the level is used up
@@ -183,6 +184,8 @@ def test_what_is_no_rule_is_refused_with_the_way_out() -> None:
         ("grid=0", "step 0.0"),
         ("grid=0.0001", "more than 1000 radii", "a step of at least"),
         ("radius=9", "no n up to 10,000,000 suffices", "a radius of at most"),
+        ("upto", "'upto' needs a number: upto=R"),
+        ("upto=9", "no n up to 10,000,000 suffices", "a radius of at most"),
         ("dense=0", "dense=0", "0.25 is usual"),
         ("dense=much", "'much'", "dense=0.5"),
         ("anytime=-1", "anytime=-1.0", ">= 0"),
@@ -199,7 +202,7 @@ def test_what_is_no_rule_is_refused_with_the_way_out() -> None:
 
 
 def test_the_cap_that_an_error_names_works_and_one_less_does_not() -> None:
-    for text in ("fixed", "radius=1.5", "grid", "dense=1", "anytime=1"):
+    for text in ("fixed", "radius=1.5", "grid", "upto=1", "dense=1", "anytime=1"):
         least = int(re.search(r"n >= (\d+)", refused(text, n=3, alpha=0.001))[1])  # type: ignore[index]
         judge = rule(text, n=least, alpha=0.001)
         (sure,) = walks(judge, np.zeros(1), np.random.default_rng(0))

@@ -54,7 +54,7 @@ NEEDS: tuple[Need, ...] = (
     Need("rule", ("fixed",), ("cohen2019certified",)),
     Need(
         "rule",
-        ("radius", "screen", "grid", "dense"),
+        ("radius", "screen", "grid", "upto", "dense"),
         ("lan1983discrete", "armitage1969repeated"),
     ),
     Need("rule", ("anytime",), ()),

@@ -20,7 +20,7 @@ from randsmooth.report.grouping import gathered
 SURE_STANDARD_ERRORS = 4.0
 
 # Rules that may stop before n samples, as soon as they can answer their question.
-STOPPING_RULES = ("radius", "screen", "grid", "dense")
+STOPPING_RULES = ("radius", "screen", "grid", "upto", "dense")
 
 
 def remarks(tables: Sequence[Certificates]) -> list[Note]:
