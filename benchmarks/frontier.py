@@ -11,11 +11,12 @@ contestants: fixed n; the rules dense, grid and upto; e-processes with priors un
     images, of another model's images, of both, and one that knows p_A; the confidence sequences of Voracek (2024), KT
     betting and union bound; ISS (Chen et al. 2022) with fresh samples; a pilot that chooses n; class partitioning
     (Delattre et al. 2025) at its worst and at its best. Those that hold at any time stop where `dense` or `upto` would.
-limits: p_A is known and chooses n (Clopper-Pearson), for ACR or for accuracy; and what no rule can exceed, whatever it
-    knows: a claim of power b at level alpha takes KL(b, alpha) / KL(p_A, p0) samples (Wald).
+limits: p_A is known and chooses n (Clopper-Pearson), for ACR or for accuracy; and what no rule can exceed that knows
+    p_A, but of labels no more than how often images of such p_A are right: a claim of power b at level alpha takes
+    KL(b, alpha) / KL(p_A, p0) samples (Wald).
 levels: the probability of a false claim at alpha = 0.05, enumerated, beside a control that must exceed it.
 
-The e-processes, ISS, pilots and class partitioning are replayed on `--few` images of each log.
+The e-processes, ISS, pilots, class partitioning and the limits are of `--few` images of each log.
 """
 
 import argparse
@@ -326,10 +327,13 @@ def radius_of_partition(f0: int, f: int, n: int, rng: np.random.Generator) -> fl
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 # q of images, and samples, of the tables of the limits.
-LIMIT_Q = np.concatenate([[0.0], np.geomspace(1e-6, 0.6, 400)])
-LIMIT_N = np.unique(np.append(0, np.round(np.geomspace(10, N, 80)))).astype(int)
-QUANTILES = (np.arange(100) + 0.5) / 100
+LIMIT_Q = np.concatenate([[0.0], np.geomspace(1e-6, 0.6, 1000)])
+LIMIT_N = np.unique(np.append(0, np.round(np.geomspace(10, N, 160)))).astype(int)
+QUANTILES = (np.arange(50) + 0.5) / 50
 FARTHEST = float(NOISE.largest_radius(N, ALPHA))
+
+# Images of nearly the same p_A, whose share of right answers is what a limit knows of their labels.
+ALIKE = 50
 
 # Samples of which a limit is told.
 BUDGETS = (1000, 2000, 3000, 5000, 10_000, 20_000, 50_000)
@@ -360,12 +364,12 @@ def clopper_pearson() -> Limit:
 def no_rule_exceeds() -> Limit:
     """Return what n samples allow at most, on average, by any rule at level alpha; radii up to that of N samples.
 
-    The power b at a threshold p0 < p_A obeys KL(b, alpha) <= n KL(p_A, p0).
+    The power b at a threshold p0 < p_A obeys KL(b, alpha) <= n KL(p_A, p0). Between two numbers of samples the larger
+    is taken for what they allow, and the smaller for what they cost.
     """
     r = np.linspace(0.0, FARTHEST, 400)
-    powers = [power_by(radii) for radii in (r, RADII)]
-    radius = [np.trapezoid(power, r, axis=-1) for power in powers[0]]
-    return Limit(np.stack(radius), np.stack(list(powers[1])))
+    radius = [np.trapezoid(power, r, axis=-1) for power in power_by(r)]
+    return Limit(np.stack(radius), np.stack(list(power_by(RADII))))
 
 
 def power_by(radii: Floats) -> Iterator[Floats]:
@@ -375,7 +379,7 @@ def power_by(radii: Floats) -> Iterator[Floats]:
     q0 = special.ndtr(-radii / SIGMA)
     apart = binary_divergence(LIMIT_Q[:, None], q0)
     apart = np.where(LIMIT_Q[:, None] < q0, apart, 0.0)
-    for n in LIMIT_N.tolist():
+    for n in np.append(LIMIT_N[1:], N).tolist():
         yield np.interp(n * apart, needed, power)
 
 
@@ -399,18 +403,19 @@ def limit_rows(
 
 def at_budget(limit: Limit, value: Floats, images: Images, budget: float) -> "Figures":
     """Return the figures where each image has the n that is worth most, at the price that meets the budget."""
-    # Rounded up: its q is no larger than the image's only at 0.
-    place = np.searchsorted(LIMIT_Q, images.q).clip(max=len(LIMIT_Q) - 1)
+    # Rounded down: what is allowed is no less.
+    place = np.searchsorted(LIMIT_Q, images.q, side="right") - 1
+    worth = value[:, place] * right_share(images)
     low, high = 1e-9, 1.0
-    for _ in range(40):
+    for _ in range(30):
         price = np.sqrt(low * high)
-        chosen = np.argmax(value - price * LIMIT_N[:, None], axis=0)[place]
+        chosen = np.argmax(worth - price * LIMIT_N[:, None], axis=0)
         if LIMIT_N[chosen].mean() > budget:
             low = price
         else:
             high = price
-    # The cheaper side of the budget.
-    chosen = np.argmax(value - high * LIMIT_N[:, None], axis=0)[place]
+    # The dearer side of the budget.
+    chosen = np.argmax(worth - low * LIMIT_N[:, None], axis=0)
     samples = LIMIT_N[chosen]
     correct = images.correct
     return Figures(
@@ -419,6 +424,15 @@ def at_budget(limit: Limit, value: Floats, images: Images, budget: float) -> "Fi
         acr=float((limit.radius[chosen, place] * correct).mean()),
         accuracy=(limit.accuracy[chosen, place] * correct[:, None]).mean(axis=0),
     )
+
+
+def right_share(images: Images) -> Floats:
+    """Return (N,) the share of right answers among images of nearly the same p_A."""
+    order = np.argsort(images.q, kind="stable")
+    share = np.empty(len(order))
+    for group in np.array_split(order, max(1, len(order) // ALIKE)):
+        share[group] = images.correct[group].mean()
+    return share
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
@@ -516,6 +530,10 @@ def replays(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     yield from compared(logs, lambda images, rng: [*fixed(images), *rules(images)])
     few = [images.every(step_of(options)) for images in logs]
     yield from compared(few, few_outcomes)
+    yield from limits(few)
+
+
+def limits(logs: list[Images]) -> Iterator[dict[str, Any]]:
     full = [full_figures(images) for images in logs]
     yield from limit_rows("p_A known, Clopper-Pearson", clopper_pearson(), logs, full)
     yield from limit_rows("no rule exceeds", no_rule_exceeds(), logs, full)

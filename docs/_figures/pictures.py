@@ -10,10 +10,12 @@ sigma-strip: a digit under noise of the usual sigmas.
 abstains-votes: images and the votes of their samples, one for each way to abstain; model, images and settings are those
     of docs/troubles.md.
 what-n-buys: the radius that n samples prove, by p_A.
+frontier: what rules and bounds prove by their samples, on published logs, from results/frontier.json.
 four-noises, l1-envelopes: see noises.py.
 methods: the history of each method's small run (results/methods-training), terms of the loss above, shares below.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -256,6 +258,69 @@ def what_n_buys() -> Figure:
     return figure
 
 
+# What each line of the frontier is called in results/frontier.json, and how it is drawn.
+FRONTIER_LINES = {
+    "fixed": ("fixed", "", "#808080", "solid"),
+    "dense": ("dense", "", PALETTE[0], "solid"),
+    "grid": ("grid", "", PALETTE[2], "solid"),
+    "upto=1.5": ("upto", "", PALETTE[1], "solid"),
+    "e-process that knows p_A, stops as dense": (
+        "e-process, prior that knows p_A",
+        "dense",
+        PALETTE[3],
+        "dashed",
+    ),
+    "e-process that knows p_A, stops as upto": (
+        "e-process, prior that knows p_A",
+        "upto",
+        PALETTE[4],
+        "dashed",
+    ),
+    "n chosen by p_A": ("p_A known, Clopper-Pearson", "", "#000000", "dashed"),
+    "no rule exceeds": ("no rule exceeds", "", "#000000", "dotted"),
+}
+
+
+def frontier() -> Figure:
+    rows = pd.DataFrame(json.loads((RESULTS / "frontier.json").read_text())["rows"])
+    with mpl.rc_context(STYLE):
+        figure, (above, below) = plt.subplots(
+            2, figsize=(5.6, 7.6), sharex=True, layout="constrained"
+        )
+    for label, (name, stops, colour, dashes) in FRONTIER_LINES.items():
+        for axes, column, aim in (
+            (above, "acr_share", "ACR"),
+            (below, "points_lost_mean", "accuracy"),
+        ):
+            # A limit has a line of its own for each aim.
+            line = rows[rows.contestant.isin([name, f"{name}, for {aim}"])]
+            line = line[line.setting.str.contains(stops)].sort_values("samples")
+            value = line[column] * (100 if column == "acr_share" else 1)
+            axes.semilogx(
+                line.samples,
+                value,
+                color=colour,
+                linestyle=dashes,
+                marker="." if dashes == "solid" else None,
+                label=label if axes is above else None,
+            )
+    for axes in (above, below):
+        axes.grid(color="#dddddd", linewidth=0.6)
+        axes.axvline(5000, color="#bbbbbb", linewidth=1.0)
+        axes.set_xlim(1500, 110_000)
+    above.set(ylim=(78, 101), ylabel="ACR, % of that of 100,000 samples")
+    below.set(
+        ylim=(-0.1, 4.0),
+        xlabel="mean samples of an image",
+        ylabel="points of certified accuracy lost,\nmean over radii 0.25 to 1.5",
+    )
+    ticks = (2000, 5000, 10_000, 20_000, 50_000, 100_000)
+    below.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    below.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8.5, frameon=False)
+    return figure
+
+
 PICTURES = {
     "samples-by-rule": samples_by_rule,
     "sigma-curves": sigma_curves,
@@ -263,6 +328,7 @@ PICTURES = {
     "sigma-strip": sigma_strip,
     "abstains-votes": abstains_votes,
     "what-n-buys": what_n_buys,
+    "frontier": frontier,
     "four-noises": noises.four_noises,
     "l1-envelopes": noises.l1_envelopes,
 }

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ASKED = re.compile(r"^```\{generated\} (.+)\n", re.MULTILINE)
 MEASURED = re.compile(r"<!-- figures of (.+?) -->\n\n((?:\|.*\n)+)")
+FRONTIER = re.compile(r"<!-- frontier -->\n\n(?:\|.*\n){2}((?:\|.*\n)+)")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 Tool = Callable[[str], Any]
@@ -156,6 +157,46 @@ def test_the_guides_show_what_was_measured() -> None:
     assert [*unmeasured(pages["which-rule.md"].replace("77 times", "79 times"))] == [
         "79"
     ]
+
+
+def frontier_name(row: dict[str, Any]) -> str:
+    """What the page calls a row; a rule by its text and n."""
+    if row["contestant"] in ("dense", "grid", "upto"):
+        return str(row["setting"])
+    between = ", " if row["contestant"] == "fixed" else ": "
+    return f"{row['contestant']}{between}{row['setting']}"
+
+
+def frontier_cells(row: dict[str, Any]) -> list[str]:
+    """What the page prints of a row of results/frontier.json."""
+    return [
+        f"{row['samples']:,}",
+        f"{100_100 / row['samples']:.0f}x",
+        f"{100 * row['acr_share']:.1f}%",
+        f"{row['points_lost_mean']:.2f}",
+        f"{row['points_lost_worst_radius']:.2f}",
+    ]
+
+
+def test_the_frontier_on_the_page_is_the_measured_one() -> None:
+    rows = json.loads((ROOT / "results" / "frontier.json").read_text())["rows"]
+    measured = {frontier_name(row): row for row in rows}
+    text = (DOCS / "which-rule.md").read_text()
+    (table,) = FRONTIER.findall(text)
+    for line in table.splitlines():
+        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        row = measured[name.replace("`", "")]
+        assert cells == frontier_cells(row), name
+    limit = measured["no rule exceeds, for ACR: budget 5000"]
+    assert f"more than {100 * limit['acr_share']:.1f}%" in " ".join(text.split())
+
+
+def test_every_level_of_the_frontier_is_kept_but_that_of_the_control() -> None:
+    levels = json.loads((ROOT / "results" / "frontier.json").read_text())["levels"]
+    assert all(row["as_expected"] for row in levels)
+    (control,) = [row for row in levels if row["control"]]
+    assert control["most_errors"] > 0.2
+    assert all(row["most_errors"] <= 0.05 for row in levels if not row["control"])
 
 
 def test_every_row_that_differs_from_a_paper_has_its_reason_on_the_page() -> None:
