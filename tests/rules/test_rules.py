@@ -89,7 +89,9 @@ def test_rules_err_no_more_often_than_alpha(share: float) -> None:
         q, radius = judge.claims(evidence_of(judge, paths))
         wrong = np.mean((q < 0.5) & (radius >= r))
         assert wrong <= allowed(walked), (text, r)
-        assert wrong > ALPHA / 2 or text.startswith(("screen", "upto", "dense", "anytime")), (
+        assert wrong > ALPHA / 2 or text.startswith(
+            ("screen", "upto", "dense", "anytime")
+        ), (
             text,
             r,
         )  # the level is used up
