@@ -98,6 +98,15 @@ REFUSED = [
         lambda: bounds.finite_mean_interval([0.5] * 3, 2, 0.1),
         Refusal(BadValue, "total=2"),
     ),
+    # Thresholds that have a price.
+    (
+        lambda: bounds.give_up_by_price([[24, 42]], [32, 64], 0.0),
+        Refusal(BadValue, "price=0.0", field="price"),
+    ),
+    (
+        lambda: bounds.give_up_by_price([[24, 42, 57]], [32, 64], 0.01),
+        Refusal(BadValue, "2 looks"),
+    ),
     # Finitely many things.
     (lambda: bounds.finite_share_interval(5, 4, 9, 0.1), Refusal(BadValue)),
     (lambda: bounds.enough_drawn(10, -1, 0.1), Refusal(BadValue, "width=-1")),

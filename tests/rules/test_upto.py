@@ -5,15 +5,15 @@ import pytest
 from scipy import stats
 
 from randsmooth import bounds
-from randsmooth.noise import Gaussian, Uniform
-from randsmooth.rules import Grid, UpTo, make_rule
-from randsmooth.rules.foresight import (
+from randsmooth.bounds.foresight import (
     PRIOR_FAILURES,
     PRIOR_SUCCESSES,
     QUANTILES,
     Waiting,
     give_up_by_price,
 )
+from randsmooth.noise import Gaussian, Uniform
+from randsmooth.rules import Grid, UpTo, make_rule
 from randsmooth.rules.upto import PRICE
 from randsmooth.testing import walks
 

@@ -26,6 +26,7 @@ from .finite_populations import assured_accuracy as assured_accuracy
 from .finite_populations import enough_drawn as enough_drawn
 from .finite_populations import finite_share_interval as finite_share_interval
 from .finite_populations import most_failures as most_failures
+from .foresight import give_up_by_price as give_up_by_price
 from .levels import check_alpha as check_alpha
 from .levels import check_level as check_level
 from .levels import smallest_n as smallest_n

@@ -8,7 +8,6 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.rules.base import Ints, Rule
-from randsmooth.rules.foresight import give_up_by_price
 from randsmooth.rules.grid import Grid
 
 # An image goes on as long as n further samples win it more than so many radii, on average.
@@ -90,4 +89,4 @@ class UpTo(Grid):
             for r in self.radii
         ]
         claim = np.stack(claims)
-        return claim, give_up_by_price(claim, self.looks, PRICE / self.n)
+        return claim, bounds.give_up_by_price(claim, self.looks, PRICE / self.n)

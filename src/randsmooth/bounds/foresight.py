@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
-from randsmooth.rules.base import Floats, Ints
+from randsmooth.bounds.binomial import Floats, Ints
+from randsmooth.bounds.boundaries import check_looks
+from randsmooth.errors import BadValue
 
 # What is expected of an image before any sample: q is Beta(PRIOR_FAILURES, PRIOR_SUCCESSES)
 # distributed, so that many images are nearly certain, as of published models. A wrong
@@ -17,28 +20,42 @@ PRIOR_SUCCESSES = 1.0
 QUANTILES = (np.arange(16) + 0.5) / 16
 
 
-def give_up_by_price(claim: Ints, looks: Ints, price: float) -> Ints:
+def give_up_by_price(claim: ArrayLike, looks: ArrayLike, price: float) -> Ints:
     """Return the most successes at which a threshold is given up as too dear.
 
     Thresholds are claimed in order. An image goes on as long as there is a later look by
     which it is expected to claim at least `price` more thresholds a sample. What it is
-    expected to do follows from its samples by Bayes' rule. Any giving up is sound, because
-    `claim` holds at all looks together.
+    expected to do follows from its samples by Bayes' rule, where q is Beta(0.1, 1) before
+    the first. Any giving up is sound if `claim` holds at all looks together, as of
+    `claims_by_deadline`.
 
     Args:
         claim: (R, K) smallest successes that claim each threshold at each look.
         looks: (K,) samples so far.
-        price: thresholds that one further sample must be expected to claim.
+        price: thresholds that one further sample must be expected to claim, above 0.
 
     Returns:
         (R, K) successes: an image that has claimed the thresholds before r stops at look k
         with as many as [r, k], or fewer.
 
+    Raises:
+        Problem: looks that do not increase, a row of claims that has not one a look, or no
+            price.
+
     Example:
-        >>> claim = np.array([[24, 42, 57], [29, 54, 76]])
-        >>> give_up_by_price(claim, np.array([32, 64, 96]), price=0.005).tolist()
+        >>> claim = [[24, 42, 57], [29, 54, 76]]
+        >>> give_up_by_price(claim, [32, 64, 96], price=0.005).tolist()
         [[17, 35, 96], [24, 48, 96]]
     """
+    looks = check_looks(looks)
+    claim = np.asarray(claim)
+    if claim.ndim != 2 or claim.shape[1] != len(looks):
+        raise BadValue(
+            f"claims need a row a threshold and a column a look; got the shape "
+            f"{claim.shape} for {len(looks)} looks"
+        )
+    if not price > 0.0:
+        raise BadValue(field="price", value=price, expected="must lie above 0")
     give_up = np.tile(looks, (len(claim), 1))
     for k in range(len(looks) - 1):
         later = _later_looks(k, len(looks))
