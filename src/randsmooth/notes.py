@@ -522,6 +522,8 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         Setting("sigma", "0.25std"),
         " takes a quarter of each",
     ),
+    "cut_texts": "{number:,} of these {texts:,} texts have more tokens than the {limit} "
+    "that the network takes: it never sees the words behind these",
     "held_columns": (
         "no noise on {columns}: certificates are about changes of the other columns alone"
     ),

@@ -79,6 +79,7 @@ def notes_of(run: OpenRun) -> RunNotes:
     model = run.inputs.model
     doubts = [*_odd_units(run), *questions(model, run.images)]
     notes = [*doubts, *unnamed_features(model), *_held_columns(run)]
+    notes += _cut_texts(run)
     notes += _other_training(run)
     notes += _brought_to_size(run)
     notes += _chosen_backend(run)
@@ -140,6 +141,17 @@ def _held_columns(run: OpenRun) -> Iterator[Note]:
     held = [column.name for column in run.images.spec.held]
     if held:
         yield Note("held_columns", columns=shown(", ".join(held)))
+
+
+def _cut_texts(run: OpenRun) -> Iterator[Note]:
+    """Yield a note on texts that are too long for the network, if there are some."""
+    model = run.inputs.model
+    images = run.images
+    if isinstance(model, models.TextNetwork) and isinstance(images, data.Texts):
+        chosen = [images.texts[index] for index in run.indices]
+        number = sum(map(model.is_cut, chosen))
+        if number:
+            yield Note("cut_texts", number=number, texts=len(chosen), limit=model.limit)
 
 
 def _other_training(run: OpenRun) -> Iterator[Note]:

@@ -194,6 +194,12 @@ def _answer_line(answer: dict[str, Any]) -> str:
     # Only models that may decline have this key.
     if answer.get("declined"):
         label = "declines"
+    # Only texts have this key.
+    if "words" in answer:
+        may = "none"
+        if answer["radius"] > 0.0:
+            may = f"any {answer['radius']:.0f}"
+        return f"{image}  {label}  {may} of its {answer['words']} words may be replaced"
     line = f"{image}  {label}  radius {printed_radius(answer['radius'])}"
     if "norm" in answer:
         line += f" ({answer['norm'].upper()})"

@@ -54,11 +54,13 @@ def _spec(settings: Describe) -> data.DatasetSpec:
 
 def facts_for_people(spec: data.DatasetSpec) -> dict[str, str]:
     """Return name -> text of each fact about a data set."""
-    noun = "images"
-    axes = " (channels, height, width), pixels in [0, 1]"
-    if spec.features:
-        noun = "rows"
-        axes = ", features of any scale"
+    shape = " x ".join(map(str, spec.shape))
+    shape += " (channels, height, width), pixels in [0, 1]"
+    if spec.texts:
+        _height, longest = spec.shape
+        shape = f"at most {longest:,} words"
+    elif spec.features:
+        shape = f"{' x '.join(map(str, spec.shape))}, features of any scale"
     normalisation = "none"
     if spec.mean is not None:
         normalisation = f"mean {spec.mean}, std {spec.std} (inside the model)"
@@ -66,8 +68,8 @@ def facts_for_people(spec: data.DatasetSpec) -> dict[str, str]:
     facts = {
         "name": spec.name,
         "what": spec.description,
-        noun: splits_in_words(spec.sizes),
-        "shape": " x ".join(map(str, spec.shape)) + axes,
+        spec.inputs: splits_in_words(spec.sizes),
+        "shape": shape,
         "classes": _classes_in_words(spec),
         "normalisation": normalisation,
         # What a training on it takes by default.

@@ -18,14 +18,16 @@ from randsmooth.cli.one_classifier import (
 from randsmooth.cli.output import note, show_answers
 from randsmooth.cli.settings import Argument
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
-from randsmooth.noise import Gaussian, Noise
+from randsmooth.data.columns import NONE
+from randsmooth.noise import Gaussian, Noise, on_words
 
 
 class Predict(OneClassifier):
     """Settings of `randsmooth predict`.
 
     Attributes:
-        images: Image files, or folders or files of many (see `certify --dataset`).
+        images: Image files, or folders or files of many (see `certify --dataset`); files
+            with a column of texts, where the model takes texts.
         like: Parquet file of certificates: be the same smoothed classifier, for images
             like theirs, with a new seed.
         format: Of the answers.
@@ -63,6 +65,9 @@ def run(settings: Predict) -> None:
     refusal = refusal_name(settings.refusal)
     if refusal is not None:
         model = declining(model, refusal)
+    if models.takes_texts(model) or settings.text_column is not None:
+        _answer_texts(models.on_texts(model), settings, table)
+        return
     spec = spec_of(model, settings)
     model = _for_known_classes(model, spec, settings, table)
     smoothed = _smoothed(model, settings, table)
@@ -91,6 +96,42 @@ def run(settings: Predict) -> None:
     show_answers(answers, settings.format)
     if settings.seed is None:
         note(f"--seed {result.seed} repeats these answers")
+
+
+def _answer_texts(
+    model: models.BaseClassifier, settings: Predict, table: Certificates | None
+) -> None:
+    """Answer about the texts in the files that the settings name."""
+    classes = None if table is None else table.header.classes
+    if classes is not None:
+        model = models.for_classes(model, classes)
+    answers = []
+    for path in settings.images:
+        texts = data.load(
+            str(path),
+            "test",
+            text_column=settings.text_column or data.ONLY_TEXTS,
+            # Labels are not asked for.
+            label_column=settings.label_column or NONE,
+        )
+        smoothed = _smoothed(model, settings, table, texts.spec.shape)
+        inputs, _ = texts.batch(range(len(texts)))
+        result = smoothed.certify(inputs)
+        names = classes or getattr(model, "classes", None) or ()
+        for index, (predicted, radius) in enumerate(
+            zip(result.predict.tolist(), result.radius.tolist(), strict=True)
+        ):
+            label = None if predicted < 0 else str(predicted)
+            if label is not None and names:
+                label = names[predicted]
+            answer = {
+                "image": texts.name_of(index),
+                "label": label,
+                "radius": radius,
+                "words": smoothed.noise.words_in(inputs[index]),
+            }
+            answers.append(answer | _facts(smoothed.noise, result))
+    show_answers(answers, settings.format)
 
 
 def _reading_like(settings: Predict, table: Certificates) -> Predict:
@@ -130,7 +171,10 @@ def _for_known_classes(
 
 
 def _smoothed(
-    model: models.BaseClassifier, settings: Predict, table: Certificates | None
+    model: models.BaseClassifier,
+    settings: Predict,
+    table: Certificates | None,
+    shape_of_texts: tuple[int, ...] | None = None,
 ) -> certification.SmoothedClassifier:
     """Return the smoothed classifier of the options, or that of the table."""
     # There is a table exactly where --like is given.
@@ -138,9 +182,12 @@ def _smoothed(
         asked = completed(settings, model)
     else:
         asked = completed_like(settings, model, table, settings.like)
+    if shape_of_texts is not None:
+        asked = asked.replace(noise=on_words(asked.known_noise()))
     return certification.SmoothedClassifier(
         model,
         asked,
+        shape=shape_of_texts,
         device=models.pick_device(settings.device),
         num_classes=settings.num_classes,
         refusal=settings.refusal,
