@@ -5,8 +5,8 @@
 
 The source package of vaderSentiment (MIT licence; Hutto & Gilbert 2014) ships 10,604 sentences, each with its mean
 rating by people, from -4 to 4. Those rated at least 1 from 0, of 8 words or more, are taken; one in five of them is for
-testing. Both models are trained on copies of which 20% of the words are left, and certified under ablation=20%. Shown is
-which share of the tested sentences is right and certified for so many replaced words.
+testing. Both models are trained on copies of which 20% of the words are left, and certified under ablation=20%.
+Shown is which share of the tested sentences is right and certified for so many replaced words.
 """
 
 import io
