@@ -166,7 +166,8 @@ def rules(images: Images) -> Iterator[Outcome]:
 
 def replayed(rule: Grid, failures: Ints) -> tuple[Floats, Ints]:
     """Return (N,) samples, and (N,) how many radii are claimed, by a rule of close or wide radii."""
-    # A radius counts once all smaller ones do.
+    # A radius counts once all smaller ones do. Of the many radii of `dense` this claims now and then one step less than
+    # the rule itself, where a larger one crosses at an earlier look.
     needed = np.maximum.accumulate(rule.needed, axis=0)
     reached = np.stack(
         [
