@@ -308,6 +308,18 @@ def _verdict_off(facts: Facts) -> Words:
     )
 
 
+def _images_of_experts(facts: Facts) -> Words:
+    """Word how many images each expert gets, and a router that always names one."""
+    numbers = ", ".join(f"{number:,}" for number in facts["numbers"])
+    words = f"the experts, from 0 on, get {numbers} of the router's {{images:,}} images"
+    if facts["only"] is not None:
+        words += (
+            ". The router names expert {only} first for every image, so it chooses "
+            "nothing: train it longer, or on more images"
+        )
+    return words
+
+
 def _missing_not_by_chance(facts: Facts) -> Words:
     shared_share = percent(facts["shared_share"])
     other_share = percent(facts["other_share"])
@@ -445,6 +457,7 @@ WORDING: dict[str, Words | Callable[[Facts], Words]] = {
         "certain."
     ),
     "certified_by_rule": _certified_by_rule,
+    "images_of_experts": _images_of_experts,
     "routed": (
         "{table} is routed among {experts} experts by a router of {router}. "
         "One expert backs {by_one:,} of {certified:,} certificates, and all experts "

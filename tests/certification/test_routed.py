@@ -1,5 +1,6 @@
 """The routed classifier: in memory, on a data set, in stages that resume, and against the truth."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import randsmooth as rs
 from randsmooth.certificates import ABSTAIN, Certificates
 from randsmooth.certification import attack
 from randsmooth.errors import Conflict, NotComparable, Problem, WrongTable
+from randsmooth.notes import Note
 
 
 def by_coordinate(place: int, classes: tuple[int, int], K: int) -> nn.Module:
@@ -110,6 +112,27 @@ def test_a_data_set_is_certified_in_stages(tmp_path: Path) -> None:
     assert (tmp_path / "routed-expert0.parquet").stat().st_mtime_ns == before
     rs.certify(routed, data(), out=out, overwrite=True, n=1000)
     assert rs.read(out).samples.sum() < table.samples.sum()
+
+
+def test_a_router_that_chooses_nothing_is_told() -> None:
+    router, experts = parts()
+    always_second = by_coordinate(0, (1, 1), K=2)
+    constant = rs.SmoothedClassifier(always_second, sigma=0.2, n0=100, n=2000, seed=0)
+    notes = {}
+    for name, part in {"router": router, "constant": constant}.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rs.certify(rs.Routed(part, experts), data())
+        (notes[name],) = [
+            warning.message.facts
+            for warning in caught
+            if isinstance(warning.message, Note)
+            and warning.message.kind == "images_of_experts"
+        ]
+    assert notes["router"]["only"] is None
+    assert notes["constant"]["only"] == 1
+    # An expert that the router never names gets an image, so that it has a table.
+    assert notes["constant"]["numbers"] == [1, 24]
 
 
 def test_a_router_may_stop_early() -> None:

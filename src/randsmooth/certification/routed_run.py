@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import certificates
 from randsmooth.atomic import claimed
@@ -21,6 +25,7 @@ from randsmooth.errors import (
     OutputExists,
 )
 from randsmooth.models import provenance_of
+from randsmooth.notes import Note
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
 
 # Certifies one smoothed classifier, as `certification.certify` does.
@@ -138,6 +143,7 @@ class _Stages:
         router = self.certify("router", routed.router, of_router)
         router_table = as_table(router)
         gets = certificates.images_of_experts(router_table)
+        _tell_shares(router_table, gets)
         experts = []
         for k, expert in enumerate(routed.experts):
             positions = router_table.idx[gets[:, k]].tolist()
@@ -170,6 +176,25 @@ class _Stages:
             **keywords,
         )
         return file
+
+
+def _tell_shares(router: Certificates, gets: NDArray[np.bool_]) -> None:
+    """Tell how many images each expert gets, and whether the router always names one.
+
+    Args:
+        router: the table of the router.
+        gets: (N, K) whether each expert certifies each image.
+    """
+    K = gets.shape[1]
+    counts0, _ = router.evidence()
+    first = np.bincount(counts0[:, :K].argmax(axis=1), minlength=K)
+    note = Note(
+        "images_of_experts",
+        images=len(router),
+        numbers=gets.sum(axis=0).tolist(),
+        only=int(first.argmax()) if first.max() == len(router) else None,
+    )
+    warnings.warn(note, stacklevel=3)
 
 
 def stage_file(out: Place, name: str) -> Place:

@@ -306,7 +306,7 @@ def _check_labels(
     """
     for table in tables:
         # Labels of others were hashed with the images that were certified.
-        if table.header.data is None:
+        if not _has_hashed_images(table):
             name = f"{table.header.dataset} {table.header.split or USUAL_SPLIT}"
             yield _labels_beside_data(table, labels.get(name))
 
@@ -326,6 +326,14 @@ def _check_labels(
                 yield check
     if compared and all_same:
         yield Check("labels", PASSED)
+
+
+def _has_hashed_images(table: Certificates) -> bool:
+    """Return whether the images of a table, or of those it was routed from, are hashed."""
+    if table.header.routing is None:
+        return table.header.data is not None
+    experts = table.header.routing["experts"]
+    return all(expert.get("data") is not None for expert in experts)
 
 
 def _labels_beside_data(table: Certificates, true_labels: Ints | None) -> Check:

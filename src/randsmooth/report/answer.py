@@ -40,7 +40,8 @@ BASELINE_CELL = "baseline"
 # The sentence for each kind of answer: at most 25 words, with names of one word.
 WORDING: dict[str, tuple[str | Setting, ...]] = {
     "no_radius": (
-        "No radius was named, and the tables do not tell one sigma: give ",
+        "No radius was named, and the tables do not tell one sigma: evaluate, compare and "
+        "leaderboard take ",
         Setting("at", 0.5),
         ".",
     ),
@@ -79,7 +80,11 @@ WORDING: dict[str, tuple[str | Setting, ...]] = {
 
 
 # What the column of declined images means.
-DECLINED_SENTENCE = "Declined images are neither right nor wrong; accuracy and ACR count them as not right."
+DECLINED_SENTENCE = (
+    "Declined: the certified answer is to decline, which is neither right nor wrong. "
+    "Wrong: a class is certified that is not the label. The rest of what is not right "
+    "at 0 abstains. A model that may not decline has a dash under declined."
+)
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,8 @@ class AnswerRow:
         at_zero: certified accuracy at radius 0.
         declined: the share of images certified as declined; None where the base
             classifier may not decline.
+        wrong: the share of images certified as another class than the label; None where
+            it is not known.
         acr: the average certified radius.
     """
 
@@ -122,6 +129,7 @@ class AnswerRow:
     share_beside: Estimate | None
     at_zero: Estimate | None
     declined: Estimate | None
+    wrong: Estimate | None
     acr: Estimate | None
 
 
@@ -167,6 +175,8 @@ class Answer:
         """Return the heads of the columns of the narrow table, in the order of `cells`."""
         radius = None if self.at is None else self.at.radius
         heads = figure_heads(radius, declined=self.may_decline)
+        if self.may_decline:
+            heads.insert(-1, "wrong")
         return self._printed(["name", *heads])
 
     @property
@@ -189,7 +199,7 @@ class Answer:
             percent(row.at_zero),
         ]
         if self.may_decline:
-            cells.append(percent(row.declined))
+            cells += [percent(row.declined), percent(row.wrong)]
         return self._printed([*cells, average_radius(row.acr, row.norm)])
 
     def _printed(self, line: list[str]) -> list[str]:
@@ -270,6 +280,7 @@ def _row_facts(row: AnswerRow) -> dict[str, Any]:
         f"p_A>={LEVEL_BESIDE:g}": row.share_beside,
         "accuracy_at_0": row.at_zero,
         "declined": row.declined,
+        "wrong": row.wrong,
         "acr": row.acr,
     }
     figures = {name: _estimate_facts(estimate) for name, estimate in estimates.items()}
@@ -395,6 +406,9 @@ def _answer_row(
     declined = None
     if table.header.refusal is not None and not table.header.label_aware:
         declined = metrics.declined(measured)
+    wrong = None
+    if table.labelled and not table.header.label_aware:
+        wrong = metrics.share(measured.wrong)
     return AnswerRow(
         row=row,
         name=table.name,
@@ -409,6 +423,7 @@ def _answer_row(
         share_beside=share_beside,
         at_zero=metrics.certified_accuracy(measured, 0.0) if table.labelled else None,
         declined=declined,
+        wrong=wrong,
         acr=metrics.acr(measured) if table.labelled else None,
     )
 

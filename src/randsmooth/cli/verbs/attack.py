@@ -112,7 +112,8 @@ def run(settings: Attack) -> None:
     )
     answers = answers_of(attacks, table)
     if settings.format == "text":
-        say("\n".join([*summary(attacks, table), *changes_table(answers)]))
+        lines = [*summary(attacks, table, settings.toward), *changes_table(answers)]
+        say("\n".join(lines))
     else:
         show_answers(answers, settings.format)
     if attacks.failed.any():
@@ -186,8 +187,12 @@ def _answer(
     return answer
 
 
-def summary(attacks: Attacks, table: Certificates) -> list[str]:
+def summary(
+    attacks: Attacks, table: Certificates, toward: str | None = None
+) -> list[str]:
     """Return sentences: how many images changed, and how many certificates failed.
+
+    `toward` is the name of the only class that was looked for.
 
     One says how likely it is that a reported change is false.
     """
@@ -195,6 +200,8 @@ def summary(attacks: Attacks, table: Certificates) -> list[str]:
     changed = int(attacks.changed.sum())
     abstained = int(attacks.abstained.sum())
     method = "without gradients " if attacks.gradient_free else ""
+    if toward is not None:
+        method += f"toward {printable(toward)} "
     # Each image has an equal part of alpha (Bonferroni), so that all hold together.
     return [
         f"certified images attacked {method}within {attacks.scale:g} x their "

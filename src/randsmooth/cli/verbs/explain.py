@@ -64,6 +64,8 @@ class NamedImage:
         classes: The names of all classes; empty where they are not known.
         label: The true class of the image; None where it is not known.
         split: The split that holds the image; None where no data set does.
+        num_classes: How many classes its data set has, without that of declined
+            answers; None where no data set holds it.
     """
 
     pixels: Tensor = field(repr=False)
@@ -71,6 +73,7 @@ class NamedImage:
     classes: tuple[str, ...]
     label: int | None = None
     split: str | None = None
+    num_classes: int | None = None
 
 
 def run(settings: Explain) -> None:
@@ -112,7 +115,7 @@ def run(settings: Explain) -> None:
             training=_training_images(model, settings),
             attack=not settings.no_attack,
             device=settings.device,
-            num_classes=settings.num_classes,
+            num_classes=settings.num_classes or image.num_classes,
             refusal=settings.refusal,
             progress=console,
         )
@@ -342,6 +345,8 @@ def _image_of_dataset(
     how_read = certification.reading_of(model, dataset, settings.reading())
     images = data.load(dataset, settings.split, stream=True, **how_read)
     check_index(settings.image, settings.split, len(images))
+    # Classes that are open-ended are only those that occur.
+    num_classes = None if images.spec.open_ended else images.spec.num_classes
     # The images that are returned have their labels in the model's numbers.
     _, images = certification.matched(model, images, noise, settings.refusal)
     (pixels,), (label,) = images.batch(torch.tensor([index]))
@@ -351,4 +356,5 @@ def _image_of_dataset(
         classes=() if images.spec.open_ended else images.spec.classes,
         label=int(label) if images.labelled else None,
         split=images.split,
+        num_classes=num_classes,
     )
