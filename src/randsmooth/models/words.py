@@ -72,6 +72,13 @@ def on_texts(model: BaseClassifier, mask: str = "") -> PythonModel:
 
     Raises:
         WrongModel: it takes numbers alone.
+
+    Example:
+        >>> from torch import nn
+        >>> on_texts(nn.Linear(4, 2))
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.WrongModel: the model, a Linear, takes numbers, and the inputs are texts...
     """
     if not isinstance(model, PythonModel) or not model.reads_texts:
         raise WrongModel(
@@ -84,12 +91,23 @@ def on_texts(model: BaseClassifier, mask: str = "") -> PythonModel:
 
 
 def takes_texts(model: object) -> bool:
-    """Return whether the model is given texts, as what `words` returns is."""
+    """Return whether the model is given texts, as what `words` returns is.
+
+    Example:
+        >>> from torch import nn
+        >>> takes_texts(nn.Linear(4, 2))
+        False
+    """
     return isinstance(model, PythonModel) and model.mask is not None
 
 
 def check_numbers_taken(model: object) -> None:
-    """Raise WrongModel for a model of texts, where inputs are numbers."""
+    """Raise WrongModel for a model of texts, where inputs are numbers.
+
+    Example:
+        >>> from torch import nn
+        >>> check_numbers_taken(nn.Linear(4, 2))
+    """
     if takes_texts(model):
         raise WrongModel(
             "the model takes texts, and the inputs are none",

@@ -47,6 +47,29 @@ class TextNetwork(PythonModel):
     Raises:
         Problem: the network is in train mode, the tokenizer cannot fill texts up to one
             length, or nothing names the classes.
+
+    Example:
+        >>> from tokenizers import Tokenizer, models, pre_tokenizers
+        >>> from transformers import PreTrainedTokenizerFast
+        >>> words = ["[PAD]", "[UNK]", "[MASK]", "a", "good", "bad", "film"]
+        >>> numbers = {word: number for number, word in enumerate(words)}
+        >>> by_words = Tokenizer(models.WordLevel(numbers, unk_token="[UNK]"))
+        >>> by_words.pre_tokenizer = pre_tokenizers.Whitespace()
+        >>> tokenizer = PreTrainedTokenizerFast(
+        ...     tokenizer_object=by_words,
+        ...     pad_token="[PAD]",
+        ...     unk_token="[UNK]",
+        ...     mask_token="[MASK]",
+        ...     model_max_length=16,
+        ... )
+        >>> class Likes(torch.nn.Module):
+        ...     def forward(self, input_ids, attention_mask=None, **others):
+        ...         good = (input_ids == 4).sum(dim=1)
+        ...         bad = (input_ids == 5).sum(dim=1)
+        ...         return torch.stack([bad, good], dim=1).float()
+        >>> model = TextNetwork(Likes().eval(), tokenizer, classes=["bad", "good"])
+        >>> model.tokens_of(["a good film", "a bad film"])
+        [[3, 4, 6], [3, 5, 6]]
     """
 
     # Texts are filled up to one of a few shapes here.
