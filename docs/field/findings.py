@@ -46,8 +46,9 @@ def headline(pairs: Sequence[Pair]) -> str:
         return ""
     return (
         f"In {_joined(_shares(pairs))} of them the log with the higher ACR has the smaller share of images with p_A of "
-        f"at least {_joined([f'{x:g}' for x in LEVELS])} ({_joined(_shares(pairs, shown=True))} beyond chance); in "
-        f"{_joined([_percent(share) for share in _each_once(pairs)])} where two methods in one setting count once."
+        f"at least {_joined([f'{x:g}' for x in LEVELS])}. Counting only differences beyond chance: "
+        f"{_joined(_shares(pairs, shown=True))}. Counting two methods once in each setting: "
+        f"{_joined([_percent(share) for share in _each_once(pairs)])}."
     )
 
 

@@ -85,7 +85,7 @@ def check_values(x: Array, name: str, where: Where) -> Array:
         raise WrongData(
             f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: "
             f"{into_unit_range(low, high)}; the first such image is "
-            f"{where(int(outside[0]))}. Of signals (N, C, T) give data.features(x, y)"
+            f"{where(int(outside[0]))}. For signals (N, C, T), pass data.features(x, y)"
         )
     if 0.0 < high <= MOST_DIVIDED_TWICE:
         raise WrongData(
