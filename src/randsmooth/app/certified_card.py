@@ -27,6 +27,7 @@ from randsmooth.noise import (
     HoldingFixed,
     Noise,
     PerFeature,
+    WordAblation,
 )
 from randsmooth.number_text import shortest
 from randsmooth.report.printed import (
@@ -36,11 +37,24 @@ from randsmooth.report.printed import (
     percent_with_ends,
 )
 
+# Stands for images without a name in the command that repeats a run.
+UNNAMED_DATA = "DATA"
+
+# What headers say of images that were given as objects, besides "the TensorDataset".
+UNNAMED_SOURCES = ("arrays", "texts")
+
+# The kind of a data set that is not on the hub, in a `model-index`.
+CUSTOM_DATA = "custom"
+
 # The name of the section in a card that is there already.
 SECTION = "certificates of randsmooth"
 
 # The task of the hub for images, and for rows of features.
-TASKS = {"images": "image-classification", "rows": "tabular-classification"}
+TASKS = {
+    "images": "image-classification",
+    "rows": "tabular-classification",
+    "texts": "text-classification",
+}
 # The field of a card that names its task.
 PIPELINE = "pipeline_tag"
 
@@ -99,8 +113,10 @@ class CertifiedTable:
         return self.table.name or "certificates"
 
     @property
-    def inputs(self) -> Literal["images", "rows"]:
+    def inputs(self) -> Literal["images", "rows", "texts"]:
         """The word for the inputs: those with a unit for each coordinate are rows."""
+        if self.table.norm == WordAblation.norm:
+            return "texts"
         return "rows" if NORMS[self.table.norm].own_units else "images"
 
     @property
@@ -300,10 +316,22 @@ def dataset_name(header: Header) -> str | None:
     return PurePath(header.dataset).name
 
 
+def _typed_dataset(header: Header) -> str:
+    """Return how the data set is typed; UNNAMED_DATA for images that have no name.
+
+    Arrays, and data sets of torch, are recorded by what they are, which opens nothing.
+    """
+    name = dataset_name(header)
+    if name is None or name in UNNAMED_SOURCES or name.startswith("the "):
+        return UNNAMED_DATA
+    return name
+
+
 def repeating(header: Header) -> dict[str, Any] | None:
     """Return what `certify` is to be called with, to certify as a header says.
 
-    Settings that are defaults are left out. The answer is None where `certify` did not
+    Settings that are defaults are left out. Images without a name are called
+    UNNAMED_DATA. The answer is None where `certify` did not
     make the counts: of a log, of another program's counts, and of a routed table.
 
     Example:
@@ -315,7 +343,7 @@ def repeating(header: Header) -> dict[str, Any] | None:
     """
     if header.noise is None or header.source or header.n is None:
         return None
-    values: dict[str, Any] = {"dataset": dataset_name(header)}
+    values: dict[str, Any] = {"dataset": _typed_dataset(header)}
     if header.split not in (None, "test"):
         values["split"] = header.split
     values |= _noise_setting(header.noise)
@@ -363,7 +391,7 @@ def _call(header: Header) -> str:
     if settings is None:
         return ""
     dataset = settings.pop("dataset")
-    words = ["model", repr(dataset)]
+    words = ["model", "(x, y)" if dataset == UNNAMED_DATA else repr(dataset)]
     words += [f"{name}={value!r}" for name, value in settings.items()]
     return f"rs.certify({', '.join(words)})"
 
@@ -445,7 +473,7 @@ def _dataset(certified: CertifiedTable) -> dict[str, Any]:
     spec = data.DATASETS.get(certified.header.dataset or "")
     name = printable(certified.dataset)
     facts = {
-        "type": name if spec is None or spec.hub is None else spec.hub,
+        "type": CUSTOM_DATA if spec is None or spec.hub is None else spec.hub,
         "name": name,
     }
     if certified.header.split is not None:

@@ -31,7 +31,7 @@ from randsmooth.certification.opening import opened, reading_of, trained_noise
 from randsmooth.certification.refusals import refusal_name
 from randsmooth.certification.samples import first_samples
 from randsmooth.data import Images
-from randsmooth.errors import BadValue, WrongData
+from randsmooth.errors import BadValue, WrongData, WrongModel
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import fresh_seed, recorded_noise
 from randsmooth.notes import Note
@@ -96,6 +96,11 @@ def explain(
         (1433, (12, 1, 8, 8))
     """
     base = opened(model, model_args={}, num_classes=num_classes, refusal=refusal)
+    if models.takes_texts(base):
+        raise WrongModel(
+            "explain takes one image or one row, and the model takes texts",
+            fix="`predict` tells how many words of a text may be replaced",
+        )
     trained = recorded_noise(models.provenance_of(base))
     settings = _explainable(settings_from(CertificationSettings, settings, fields))
     if settings.noise is None:

@@ -32,8 +32,8 @@ CUTTING_UP = ("FSDPStrategy", "DeepSpeedStrategy", "ModelParallelStrategy")
 class CertifyCallback(Callback):  # type: ignore[misc]
     """Certifies validation images every few epochs, and logs what it finds.
 
-    The figures are those of `metrics.scalars`: certified accuracy at the radii, shares of
-    p_A, abstention, ACR. They go to the logger of the trainer. A `ModelCheckpoint` may
+    The figures are those of `metrics.scalars` without their intervals: certified accuracy
+    at the radii, shares of p_A, abstention, ACR. They go to the logger of the trainer. A `ModelCheckpoint` may
     monitor "certified/accuracy_at_0.5"; give it the same `every_n_epochs`.
 
     The certificates are about a copy of the module in eval mode. The random numbers of
@@ -46,8 +46,8 @@ class CertifyCallback(Callback):  # type: ignore[misc]
     Args:
         sigma, noise: the noise, as in `CertificationSettings`.
         dataset: the images with labels: anything that `data.load` takes, which a name
-            opens at its validation split. Default: the data set of the first validation
-            loader.
+            opens at its validation split; `data.load(name, "test")` names another.
+            Default: the data set of the first validation loader.
         take: how many images to certify, evenly spread over the data set; all, if it
             has fewer.
         radii: the radii of the certified accuracies.
@@ -62,9 +62,9 @@ class CertifyCallback(Callback):  # type: ignore[misc]
 
     Raises:
         Problem: a setting cannot be used, or a radius lies beyond what n samples can
-            certify. Before the training starts: the strategy cuts the module up; or, in
-            Lightning's sanity check, there are no images, or the module does not take
-            them.
+            certify. Before the training starts: the strategy cuts the module up, or the
+            trainer does not validate; or, in Lightning's sanity check, there are no
+            images, or the module does not take them.
 
     A checkpoint that was chosen by these figures looks too good on the same images.
     Certify others, such as the test split, to report it.
@@ -126,6 +126,16 @@ class CertifyCallback(Callback):  # type: ignore[misc]
                 fix="train with DDP, or certify a checkpoint afterwards",
             )
 
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Refuse a training without validation, after which nothing would certify."""
+        if not trainer.enable_validation:
+            raise MissingValue(
+                "the trainer does not validate, and certificates follow a validation",
+                field="val_dataloaders",
+                fix="give `fit` val_dataloaders, and the module a validation_step, which "
+                "may be empty",
+            )
+
     def on_validation_epoch_end(
         self, trainer: Trainer, pl_module: LightningModule
     ) -> None:
@@ -139,7 +149,8 @@ class CertifyCallback(Callback):  # type: ignore[misc]
         # The sanity check has shown that the module and the images can be certified.
         if trainer.sanity_checking:
             return
-        self.table = _certified(run, trainer.global_rank, trainer.world_size)
+        table = _certified(run, trainer.global_rank, trainer.world_size)
+        self.table = table.renamed(f"epoch {epochs}")
         figures = metrics.scalars(
             self.table, self.radii, prefix=self.prefix, intervals=False
         )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -45,9 +46,11 @@ image 0; expected [0, 1]: divide by the value of white, 255
 def _no_floats(x: Any) -> WrongData:
     """Return the problem of inputs that are no tensor of floats."""
     kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
+    way_out = "torch.as_tensor(x) / 255"
+    if isinstance(x, np.ndarray) and x.dtype.kind == "f":
+        way_out = "torch.as_tensor(x)"
     return WrongData(
-        f"images are {kind}; expected a tensor of floats in [0, 1]: "
-        "torch.as_tensor(x) / 255"
+        f"images are {kind}; expected a tensor of floats in [0, 1]", fix=way_out
     )
 
 

@@ -87,8 +87,17 @@ def run(settings: Card) -> None:
     files = [out, *results]
     lines = [f"card of {len(tables)} table{'s' if len(tables) > 1 else ''} in {out}"]
     lines += [f"result for the benchmark in {path}" for path in results]
-    lines.append(f"to publish it: hf upload USER/NAME {shlex.quote(str(out.parent))}")
+    lines.append(f"to publish it: {_publishing(out)}")
     settings.answer(lines, lambda: {"files": [str(file) for file in files]})
+
+
+def _publishing(out: Path) -> str:
+    """Return the command that publishes the card: the hub shows README.md alone."""
+    from randsmooth.cards import CARD
+
+    if out.name == CARD:
+        return f"hf upload USER/NAME {shlex.quote(str(out.parent))}"
+    return f"hf upload USER/NAME {shlex.quote(str(out))} {CARD}"
 
 
 def _out(settings: Card, folder: Path | None) -> Path:
