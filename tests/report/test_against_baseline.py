@@ -171,7 +171,7 @@ def test_verdicts_say_what_the_metrics_say(
     text = comparison_page(pair, radii=RADII)
     assert cells(text, "verdicts") == [["polar", "600", str(said)]]
     scope = str(one.comparison.scope)
-    assert scope in text and "the contrary by 1 point or more" in text
+    assert scope in text
     assert f"polar  {said}" in render(pair, radii=RADII)
     assert scope in " ".join(render(pair, radii=RADII).split())
     limit = NearerEnd("polar", 0.4)

@@ -90,7 +90,7 @@ PALETTES = palettes()
 def test_the_contrast_of_known_colours_is_that_of_the_standard() -> None:
     assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21.0)
     assert contrast(colour_of("#777"), (255, 255, 255)) == pytest.approx(4.48, abs=0.01)
-    assert len(PALETTES) == 5
+    assert len(PALETTES) == 6
     assert PALETTES["light"]["ground"] != PALETTES["dark"]["ground"]
 
 

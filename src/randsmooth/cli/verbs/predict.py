@@ -18,7 +18,6 @@ from randsmooth.cli.one_classifier import (
 from randsmooth.cli.output import note, show_answers
 from randsmooth.cli.settings import Argument
 from randsmooth.cli.what_to_certify import base_classifier, check_sources
-from randsmooth.data.columns import NONE
 from randsmooth.noise import Gaussian, Noise, on_words
 
 
@@ -102,6 +101,9 @@ def _answer_texts(
     model: models.BaseClassifier, settings: Predict, table: Certificates | None
 ) -> None:
     """Answer about the texts in the files that the settings name."""
+    # Late, as torch comes with it, and `--help` does without.
+    from randsmooth.data.columns import NONE
+
     classes = None if table is None else table.header.classes
     if classes is not None:
         model = models.for_classes(model, classes)
