@@ -232,7 +232,7 @@ def test_what_is_refused(pipeline: Any, texts: rs.data.Texts) -> None:
                 Refusal(MissingValue, field="tokenizer"),
             ),
             (lambda: rs.data.texts(["a b", "  "]), Refusal(WrongData, "text 1")),
-            (lambda: rs.data.texts(["a b", None]), Refusal(WrongData, "None")),  # type: ignore[list-item]
+            (lambda: rs.data.texts(["a b", None]), Refusal(WrongData, "text 1")),  # type: ignore[list-item]
             (lambda: rs.data.texts(["a b"], [0, 1]), Refusal(WrongData)),
         ]
     )

@@ -100,7 +100,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
                 lambda: data.load(numbers, text_column=only),
                 Refusal(WrongData, field="text_column"),
             ),
-            (lambda: data.load(two, text_column="third"), Refusal(NotFound, "third")),
+            (
+                lambda: data.load(two, text_column="third"),
+                Refusal(NotFound, "third", field="text_column"),
+            ),
             (lambda: data.load(holes, text_column="text"), Refusal(WrongData, "row 1")),
             (lambda: data.load(image, text_column=only), Refusal(WrongData, "npz")),
             (lambda: data.texts([]), Refusal(WrongData)),

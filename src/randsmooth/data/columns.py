@@ -66,7 +66,7 @@ class ColumnNames:
         """
         asked = self.text
         if asked is not None and (asked != ONLY_TEXTS or ONLY_TEXTS in names):
-            return _column(asked, (), names, source)
+            return _text_column(asked, names, holding, source)
         usual_labels = {self.label, *LABEL_NAMES[0]}
         others = [name for name in holding if name not in usual_labels]
         usual = [name for name in others if name.casefold() in TEXT_NAMES]
@@ -124,6 +124,28 @@ class ColumnNames:
 
 # The request of a user who names no columns.
 USUAL = ColumnNames()
+
+
+def _text_column(
+    asked: str, names: list[str], holding: Sequence[str], source: str
+) -> str:
+    """Return the column of texts that a user names.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    columns = _called((asked,), names)
+    if columns:
+        return columns[0]
+    there = shown(", ".join(names)) or "no names"
+    raise NotFound(
+        f"{source} has the columns {there}, none called {shown(repr(asked))}",
+        field="text_column",
+        fix=(
+            "name the one that holds the texts, such as ",
+            Setting("text_column", (holding or ["text"])[0]),
+        ),
+    )
 
 
 def _column(

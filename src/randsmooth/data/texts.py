@@ -238,6 +238,10 @@ def _words_of(text: object, where: str) -> list[str]:
     Raises:
         WrongData: it is no text, or has no words.
     """
+    # Tables have NaN for an empty cell.
+    is_missing = text is None or (isinstance(text, float) and np.isnan(text))
+    if is_missing:
+        raise WrongData(f"{where} is empty", fix="leave it out")
     if not isinstance(text, str):
         raise WrongData(f"{where} is {shown(repr(text))}, no text", fix="leave it out")
     words = words_of(text)
