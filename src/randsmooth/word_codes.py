@@ -91,11 +91,6 @@ def decoded(columns: NDArray[Any]) -> list[str]:
     return [_text_of(word) for word in words]
 
 
-def are_words(x: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return (..., L) which columns of texts (..., H, L) hold a word, seen or hidden."""
-    return np.asarray(x[..., 0, :] != 0.0)
-
-
 def read(x: NDArray[Any], mask: str) -> list[str]:
     """Return the texts that copies (B, H, L) show, with single spaces between words.
 

@@ -69,12 +69,40 @@ class AttackRequest:
         """Return the radius of the search around the image in a row."""
         return self.scale * float(self.rows.radius[row])
 
+    def spec(self, model: object, settings: CertificationSettings) -> RunSpec:
+        """Return a request for a classifier of the table on the table's images.
+
+        Args:
+            model: the model, or where it lies now.
+            settings: the settings of the classifier.
+        """
+        header = self.table.header
+        images = self.images
+        if header.split is None:
+            raise WrongTable(f"{called(self.table)} does not name its split")
+        if images is None:
+            if header.dataset is None:
+                raise WrongTable(f"{called(self.table)} does not name its dataset")
+            images = data.registered(header.dataset, called(self.table))
+        # Images that are open have been resized and cropped already.
+        are_open = isinstance(images, Images)
+        return RunSpec.of(
+            model,
+            images,
+            settings,
+            split=header.split,
+            resize=None if are_open else header.resize,
+            crop=None if are_open else header.crop,
+            num_classes=_classes_to_tell(header),
+            refusal=header.refusal_name,
+            **self.options,
+        )
+
     def search(
         self,
         smoothed: SmoothedClassifier,
         shape: Sequence[int],
         elsewhere: Callable[[], tuple[Tensor, Tensor]],
-        toward: int | None,
     ) -> BallSearch:
         """Return the search for a point that `smoothed` answers otherwise.
 
@@ -82,7 +110,6 @@ class AttackRequest:
             smoothed: the classifier.
             shape: the shape (C, H, W) of the images.
             elsewhere: see `make_search`.
-            toward: the number of the only class to look for; None: any other class.
         """
         return make_search(
             smoothed,
@@ -93,46 +120,8 @@ class AttackRequest:
             restarts=self.restarts,
             seed=self.seed,
             gradient_free=self.gradient_free,
-            toward=toward,
+            toward=self.toward,
         )
-
-
-def spec_of(
-    table: Certificates,
-    model: object,
-    images: Any,
-    settings: CertificationSettings,
-    options: CertifiedModelOptions,
-) -> RunSpec:
-    """Return a request for the table's classifier on the table's images.
-
-    Args:
-        table: the certificates.
-        model: the model, or where it lies now.
-        images: the images, or where they lie now; None: as the table names them.
-        settings: the settings of the classifier.
-        options: how model and images are opened.
-    """
-    header = table.header
-    if header.split is None:
-        raise WrongTable(f"{called(table)} does not name its split")
-    if images is None:
-        if header.dataset is None:
-            raise WrongTable(f"{called(table)} does not name its dataset")
-        images = data.registered(header.dataset, called(table))
-    # Images that are open have been resized and cropped already.
-    are_open = isinstance(images, Images)
-    return RunSpec.of(
-        model,
-        images,
-        settings,
-        split=header.split,
-        resize=None if are_open else header.resize,
-        crop=None if are_open else header.crop,
-        num_classes=_classes_to_tell(header),
-        refusal=header.refusal_name,
-        **options,
-    )
 
 
 def _classes_to_tell(header: Header) -> int | None:

@@ -14,7 +14,6 @@ from randsmooth.certification.attack_request import (
     certified_rows,
     check_images,
     number_of_class,
-    spec_of,
 )
 from randsmooth.certification.attack_results import (
     AttackedImage,
@@ -233,7 +232,7 @@ def _open_attacker(model: object, request: AttackRequest) -> _Attacker:
     if not settings.counts_all:
         settings = settings.replace(seed=request.seed)
 
-    spec = spec_of(table, model, request.images, settings, request.options)
+    spec = request.spec(model, settings)
     inputs = spec.open_inputs()
     check_same(inputs.model, table, spec.identity)
     smoothed = spec.smoothed(inputs)
@@ -249,7 +248,6 @@ def _open_attacker(model: object, request: AttackRequest) -> _Attacker:
         smoothed,
         shape,
         lambda: _starts_of_walks(table, inputs.images),
-        request.toward,
     )
     return _Attacker(request, inputs.images, search, smoothed.engine)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,11 @@ from randsmooth.certificates import ABSTAIN, Certificates
 from randsmooth.certification.attack_request import (
     AttackRequest,
     check_images,
-    spec_of,
 )
 from randsmooth.certification.attack_results import AttackedImage, predict_anywhere
 from randsmooth.certification.routed import Routed
 from randsmooth.certification.run_header import called
 from randsmooth.certification.searches.base import BallSearch
-from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import Images
 from randsmooth.errors import Conflict, NotComparable, WrongTable
 from randsmooth.models import adapt, weights_hash
@@ -90,12 +88,12 @@ class RoutedAttacker:
         eps = self.request.eps(row)
         found = []
         for k in range(len(is_member)):
+            search = self.to_experts[k]
+            own_class = first_member
             if is_member[k]:
                 search = self.to_other_classes[k]
-                found.append((search, search.find(image, certified, eps)))
-            else:
-                search = self.to_experts[k]
-                found.append((search, search.find(image, first_member, eps)))
+                own_class = certified
+            found.append((search, search.find(image, own_class, eps)))
         return found
 
     def _predict(self, point: Tensor, number: int) -> int:
@@ -140,33 +138,26 @@ def open_routed_attacker(routed: Routed, request: AttackRequest) -> RoutedAttack
     routing = table.header.routing
     _check_parts(routed, table, routing)
     expert = routed.experts[0]
-    spec = spec_of(
-        table, expert.model, request.images, expert.settings, request.options
-    )
-    images = spec.open_inputs().images
+    images = request.spec(expert.model, expert.settings).open_inputs().images
     of_router = routing["router"]
     check_images(
         table, images, expected=of_router["data"], labelled=of_router["labelled"]
     )
 
-    def search_of(
-        part: SmoothedClassifier,
-        starts: Callable[[], tuple[Tensor, Tensor]],
-        toward: int | None,
-    ) -> BallSearch:
-        return request.search(part, images.spec.shape, starts, toward)
-
     starts = _Starts(request.rows, images)
+    shape = images.spec.shape
+    # The searches of the router share its copy, and differ in the expert that they seek.
+    of_router_alone = request.search(routed.router, shape, starts.of_router)
     return RoutedAttacker(
         request=request,
         images=images,
         routed=routed,
         to_other_classes=tuple(
-            search_of(expert, starts.of_experts, None) for expert in routed.experts
+            request.search(expert, shape, starts.of_experts)
+            for expert in routed.experts
         ),
         to_experts=tuple(
-            search_of(routed.router, starts.of_router, k)
-            for k in range(len(routed.experts))
+            replace(of_router_alone, toward=k) for k in range(len(routed.experts))
         ),
     )
 
@@ -201,7 +192,9 @@ def _check_parts(routed: Routed, table: Certificates, routing: dict[str, Any]) -
 
 @dataclass(frozen=True)
 class _Starts:
-    """Images from which a search without gradients may begin its walks.
+    """Images from which searches without gradients may begin their walks.
+
+    They are read once, for all searches.
 
     Attributes:
         rows: the certificates that are attacked.
@@ -211,15 +204,19 @@ class _Starts:
     rows: Certificates
     images: Images
 
+    @cached_property
+    def pixels(self) -> Tensor:
+        """(P, C, H, W), the images of the rows."""
+        pixels, _ = self.images.batch(torch.from_numpy(self.rows.idx))
+        return pixels
+
     def of_experts(self) -> tuple[Tensor, Tensor]:
         """Return images (P, C, H, W), and their certified classes (P,)."""
-        pixels, _ = self.images.batch(torch.from_numpy(self.rows.idx))
-        return pixels, torch.from_numpy(self.rows.predict)
+        return self.pixels, torch.from_numpy(self.rows.predict)
 
     def of_router(self) -> tuple[Tensor, Tensor]:
         """Return images (P, C, H, W), and the experts (P,) that the router picks."""
         assert self.rows.routes is not None
         members = self.rows.routes.members
         alone = np.flatnonzero(members.sum(axis=1) == 1)
-        pixels, _ = self.images.batch(torch.from_numpy(self.rows.idx[alone]))
-        return pixels, torch.from_numpy(members[alone].argmax(axis=1))
+        return self.pixels[alone], torch.from_numpy(members[alone].argmax(axis=1))

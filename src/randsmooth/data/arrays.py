@@ -263,9 +263,7 @@ def from_arrays(
             first image that has them.
     """
     inputs = as_array(x, name)
-    labels = None if y is None else as_array(y, "the array of labels")
-    if labels is not None:
-        _check_one_label_each(inputs, labels, name)
+    labels = labels_given(y, inputs.shape, name)
 
     as_features = as_features or are_features(inputs)
     where = where or _by_number(name, as_features)
@@ -277,7 +275,7 @@ def from_arrays(
         what = inputs_of(inputs.shape[1:])
         raise WrongData(f"no {what} in {name}: its shape is {inputs.shape}")
 
-    numbers, classes, alphabetical = read_labels(y, len(inputs), where, source)
+    numbers, classes, alphabetical = read_labels(y, labels, len(inputs), where, source)
     if as_features:
         ready: Array = check_features(inputs, name, where)
     else:
@@ -303,38 +301,45 @@ def _by_number(name: str, as_features: bool) -> Where:
     return lambda index: f"{what} {index} of {name}"
 
 
-def _check_one_label_each(inputs: Array, labels: Array, name: str) -> None:
-    """Raise WrongData unless there are as many labels as inputs."""
-    if labels.ndim == 0 or labels.shape[:1] != inputs.shape[:1]:
+def labels_given(y: Any, shape: tuple[int, ...], name: str) -> Array | None:
+    """Return the labels that a user gave as an array; None where there are none.
+
+    Args:
+        y: the labels, or None.
+        shape: the shape of the inputs, whose first number is theirs.
+        name: the name for the inputs in errors.
+
+    Raises:
+        WrongData: there are more or fewer labels than inputs.
+    """
+    if y is None:
+        return None
+    labels = as_array(y, "the array of labels")
+    if labels.ndim == 0 or labels.shape[:1] != shape[:1]:
         raise WrongData(
-            f"{name} has the shape {inputs.shape}, and the labels {labels.shape}",
+            f"{name} has the shape {shape}, and the labels {labels.shape}",
             fix="give one label for each input",
         )
+    return labels
 
 
 def read_labels(
-    y: Any, total: int, where: Where, source: str
+    y: Any, labels: Array | None, total: int, where: Where, source: str
 ) -> tuple[Tensor, Classes, bool]:
     """Return labels (N,), class names, and whether the alphabet alone orders the names.
 
     Args:
-        y: the labels as the user gave them, perhaps categories of pandas; None: there are
-            no labels.
+        y: the labels as the user gave them, perhaps categories of pandas.
+        labels: the same as an array (see `labels_given`); None: there are no labels.
         total: N.
         where: names one input in errors.
         source: names the data in errors.
 
     Raises:
-        WrongData: there are more or fewer than N, or one cannot be used.
+        WrongData: a label cannot be used.
     """
-    if y is None:
+    if labels is None:
         return no_labels(total), None, False
-    labels = as_array(y, "the array of labels")
-    if labels.shape[:1] != (total,):
-        raise WrongData(
-            f"{source} has {total:,} inputs, and the labels the shape {labels.shape}",
-            fix="give one label for each input",
-        )
     from_categories = of_categories(y, where, source)
     if from_categories is not None:
         # The user has ordered the categories.

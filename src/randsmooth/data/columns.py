@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from randsmooth.data.labels import composed
 from randsmooth.documents import shown
-from randsmooth.errors import NotFound, Setting, WrongData
+from randsmooth.errors import NotFound, Setting, Words, WrongData
 
 # A user gives this as the label column where there are no labels.
 NONE = "none"
@@ -137,15 +137,11 @@ def _text_column(
     columns = _called((asked,), names)
     if columns:
         return columns[0]
-    there = shown(", ".join(names)) or "no names"
-    raise NotFound(
-        f"{source} has the columns {there}, none called {shown(repr(asked))}",
-        field="text_column",
-        fix=(
-            "name the one that holds the texts, such as ",
-            Setting("text_column", (holding or ["text"])[0]),
-        ),
+    way_out = (
+        "name the one that holds the texts, such as ",
+        Setting("text_column", (holding or ["text"])[0]),
     )
+    raise _none_called(asked, names, source, way_out, field="text_column")
 
 
 def _column(
@@ -181,10 +177,22 @@ def _column(
         if columns:
             return columns[0]
 
+    raise _none_called(groups[0][0], names, source, NAME_COLUMNS)
+
+
+def _none_called(
+    wanted: str,
+    names: Sequence[str],
+    source: str,
+    way_out: Words,
+    field: str | None = None,
+) -> NotFound:
+    """Return the problem of a table that has no column of the name `wanted`."""
     there = shown(", ".join(names)) or "no names"
-    raise NotFound(
-        f"{source} has the columns {there}, none called {shown(repr(groups[0][0]))}",
-        fix=NAME_COLUMNS,
+    return NotFound(
+        f"{source} has the columns {there}, none called {shown(repr(wanted))}",
+        field=field,
+        fix=way_out,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from randsmooth.data.arrays import read_labels
+from randsmooth.data.arrays import labels_given, read_labels
 from randsmooth.data.augmentation import Draws
 from randsmooth.data.dataset_spec import DatasetSpec, spec_of_own_data
 from randsmooth.data.feature_tables import PARQUET, frame_of_list, roles_of
@@ -208,14 +208,16 @@ def _from_lists(
     if not texts:
         raise WrongData(f"no texts in {source or name}")
     words = [_words_of(text, where(row)) for row, text in enumerate(texts)]
+    called = source or name
+    array = labels_given(labels, (len(texts),), called)
     numbers, classes, alphabetical = read_labels(
-        labels, len(texts), where, source or name
+        labels, array, len(texts), where, called
     )
     longest = max(map(len, words))
     height = max(map(height_for, words))
     if longest * height > MOST_NUMBERS:
         raise WrongData(
-            f"the longest text of {source or name} has {longest:,} words, and the "
+            f"the longest text of {called} has {longest:,} words, and the "
             f"longest word takes {height:,} numbers: more than {MOST_NUMBERS:,} together",
             fix="cut it",
         )

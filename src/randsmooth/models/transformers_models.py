@@ -106,7 +106,7 @@ def open_transformers(
             value=mask,
             fix="leave mask out",
         )
-    return from_transformers(source, classes=classes)
+    return _of_images(folder, str(source), classes)
 
 
 def from_transformers(
@@ -129,8 +129,13 @@ def from_transformers(
         Problem: it is not there, it is no image classifier with all of its weights, it
             needs code of its own, or its processor is not known.
     """
-    named = str(source)
-    folder = _folder_of(source)
+    return _of_images(_folder_of(source), str(source), classes)
+
+
+def _of_images(
+    folder: Path, named: str, classes: Sequence[str] | None
+) -> HubClassifier:
+    """Return the image classifier in a folder; arguments are those of `_of_texts`."""
     steps = steps_of(folder)
     network = _network(folder, named, IMAGES)
     labels = network.config.id2label

@@ -155,13 +155,7 @@ class Ablation(Noise):
         return (whole.reshape(len(x), -1, d) * hidden).view(m, *whole.shape)
 
     def _mark(self, marks: Tensor, stream: Stream) -> None:
-        """Set each row of `marks` (n, d) to 1 at k places and to 0 elsewhere."""
-        import torch
-
-        keys = torch.empty(marks.shape, dtype=torch.float64, device=marks.device)
-        fill(keys, stream, "uniform")
-        seen = keys.topk(self.k, dim=1, largest=False, sorted=False).indices
-        marks.zero_().scatter_(1, seen, 1.0)
+        mark_seen(marks, self.k, stream)
 
     def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
         """Return the largest whole R with 1 - q - D > q_next + D.
@@ -239,7 +233,7 @@ class AblationOfShare(Noise):
     def of(self, shape: Sequence[int]) -> Noise:
         check_shape(shape)
         d = pixels_of(shape)
-        return Ablation(max(1, math.floor(d * self.percent / 100.0 + 0.5)), d)
+        return Ablation(number_kept(d, self.percent), d)
 
     def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         return self.of(shape).shape(shape)
@@ -266,6 +260,29 @@ class AblationOfShare(Noise):
 def pixels_of(shape: Sequence[int]) -> int:
     """Return how many pixels an input of `shape` has; of (d,) d."""
     return int(math.prod(shape[1:]) if len(shape) > 1 else shape[0])
+
+
+def mark_seen(marks: Tensor, k: int, stream: Stream) -> None:
+    """Set each row of `marks` (n, d) to 1 at k places and to 0 elsewhere.
+
+    The places are those of the k smallest of d numbers, which have 53 bits.
+    """
+    import torch
+
+    keys = torch.empty(marks.shape, dtype=torch.float64, device=marks.device)
+    fill(keys, stream, "uniform")
+    seen = keys.topk(k, dim=1, largest=False, sorted=False).indices
+    marks.zero_().scatter_(1, seen, 1.0)
+
+
+def number_kept(d: int, percent: float) -> int:
+    """Return how many of d parts are kept: halves are rounded up, and one is the least.
+
+    Example:
+        >>> number_kept(15, 10.0), number_kept(3, 10.0)
+        (2, 1)
+    """
+    return max(1, math.floor(d * percent / 100.0 + 0.5))
 
 
 def check_percent(percent: float) -> None:

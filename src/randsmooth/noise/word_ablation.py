@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,10 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import ArrayLike
 
 from randsmooth.errors import BadValue, MissingValue, WrongData
-from randsmooth.noise.ablation import Ablation, AblationOfShare, check_percent
+from randsmooth.noise.ablation import (
+    Ablation,
+    AblationOfShare,
+    check_percent,
+    mark_seen,
+    number_kept,
+)
 from randsmooth.noise.base import Noise
 from randsmooth.noise.radii import Floats
-from randsmooth.noise.streams import Stream, fill
+from randsmooth.noise.streams import Stream
 from randsmooth.number_text import shortest
 from randsmooth.word_codes import HIDDEN
 
@@ -139,7 +144,7 @@ class WordAblation(Noise):
         d = self._known_words()
         if self.percent is None:
             return min(self.k or 1, d)
-        return max(1, math.floor(d * self.percent / 100.0 + 0.5))
+        return number_kept(d, self.percent)
 
     def check(self, x: Tensor) -> None:
         if not self.words_in(x):
@@ -172,14 +177,13 @@ class WordAblation(Noise):
         kept = self.of_words(max(1, d)).kept
         if kept >= d:
             return
-        keys = torch.empty(len(out), d, dtype=torch.float64, device=out.device)
-        fill(keys, stream, "uniform")
-        places = keys.topk(kept, dim=1, largest=False, sorted=False).indices
-        hidden = torch.ones_like(keys, dtype=torch.bool).scatter_(1, places, False)
+        marks = out.new_empty(len(out), d)
+        mark_seen(marks, kept, stream)
+        seen = marks[:, None] > 0.0
         column = out.new_zeros(len(x), 1)
         column[0] = HIDDEN
         # Chosen, not multiplied: nothing of a hidden word remains.
-        torch.where(hidden[:, None], column, x[:, :d].to(out), out=out[..., :d])
+        torch.where(seen, x[:, :d].to(out), column, out=out[..., :d])
 
     def trial(self, numbers: Tensor) -> Tensor:
         """Return a text of short words for made-up numbers (H, L) in [0, 1]."""

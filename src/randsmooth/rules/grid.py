@@ -87,6 +87,14 @@ class Grid(Watching):
                 f"{wider_step:.3g}, or rule anytime"
             )
 
+    def _check_reaches(self, field: str, radius: float) -> None:
+        """Raise Problem, about `field`, if n samples cannot certify `radius`."""
+        self.noise.check_radius(field, radius)
+        least = self._least(radius)
+        if self.n < least:
+            farthest = self.noise.largest_radius(self.n, self.alpha)
+            raise self.out_of_reach(f"radius {radius:g}", least, farthest)
+
     @property
     def farthest_asked(self) -> float:
         """The farthest radius that n samples can certify: no radius beyond is asked for."""
@@ -108,7 +116,7 @@ class Grid(Watching):
     @cached_property
     def radii(self) -> tuple[float, ...]:
         """The radii of the grid that n successes of n would certify."""
-        farthest = self.noise.largest_radius(self.n, self.alpha)
+        farthest = self.farthest_asked
         asked = (self.apart * i for i in range(int(farthest / self.apart) + 1))
         return tuple(r for r in asked if self._least(r) <= self.n)
 
@@ -221,11 +229,7 @@ class OneRadius(Grid):
     bound: ConfidenceBound = "clopper-pearson"
 
     def __post_init__(self) -> None:
-        self.noise.check_radius("radius", self.radius)
-        least = self._least(self.radius)
-        if self.n < least:
-            farthest = self.noise.largest_radius(self.n, self.alpha)
-            raise self.out_of_reach(f"radius {self.radius:g}", least, farthest)
+        self._check_reaches("radius", self.radius)
         if self.any_class:
             self._check_has_test_of_any_class()
 

@@ -55,11 +55,7 @@ class UpTo(Grid):
     last: float = 1.5
 
     def __post_init__(self) -> None:
-        self.noise.check_radius("upto", self.last)
-        least = self._least(self.last)
-        if self.n < least:
-            farthest = self.noise.largest_radius(self.n, self.alpha)
-            raise self.out_of_reach(f"radius {self.last:g}", least, farthest)
+        self._check_reaches("upto", self.last)
         self._check_number_of_radii()
 
     @property

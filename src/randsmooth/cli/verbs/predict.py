@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -86,9 +87,7 @@ def run(settings: Predict) -> None:
     for (name, _), predicted, radius in zip(
         named, result.predict.tolist(), result.radius.tolist(), strict=True
     ):
-        # A class below 0 is an abstention.
-        label = None if predicted < 0 else spec.classes[predicted]
-        answer = {"image": name, "label": label, "radius": radius}
+        answer = _answer(name, predicted, radius, spec.classes)
         if refusal is not None:
             answer["declined"] = predicted == result.refusal
         answers.append(answer | facts)
@@ -120,20 +119,27 @@ def _answer_texts(
         inputs, _ = texts.batch(range(len(texts)))
         result = smoothed.certify(inputs)
         names = classes or getattr(model, "classes", None) or ()
+        facts = _facts(smoothed.noise, result)
         for index, (predicted, radius) in enumerate(
             zip(result.predict.tolist(), result.radius.tolist(), strict=True)
         ):
-            label = None if predicted < 0 else str(predicted)
-            if label is not None and names:
-                label = names[predicted]
-            answer = {
-                "image": texts.name_of(index),
-                "label": label,
-                "radius": radius,
-                "words": smoothed.noise.words_in(inputs[index]),
-            }
-            answers.append(answer | _facts(smoothed.noise, result))
+            answer = _answer(texts.name_of(index), predicted, radius, names)
+            answer["words"] = smoothed.noise.words_in(inputs[index])
+            answers.append(answer | facts)
     show_answers(answers, settings.format)
+
+
+def _answer(
+    name: str, predicted: int, radius: float, classes: Sequence[str]
+) -> dict[str, Any]:
+    """Return the answer about one input, by the number of its class; below 0 it abstains.
+
+    A class without a name is told by its number.
+    """
+    label = None
+    if predicted >= 0:
+        label = classes[predicted] if classes else str(predicted)
+    return {"image": name, "label": label, "radius": radius}
 
 
 def _reading_like(settings: Predict, table: Certificates) -> Predict:
